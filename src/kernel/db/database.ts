@@ -1,0 +1,48 @@
+/**
+ * The port to SQL. One dialect (PostgreSQL), two stores: PGlite in a worker thread ("embedded") and a PostgreSQL
+ * server ("server"). Nothing above this file knows which one it talks to.
+ */
+
+/** A statement with its values. A `name` makes it a prepared statement: use one for every fixed hot-path text. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+export interface Rows<Row> {
+  readonly rows: Row[];
+  /** Rows returned or affected. */
+  readonly rowCount: number;
+}
+
+/** Runs statements: the database (each statement its own transaction) or one open transaction. */
+export interface Executor {
+  query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>>;
+}
+
+export interface Transaction extends Executor {
+  /** Runs once the transaction has committed, in order; never after a rollback. Must not throw. */
+  afterCommit(action: () => void): void;
+  /** Sends a wake-up that leaves only if the transaction commits. */
+  notify(channel: string, payload: string): Promise<void>;
+}
+
+export interface Database extends Executor {
+  readonly kind: 'embedded' | 'server';
+  /** Commits when `work` resolves, rolls back when it rejects. Read committed. Nesting is not supported. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** A wake-up to every replica, this one included. At most 7,900 bytes; a hint, never the truth: rows are. */
+  notify(channel: string, payload: string): Promise<void>;
+  /**
+   * Calls `onMessage` for each wake-up. `onGap` is called after a lost and re-made connection, when wake-ups may have
+   * been missed and the listener must look at the rows again.
+   */
+  listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>>;
+  /** Rejects when the store does not answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Column values arrive alike from both stores: int8 as number, numeric as string, timestamptz as Date, jsonb parsed. */
+export type ColumnValue = string | number | boolean | Date | Uint8Array | null | object;
