@@ -1,0 +1,124 @@
+/**
+ * Server-sent events out of a handler. The kernel owns the socket: headers, keep-alives, the backlog limit. The source
+ * owns the frames. A slow reader never grows memory: once its socket holds MAX_BACKLOG_BYTES the sink says so, and the
+ * source catches the reader up from what is stored when the socket has drained.
+ */
+import type { ServerResponse } from 'node:http';
+
+export const KEEP_ALIVE_MS = 15_000;
+export const MAX_BACKLOG_BYTES = 256 * 1024;
+
+/** What a handler returns to answer with a stream. */
+export class EventStream {
+  readonly source: EventSource;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(source: EventSource, status = 200, headers: Readonly<Record<string, string>> = {}) {
+    this.source = source;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/**
+ * Writes frames to the sink and resolves when the stream is over. `closed` fires when the reader goes away; the source
+ * must then stop and resolve. A rejection is logged and ends the stream.
+ */
+export type EventSource = (sink: EventSink, closed: AbortSignal) => Promise<void>;
+
+export interface EventSink {
+  /** Sends whole frames (see `eventFrame`). False: the reader is behind, stop until `drained`. */
+  write(frames: string): boolean;
+  readonly behind: boolean;
+  /** Resolves when the reader has caught up or gone. */
+  drained(): Promise<void>;
+}
+
+/** One frame: `data` is written as it is, so it must not hold a line break (JSON never does). */
+export function eventFrame(event: string | undefined, data: string, id?: number): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`;
+}
+
+const open = new Set<SocketSink>();
+let keepAliveTimer: NodeJS.Timeout | undefined;
+
+/** Runs `stream` on a hijacked response. Resolves when it is over, whoever ended it. */
+export async function serveEventStream(
+  response: ServerResponse,
+  stream: EventStream,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  response.writeHead(stream.status, {
+    ...headers,
+    ...stream.headers,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  });
+  response.socket?.setNoDelay(true);
+  response.flushHeaders();
+  const sink = new SocketSink(response);
+  open.add(sink);
+  keepAliveTimer ??= setInterval(keepReadersAlive, KEEP_ALIVE_MS).unref();
+  try {
+    await stream.source(sink, sink.closed);
+  } finally {
+    open.delete(sink);
+    if (open.size === 0) {
+      clearInterval(keepAliveTimer);
+      keepAliveTimer = undefined;
+    }
+    if (!response.destroyed) response.end();
+  }
+}
+
+/** Open streams, for metrics. */
+export function countOpenStreams(): number {
+  return open.size;
+}
+
+function keepReadersAlive(): void {
+  for (const sink of open) sink.keepAlive();
+}
+
+class SocketSink implements EventSink {
+  readonly #response: ServerResponse;
+  readonly #abort = new AbortController();
+  behind = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once('close', () => this.#abort.abort());
+    response.on('error', () => this.#abort.abort());
+  }
+
+  get closed(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  write(frames: string): boolean {
+    if (this.#abort.signal.aborted) return false;
+    this.#response.write(frames);
+    this.behind = this.#response.writableLength > MAX_BACKLOG_BYTES;
+    return !this.behind;
+  }
+
+  async drained(): Promise<void> {
+    if (!this.behind || this.#abort.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        this.#response.off('drain', done);
+        this.#abort.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#response.once('drain', done);
+      this.#abort.signal.addEventListener('abort', done, { once: true });
+    });
+    this.behind = false;
+  }
+
+  keepAlive(): void {
+    if (!this.behind && !this.#abort.signal.aborted) this.#response.write(': keep-alive\n\n');
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * `Idempotency-Key`: the first request with a key runs; its answer is stored in the same transaction as its change, so
+ * either both exist or neither does. A repetition with the same request replays the answer; with another request it is
+ * refused; while the first still runs it is told so. Errors roll back and store nothing, so a retry runs again.
+ */
+import { createHash } from 'node:crypto';
+import type { Transaction } from '../db/database.ts';
+import { ApiError } from './errors.ts';
+import type { IdempotencyClaim } from './operation.ts';
+
+export const MAX_KEY_LENGTH = 255;
+
+export interface StoredAnswer {
+  readonly status: number;
+  /** Serialized body; empty for none. */
+  readonly body: string;
+}
+
+export interface IdempotencyStore<Caller> {
+  /**
+   * Claims the key for this transaction. An earlier answer comes back for replay. Throws `idempotency_key_reused` when
+   * the fingerprint differs and `idempotency_in_progress` when another transaction holds the key.
+   */
+  claim(tx: Transaction, caller: Caller, claim: IdempotencyClaim): Promise<StoredAnswer | undefined>;
+  /** Stores the answer in the claiming transaction. */
+  complete(tx: Transaction, caller: Caller, claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
+}
+
+/** Reads the header. Throws `invalid_request` for a key that is empty, too long or not printable ASCII. */
+export function readClaim(
+  operation: string,
+  key: string | string[] | undefined,
+  url: string,
+  body: unknown,
+): IdempotencyClaim | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x20-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH) {
+    throw new ApiError('invalid_request', {
+      message: `Idempotency-Key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
+      param: 'Idempotency-Key',
+    });
+  }
+  const fingerprint = createHash('sha256').update(url).update('\n').update(canonicalJson(body)).digest('base64url');
+  return { operation, key, fingerprint };
+}
+
+/** JSON with members in a fixed order: the same request, however its client orders them. */
+export function canonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, member: unknown) =>
+      member !== null && typeof member === 'object' && !Array.isArray(member)
+        ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : member,
+    ) ?? ''
+  );
+}

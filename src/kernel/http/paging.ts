@@ -1,0 +1,100 @@
+/**
+ * Keyset paging. Ids are time-ordered, so a page is "ids beyond the last one seen" and costs the same at any depth.
+ * Native lists run newest first and hand out an opaque cursor; OpenAI-dialect lists page by object id.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { ApiError } from './errors.ts';
+import { failsWith, nullable } from './schema.ts';
+
+export const DEFAULT_PAGE_SIZE = 20;
+export const MAX_PAGE_SIZE = 100;
+
+/** Query members of every native list. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: DEFAULT_PAGE_SIZE,
+      description: `How many to return, 1 to ${MAX_PAGE_SIZE}.`,
+      ...failsWith('invalid_limit'),
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 512,
+      description: 'The previous page’s `next_cursor`, unchanged.',
+      ...failsWith('invalid_cursor'),
+    }),
+  ),
+};
+
+/** `{data, next_cursor, has_more}`, newest first. */
+export function pageOf<T extends TSchema>(item: T) {
+  return Type.Object({
+    data: Type.Array(item),
+    next_cursor: nullable(Type.String(), { description: 'Pass it back as `cursor`; null on the last page.' }),
+    has_more: Type.Boolean(),
+  });
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  /** Return rows beyond this key. */
+  readonly after: string | undefined;
+}
+
+/** Reads `limit` and `cursor`. Throws `invalid_cursor` for anything that was not handed out by `pageReply`. */
+export function readPage(query: { limit?: number; cursor?: string }): PageRequest {
+  return {
+    limit: query.limit ?? DEFAULT_PAGE_SIZE,
+    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor),
+  };
+}
+
+/**
+ * Makes the envelope from up to `limit + 1` rows: the extra row only says that there is more.
+ * `keyOf` gives the row's position, `render` its public shape.
+ */
+export function pageReply<Row, Item>(
+  rows: readonly Row[],
+  page: PageRequest,
+  keyOf: (row: Row) => string,
+  render: (row: Row) => Item,
+): { data: Item[]; next_cursor: string | null; has_more: boolean } {
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > page.limit;
+  return {
+    data: shown.map(render),
+    next_cursor: hasMore && last !== undefined ? encodeCursor(keyOf(last)) : null,
+    has_more: hasMore,
+  };
+}
+
+const CURSOR_VERSION = 'c1:';
+
+function encodeCursor(key: string): string {
+  return Buffer.from(CURSOR_VERSION + key).toString('base64url');
+}
+
+function decodeCursor(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8');
+  const key = text.slice(CURSOR_VERSION.length);
+  const genuine = text.startsWith(CURSOR_VERSION) && /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key) === cursor;
+  if (!genuine) throw new ApiError('invalid_cursor', { param: 'cursor' });
+  return key;
+}
+
+/** `{object:"list", data, first_id, last_id, has_more}`: the OpenAI dialect's list. */
+export function openAiListOf<T extends TSchema>(item: T) {
+  return Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(item),
+    first_id: nullable(Type.String()),
+    last_id: nullable(Type.String()),
+    has_more: Type.Boolean(),
+  });
+}
+
+export type Page<T extends TSchema> = Static<ReturnType<typeof pageOf<T>>>;

@@ -1,0 +1,101 @@
+/** Turns a schema violation into an error that names the field and says what would be right. */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { TSchema } from 'typebox';
+import { ApiError } from './errors.ts';
+
+export type RequestPart = 'body' | 'params' | 'querystring' | 'headers';
+
+type AnnotatedSchema = {
+  'x-error-code'?: string;
+  'x-required-code'?: string;
+  properties?: Record<string, AnnotatedSchema>;
+  enum?: unknown[];
+};
+
+/**
+ * Compiles request schemas. Bodies are taken as they are: "5" is not a number. Paths and queries are text, so there
+ * text becomes the type that the schema names.
+ */
+export function createValidators(components: ReadonlyMap<string, TSchema>) {
+  const shared = {
+    allErrors: false,
+    verbose: true,
+    useDefaults: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    discriminator: true,
+    keywords: ['x-error-code', 'x-required-code', 'example'],
+  };
+  const bodies = new Ajv2020({ ...shared, coerceTypes: false });
+  const text = new Ajv2020({ ...shared, coerceTypes: true });
+  for (const ajv of [bodies, text]) {
+    addFormats.default(ajv);
+    for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
+  }
+  return {
+    compile(part: RequestPart, schema: TSchema): ValidateFunction {
+      return (part === 'body' ? bodies : text).compile(schema);
+    },
+  };
+}
+
+/** The refusal for the first violation found. */
+export function refusalOf(errors: readonly ErrorObject[] | null | undefined, part: RequestPart): ApiError {
+  const error = errors?.[0];
+  if (!error) return new ApiError('invalid_request');
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer);
+  const parent = (error.parentSchema ?? {}) as AnnotatedSchema;
+  switch (error.keyword) {
+    case 'required': {
+      const name = String(error.params['missingProperty']);
+      const code = parent.properties?.[name]?.['x-required-code'] ?? 'invalid_request';
+      const param = [...path, name].join('.');
+      return new ApiError(code, { param, message: `\`${param}\` is required.` });
+    }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
+      const param = [...path, name].join('.');
+      const known = Object.keys(parent.properties ?? {});
+      const hint = known.length > 0 ? ` Known here: ${known.slice(0, 30).join(', ')}.` : '';
+      return new ApiError('invalid_request', { param, message: `\`${param}\` is not a known member.${hint}` });
+    }
+    default: {
+      const param = path.join('.');
+      const where = param === '' ? `The ${partNames[part]}` : `\`${param}\``;
+      return new ApiError(parent['x-error-code'] ?? 'invalid_request', {
+        ...(param === '' ? {} : { param }),
+        message: `${where} ${sayWhatWouldBeRight(error)}.`,
+      });
+    }
+  }
+}
+
+const partNames: Record<RequestPart, string> = {
+  body: 'request body',
+  params: 'path',
+  querystring: 'query',
+  headers: 'headers',
+};
+
+function sayWhatWouldBeRight(error: ErrorObject): string {
+  const limit = error.params['limit'] as number | undefined;
+  switch (error.keyword) {
+    case 'enum':
+      return `must be one of ${((error.schema as unknown[]) ?? []).map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'type':
+      return `must be ${[error.params['type']].flat().join(' or ')}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
+    case 'maxLength':
+      return `must have at most ${limit} characters`;
+    default:
+      return error.message ?? 'is not valid';
+  }
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
