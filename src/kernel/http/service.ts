@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import underPressure from '@fastify/under-pressure';
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
@@ -75,8 +75,8 @@ export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
 
 /** Builds the server; it does not listen yet. */
 export async function createService<Caller>(options: ServiceOptions<Caller>): Promise<FastifyInstance> {
-  const app: FastifyInstance = Fastify({
-    loggerInstance: options.logger as never,
+  const app = Fastify({
+    loggerInstance: options.logger as FastifyBaseLogger,
     disableRequestLogging: true,
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,

@@ -1,0 +1,67 @@
+/** Authentication and authorization of every platform operation: token → posture → scope → subject. */
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { OperationFacts } from '../../kernel/http/operation.ts';
+import type { Gate } from '../../kernel/http/service.ts';
+import { type Caller, hasScope, type ProjectCaller, TENANT_MARKER } from './caller.ts';
+import type { TokenVerifier } from './verify-token.ts';
+
+/** Path parameter that names a smith; a smith token may only name its own. */
+const SMITH_PARAMETER = 'sid';
+
+export function createGate(verifier: TokenVerifier): Gate<Caller> {
+  return {
+    authenticate(authorization) {
+      return verifier.verify(bearerOf(authorization));
+    },
+    authorize(operation, caller, params) {
+      checkPosture(operation.posture, caller);
+      if (caller.kind === 'organization') return;
+      if (operation.scope !== undefined) requireScope(caller, operation.scope);
+      const smithId = params[SMITH_PARAMETER];
+      if (smithId !== undefined) requireSmith(caller, smithId);
+    },
+    meterKey: (caller) => (caller.kind === 'organization' ? caller.organizationId : caller.projectId),
+  };
+}
+
+/** Throws `insufficient_scope`, naming the scope in `details`. */
+export function requireScope(caller: ProjectCaller, scope: string): void {
+  if (hasScope(caller, scope)) return;
+  throw new ApiError('insufficient_scope', {
+    message: `This needs the scope ${scope}. Mint a token whose permissions include it.`,
+    details: { required_scope: scope },
+  });
+}
+
+/** Throws `smith_mismatch` where a smith token reaches for another smith, existing or not. */
+export function requireSmith(caller: ProjectCaller, smithId: string): void {
+  if (caller.kind === 'smith' && caller.smithId !== smithId) throw new ApiError('smith_mismatch');
+}
+
+function checkPosture(posture: OperationFacts['posture'], caller: Caller): void {
+  const allowed = posture.split('|');
+  const isOrganization = caller.kind === 'organization';
+  if (isOrganization && allowed.includes('org')) return;
+  if (!isOrganization && allowed.includes('any')) return;
+  if (caller.kind === 'tenant' && allowed.includes('tenant')) return;
+  if (caller.kind === 'tenant' && allowed.includes('admin') && caller.scopes.has(TENANT_MARKER)) return;
+  throw new ApiError(refusalByPosture(allowed));
+}
+
+function refusalByPosture(allowed: readonly string[]): string {
+  if (allowed.includes('admin')) return 'admin_required';
+  // An organization key reads no run, memory or smith; it needs a project's token for that.
+  if (allowed.includes('tenant') || allowed.includes('any')) return 'tenant_token_required';
+  return 'organization_required';
+}
+
+function bearerOf(authorization: string | undefined): string {
+  if (authorization === undefined) throw new ApiError('unauthenticated');
+  const match = /^Bearer +(\S+)$/i.exec(authorization);
+  if (!match?.[1]) {
+    throw new ApiError('unauthenticated', { message: 'Send the token as `Authorization: Bearer <token>`.' });
+  }
+  return match[1];
+}
+
+export type { Caller };

@@ -1,0 +1,32 @@
+/** Mints token texts. The row that makes a token revocable is the caller's to insert, in the same transaction. */
+import { SignJWT } from 'jose';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** What a token's text begins with, so that people and secret scanners can tell what they hold. */
+export const HANDLE_PREFIXES = { tenant: 'tha_live_', smith: 'thp_live_', organization: 'tho_live_' } as const;
+
+export interface TokenClaims {
+  readonly kind: keyof typeof HANDLE_PREFIXES;
+  /** `<project>`, `<project>:<smith>` or `<organization>`. */
+  readonly subject: string;
+  readonly tokenId: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: Date | null;
+}
+
+export type TokenSigner = (claims: TokenClaims) => Promise<string>;
+
+/** Signs RS256 JWTs with the current key; `kid` names it. */
+export function createTokenSigner(keys: SigningKeys, issuer: string): TokenSigner {
+  return async ({ kind, subject, tokenId, scopes, expiresAt }) => {
+    const { kid, key } = await keys.signer();
+    const jwt = new SignJWT({ scope: scopes.join(' ') })
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid })
+      .setIssuer(issuer)
+      .setSubject(subject)
+      .setJti(tokenId)
+      .setIssuedAt();
+    if (expiresAt !== null) jwt.setExpirationTime(expiresAt);
+    return HANDLE_PREFIXES[kind] + (await jwt.sign(key));
+  };
+}

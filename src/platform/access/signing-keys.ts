@@ -1,0 +1,80 @@
+/**
+ * The RS256 keys behind every token. The newest signs, all that are not retired verify, so a rotation breaks no live
+ * token. Private keys rest sealed in the store; every replica reads the same rows.
+ */
+import { calculateJwkThumbprint, type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import type { Database, Executor } from '../../kernel/db/database.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
+
+const ALGORITHM = 'RS256';
+/** How long a replica may sign with a key that another has superseded. */
+const SIGNER_TTL_MS = 60_000;
+
+export interface SigningKeys {
+  signer(): Promise<{ kid: string; key: CryptoKey }>;
+  /** The key that verifies, or undefined when no live key has this id. */
+  verifier(kid: string): Promise<CryptoKey | undefined>;
+  /** The public set, for `/.well-known/jwks.json`. */
+  publicKeys(): Promise<JWK[]>;
+}
+
+interface KeyRow {
+  kid: string;
+  public_jwk: JWK;
+  sealed_private_jwk: string;
+}
+
+export function createSigningKeys(db: Database, vault: Vault): SigningKeys {
+  const verifiers = new Map<string, CryptoKey>();
+  let current: { kid: string; key: CryptoKey; until: number } | undefined;
+  return {
+    async signer() {
+      if (current !== undefined && current.until > performance.now()) return current;
+      const row = (await listKeys(db))[0] ?? (await addSigningKey(db, vault));
+      const jwk = JSON.parse(vault.open(row.sealed_private_jwk, sealContext(row.kid))) as JWK;
+      const key = (await importJWK(jwk, ALGORITHM)) as CryptoKey;
+      current = { kid: row.kid, key, until: performance.now() + SIGNER_TTL_MS };
+      return current;
+    },
+    async verifier(kid) {
+      const known = verifiers.get(kid);
+      if (known !== undefined) return known;
+      for (const row of await listKeys(db)) {
+        verifiers.set(row.kid, (await importJWK(row.public_jwk, ALGORITHM)) as CryptoKey);
+      }
+      return verifiers.get(kid);
+    },
+    async publicKeys() {
+      return (await listKeys(db)).map((row) => row.public_jwk);
+    },
+  };
+}
+
+/** Makes a new key the signing one. Earlier keys go on verifying. */
+export async function addSigningKey(db: Executor, vault: Vault): Promise<KeyRow> {
+  const pair = await generateKeyPair(ALGORITHM, { extractable: true, modulusLength: 2048 });
+  const jwk = await exportJWK(pair.publicKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  const row: KeyRow = {
+    kid,
+    public_jwk: { ...jwk, kid, alg: ALGORITHM, use: 'sig' },
+    sealed_private_jwk: vault.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealContext(kid)),
+  };
+  await db.query({
+    text: 'insert into signing_keys (kid, public_jwk, sealed_private_jwk) values ($1, $2, $3)',
+    values: [row.kid, JSON.stringify(row.public_jwk), row.sealed_private_jwk],
+  });
+  return row;
+}
+
+async function listKeys(db: Executor): Promise<KeyRow[]> {
+  const { rows } = await db.query<KeyRow>({
+    name: 'list_signing_keys',
+    text: 'select kid, public_jwk, sealed_private_jwk from signing_keys where retired_at is null order by created_at desc, kid',
+  });
+  return rows;
+}
+
+function sealContext(kid: string): string {
+  return `signing_keys/${kid}`;
+}

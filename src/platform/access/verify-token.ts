@@ -1,0 +1,114 @@
+/**
+ * Token text → caller. The signature of a token is verified once and remembered; whether it still stands is asked of
+ * the store on every request, so a revocation holds on every replica from the moment it commits. The questions of
+ * requests that arrive together travel in one statement.
+ */
+import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { type Caller, ORGANIZATION_MARKER } from './caller.ts';
+import { HANDLE_PREFIXES } from './sign-token.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+const MAX_REMEMBERED = 20_000;
+const MAX_TOKEN_LENGTH = 4_096;
+const prefixPattern = new RegExp(`^(?:${Object.values(HANDLE_PREFIXES).join('|')})`);
+
+export interface TokenVerifier {
+  /** Throws `unauthenticated` for a token that is malformed, forged, expired or revoked. */
+  verify(token: string): Promise<Caller>;
+}
+
+interface Remembered {
+  readonly caller: Caller;
+  readonly expiresAtMs: number;
+}
+
+export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Clock): TokenVerifier {
+  const remembered = new Map<string, Remembered>();
+  const isLive = createLivenessCheck(db);
+  return {
+    async verify(token) {
+      let entry = remembered.get(token);
+      if (entry === undefined) {
+        entry = await verifySignature(token, keys, clock);
+        if (remembered.size >= MAX_REMEMBERED) remembered.delete(remembered.keys().next().value ?? '');
+        remembered.set(token, entry);
+      }
+      if (entry.expiresAtMs <= clock.now().getTime()) {
+        remembered.delete(token);
+        throw new ApiError('unauthenticated', { message: 'The token has expired. Mint a new one.' });
+      }
+      if (!(await isLive(entry.caller))) {
+        remembered.delete(token);
+        throw new ApiError('unauthenticated', { message: 'The token has been revoked. Mint a new one.' });
+      }
+      return entry.caller;
+    },
+  };
+}
+
+async function verifySignature(token: string, keys: SigningKeys, clock: Clock): Promise<Remembered> {
+  const refuse = (cause?: unknown) =>
+    new ApiError('unauthenticated', { message: 'The token is not one of this server’s. Check its value.', cause });
+  if (token.length > MAX_TOKEN_LENGTH) throw refuse();
+  const jwt = token.replace(prefixPattern, '');
+  try {
+    const { kid } = decodeProtectedHeader(jwt);
+    const key = kid === undefined ? undefined : await keys.verifier(kid);
+    if (key === undefined) throw refuse();
+    const { payload } = await jwtVerify(jwt, key, { algorithms: ['RS256'], currentDate: clock.now() });
+    const caller = callerOf(payload.sub, payload.jti, payload.scope);
+    if (caller === undefined) throw refuse();
+    return { caller, expiresAtMs: payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000 };
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) {
+      throw new ApiError('unauthenticated', { message: 'The token has expired. Mint a new one.' });
+    }
+    if (error instanceof errors.JOSEError || error instanceof TypeError) throw refuse(error);
+    throw error;
+  }
+}
+
+function callerOf(subject: string | undefined, tokenId: string | undefined, scope: unknown): Caller | undefined {
+  if (subject === undefined || tokenId === undefined || typeof scope !== 'string') return undefined;
+  const scopes = new Set(scope.split(' ').filter((text) => text !== ''));
+  if (scopes.has(ORGANIZATION_MARKER)) return { kind: 'organization', organizationId: subject, tokenId };
+  const [projectId, smithId] = subject.split(':');
+  if (!projectId) return undefined;
+  return smithId === undefined
+    ? { kind: 'tenant', projectId, tokenId, scopes }
+    : { kind: 'smith', projectId, smithId, tokenId, scopes };
+}
+
+/** Answers "does this token still stand?" for all callers of one turn of the event loop with one statement. */
+function createLivenessCheck(db: Database): (caller: Caller) => Promise<boolean> {
+  let waiting: { owners: string[]; ids: string[]; answer: Promise<Set<string>> } | undefined;
+  return async (caller) => {
+    if (waiting === undefined) {
+      const batch = { owners: [] as string[], ids: [] as string[] };
+      const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+        waiting = undefined;
+        const { rows } = await db.query<{ id: string }>({ ...liveTokensStatement, values: [batch.owners, batch.ids] });
+        return new Set(rows.map((row) => row.id));
+      });
+      waiting = { ...batch, answer };
+    }
+    waiting.owners.push(caller.kind === 'organization' ? caller.organizationId : caller.projectId);
+    waiting.ids.push(caller.tokenId);
+    return (await waiting.answer).has(caller.tokenId);
+  };
+}
+
+const liveTokensStatement = {
+  name: 'live_tokens',
+  text: `
+    with asked as (select * from unnest($1::text[], $2::text[]) as asked (owner, id))
+    select t.id from asked join tokens t on t.project_id = asked.owner and t.id = asked.id
+      join projects p on p.id = t.project_id
+      where t.revoked_at is null and p.archived_at is null
+    union all
+    select k.id from asked join organization_keys k on k.organization_id = asked.owner and k.id = asked.id
+      where k.revoked_at is null`,
+};

@@ -1,0 +1,32 @@
+/**
+ * The append-only feed. `appendEvent` runs in the transaction of the change that it tells of: the row and its event
+ * commit together or not at all. An administrative event never carries the credential it concerns.
+ */
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { Executor } from '../../kernel/db/database.ts';
+import type { Actor, JsonObject } from '../tables.ts';
+
+export interface FeedEvent {
+  readonly type: string;
+  readonly smithId?: string | null;
+  readonly actor: Actor | null;
+  readonly data: JsonObject;
+}
+
+/** Writes one event of the project's feed. Returns its id. */
+export async function appendEvent(tx: Executor, projectId: string, event: FeedEvent): Promise<string> {
+  const id = mintId('evt');
+  await tx.query({
+    name: 'append_event',
+    text: `insert into events (project_id, id, type, smith_id, actor, data) values ($1, $2, $3, $4, $5, $6)`,
+    values: [
+      projectId,
+      id,
+      event.type,
+      event.smithId ?? null,
+      event.actor === null ? null : JSON.stringify(event.actor),
+      JSON.stringify(event.data),
+    ],
+  });
+  return id;
+}
