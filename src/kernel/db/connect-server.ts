@@ -1,0 +1,157 @@
+/** The server store: a pool of connections to PostgreSQL 15 or later, and one more for wake-ups. */
+import pg from 'pg';
+import type { Database, Rows, Statement, Transaction } from './database.ts';
+import { NotificationListener } from './notification-listener.ts';
+import { notifyStatement, refuseInsideTransaction, runStatement, runTransaction, type StoreLogger } from './session.ts';
+import { StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
+import { columnTypes } from './values.ts';
+
+export interface ServerOptions {
+  /** `postgres://user:password@host:port/database`, with `?sslmode=…` where TLS is wanted. */
+  readonly url: string;
+  /** Connections for statements; one more listens for wake-ups. Default 10. */
+  readonly poolSize?: number;
+  /** A statement that runs longer is cancelled by the server (SQLSTATE 57014). Default 30,000; 0: never. */
+  readonly statementTimeoutMs?: number;
+  /** A transaction that sends nothing for so long is rolled back by the server. Default 60,000; 0: never. */
+  readonly idleTransactionTimeoutMs?: number;
+  /** Longest wait for a connection, be it made or awaited from the pool. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  readonly logger?: StoreLogger;
+}
+
+const oldestVersion = 150_000;
+const pingTimeoutMs = 3_000;
+
+/** Connects once to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
+export async function connectServer(options: ServerOptions): Promise<Database> {
+  const database = new ServerDatabase(options);
+  try {
+    const { rows } = await database.query<{ version: number }>({
+      text: `select current_setting('server_version_num')::int as version`,
+    });
+    const version = rows[0]?.version ?? 0;
+    if (version < oldestVersion) {
+      throw new Error(`PostgreSQL 15 or later is needed and ${database.address} runs ${version / 10_000}: upgrade it`);
+    }
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+class ServerDatabase implements Database {
+  readonly kind = 'server';
+  readonly address: string;
+  readonly #pool: pg.Pool;
+  readonly #listener: NotificationListener;
+  readonly #logger: StoreLogger | undefined;
+
+  constructor(options: ServerOptions) {
+    this.address = describeAddress(options.url);
+    this.#logger = options.logger;
+    const connectionTimeoutMillis = options.connectTimeoutMs ?? 5_000;
+    const config = { connectionString: options.url, connectionTimeoutMillis, fallback_application_name: 'ironcraft' };
+    const settings = sessionSettings(options);
+    this.#pool = new pg.Pool({
+      ...config,
+      max: options.poolSize ?? 10,
+      keepAlive: true,
+      pipeline: true,
+      types: columnTypes,
+      onConnect: async (client) => {
+        await client.query(settings);
+      },
+    });
+    // Without a listener the loss of an idle connection would end the process; the pool replaces it by itself.
+    this.#pool.on('error', (error) => this.#logger?.warn({ err: error }, 'an idle database connection was lost'));
+    this.#listener = new NotificationListener(config, options.logger);
+  }
+
+  async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
+    refuseInsideTransaction('Database.query');
+    return this.#use((client) => runStatement<Row>(client, statement));
+  }
+
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    refuseInsideTransaction('Database.transaction');
+    return this.#use((client) => runTransaction(client, work, this.#logger));
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.query(notifyStatement(channel, payload));
+  }
+
+  listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>> {
+    return this.#listener.listen(channel, onMessage, onGap);
+  }
+
+  async ping(): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      reject(new StoreUnreachableError(`PostgreSQL at ${this.address} did not answer within ${pingTimeoutMs} ms`));
+    }, pingTimeoutMs);
+    try {
+      await Promise.race([this.#use((client) => runStatement(client, { text: 'select 1' })), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#listener.close();
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  /** Lends a connection; one that is broken, or whose prepared plans are stale, is thrown away afterwards. */
+  async #use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#checkOut();
+    let discard = false;
+    // Statements in flight reject by themselves; this only keeps the event from ending the process.
+    const onError = (): void => {
+      discard = true;
+    };
+    client.on('error', onError);
+    try {
+      return await work(client);
+    } catch (error) {
+      discard ||= sqlStateOf(error) === sqlState.stalePlan || client.getTransactionStatus() !== 'I';
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(discard);
+    }
+  }
+
+  async #checkOut(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      const cause = error instanceof AggregateError ? error.errors[0] : error;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new StoreUnreachableError(
+        `no connection to PostgreSQL at ${this.address}: ${reason}. Check the database URL, that the server runs, and its connection limit`,
+        { cause },
+      );
+    }
+  }
+}
+
+/** One time zone for every session, so that date arithmetic does not depend on the server's settings. */
+function sessionSettings(options: ServerOptions): string {
+  const statementTimeoutMs = Math.trunc(options.statementTimeoutMs ?? 30_000);
+  const idleTransactionTimeoutMs = Math.trunc(options.idleTransactionTimeoutMs ?? 60_000);
+  return [
+    `set timezone to 'UTC'`,
+    `set statement_timeout to ${statementTimeoutMs}`,
+    `set idle_in_transaction_session_timeout to ${idleTransactionTimeoutMs}`,
+  ].join(';');
+}
+
+function describeAddress(url: string): string {
+  if (!URL.canParse(url))
+    throw new TypeError('the database URL is not a URL: use postgres://user:password@host:port/database');
+  const { host, pathname } = new URL(url);
+  return `${host || 'localhost'}${pathname}`;
+}

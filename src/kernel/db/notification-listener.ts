@@ -1,0 +1,144 @@
+/**
+ * One connection that does nothing but LISTEN, for every channel of this process. It is re-made when it is lost, with
+ * waits that grow from 100 ms to 5 s, and then tells each listener that wake-ups may have been missed.
+ *
+ *   idle ──first listen──▶ connecting ──▶ listening ──lost──▶ waiting ──▶ connecting …
+ */
+import pg from 'pg';
+import { checkChannel, type StoreLogger } from './session.ts';
+
+const minReconnectDelayMs = 100;
+const maxReconnectDelayMs = 5_000;
+/** A connection that died without a word is found by asking it something now and then. */
+const heartbeatIntervalMs = 15_000;
+const heartbeatTimeoutMs = 5_000;
+
+interface Listener {
+  readonly onMessage: (payload: string) => void;
+  readonly onGap: (() => void) | undefined;
+}
+
+export class NotificationListener {
+  readonly #config: pg.ClientConfig;
+  readonly #logger: StoreLogger | undefined;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #client: pg.Client | undefined;
+  #connecting: Promise<pg.Client> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #attempts = 0;
+  #closed = false;
+
+  constructor(config: pg.ClientConfig, logger?: StoreLogger) {
+    this.#config = config;
+    this.#logger = logger;
+  }
+
+  /** Resolves once wake-ups sent from now on will arrive. */
+  async listen(
+    channel: string,
+    onMessage: (payload: string) => void,
+    onGap?: () => void,
+  ): Promise<() => Promise<void>> {
+    if (this.#closed) throw new Error('the database is closed');
+    checkChannel(channel);
+    const listener: Listener = { onMessage, onGap };
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    const stop = () => this.#stop(channel, listener);
+    try {
+      const client = await this.#connect();
+      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return stop;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listeners.clear();
+    clearTimeout(this.#retry);
+    clearInterval(this.#heartbeat);
+    const client = await this.#connecting?.catch(() => undefined);
+    this.#client = undefined;
+    await client?.end();
+  }
+
+  async #stop(channel: string, listener: Listener): Promise<void> {
+    const listeners = this.#listeners.get(channel);
+    if (listeners?.delete(listener) !== true || listeners.size > 0) return;
+    this.#listeners.delete(channel);
+    // A connection that is lost right now listens to nothing, which is what was asked for.
+    await this.#client?.query(`unlisten ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
+  }
+
+  #connect(): Promise<pg.Client> {
+    this.#connecting ??= this.#open().catch((error: unknown) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<pg.Client> {
+    const client = new pg.Client({ ...this.#config, keepAlive: true });
+    // Without a listener the loss of the connection would end the process.
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client, new Error('the connection ended')));
+    client.on('notification', ({ channel, payload }) => {
+      for (const listener of this.#listeners.get(channel) ?? []) this.#tell(() => listener.onMessage(payload ?? ''));
+    });
+    await client.connect();
+    await Promise.all(
+      [...this.#listeners.keys()].map((channel) => client.query(`listen ${pg.escapeIdentifier(channel)}`)),
+    );
+    this.#client = client;
+    this.#attempts = 0;
+    this.#heartbeat = setInterval(() => this.#beat(client), heartbeatIntervalMs).unref();
+    return client;
+  }
+
+  #lost(client: pg.Client, error: Error): void {
+    if (this.#client !== client || this.#closed) return;
+    this.#logger?.warn({ err: error }, 'the connection for wake-ups was lost; making it again');
+    this.#client = undefined;
+    this.#connecting = undefined;
+    clearInterval(this.#heartbeat);
+    client.end().catch(() => undefined);
+    this.#scheduleReconnect();
+  }
+
+  #scheduleReconnect(): void {
+    if (this.#closed) return;
+    const delayMs = Math.min(maxReconnectDelayMs, minReconnectDelayMs * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#retry = setTimeout(() => {
+      this.#connect().then(
+        () => {
+          for (const listeners of this.#listeners.values()) {
+            for (const { onGap } of listeners) if (onGap !== undefined) this.#tell(onGap);
+          }
+        },
+        () => this.#scheduleReconnect(),
+      );
+    }, delayMs);
+  }
+
+  #beat(client: pg.Client): void {
+    const timer = setTimeout(() => this.#lost(client, new Error('the heartbeat was not answered')), heartbeatTimeoutMs);
+    client.query('select 1').then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    );
+  }
+
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#logger?.error({ err: error }, 'a listener for wake-ups threw');
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * What both stores do alike once they hold a connection: run a statement, run a transaction.
+ *
+ * Connections are in pipeline mode: statements are written without waiting for the answer to the one before, and answered
+ * in order. So BEGIN and the first statement of a transaction share a round trip.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type pg from 'pg';
+import type { Rows, Statement, Transaction } from './database.ts';
+import { encodeValues } from './values.ts';
+
+/** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */
+export const maxNotifyBytes = 7_900;
+const maxChannelBytes = 63;
+
+/** The part of the application's logger that the stores use. */
+export interface StoreLogger {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+interface Scope {
+  open: boolean;
+}
+
+const openTransaction = new AsyncLocalStorage<Scope>();
+
+/**
+ * The embedded store has one connection, so a statement beside the transaction that awaits it would wait for ever; a
+ * small pool deadlocks the same way under load. Refused on both stores, so that it is found on either.
+ */
+export function refuseInsideTransaction(what: string): void {
+  if (openTransaction.getStore()?.open === true) {
+    throw new Error(`${what} was called inside an open transaction: use the transaction that its callback received`);
+  }
+}
+
+/** Several statements in one text are allowed where it has neither name nor values; the last one's rows are returned. */
+export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
+  const { name, text, values } = statement;
+  const isScript = name === undefined && values === undefined;
+  const answer = await (isScript
+    ? client.query(text)
+    : client.query({ ...(name !== undefined && { name }), text, values: encodeValues(values ?? []), ...extended }));
+  const result = lastResult(answer);
+  // The row's shape is the caller's claim about its own SQL: the wire carries no types to check it against.
+  return { rows: result.rows as Row[], rowCount: result.rowCount ?? result.rows.length };
+}
+
+// Without it `pg` sends a text that has no values as a script, which may hold several statements.
+const extended = { queryMode: 'extended' } as const;
+
+function lastResult(answer: pg.QueryResult | pg.QueryResult[]): pg.QueryResult {
+  if (!Array.isArray(answer)) return answer;
+  const last = answer.at(-1);
+  if (last === undefined) throw new Error('the store answered a script with no result');
+  return last;
+}
+
+export function notifyStatement(channel: string, payload: string): Statement {
+  const bytes = Buffer.byteLength(payload);
+  if (bytes > maxNotifyBytes) {
+    throw new RangeError(
+      `a wake-up carries at most ${maxNotifyBytes} bytes and this one has ${bytes}: send an id and read the row`,
+    );
+  }
+  return { name: 'db_notify', text: 'select pg_notify($1, $2)', values: [checkChannel(channel), payload] };
+}
+
+export function checkChannel(channel: string): string {
+  const bytes = Buffer.byteLength(channel);
+  if (bytes === 0 || bytes > maxChannelBytes || channel.includes('\0')) {
+    throw new RangeError(`a channel name has 1 to ${maxChannelBytes} bytes: ${JSON.stringify(channel)}`);
+  }
+  return channel;
+}
+
+/**
+ * Runs `work` between BEGIN and COMMIT on a connection that nobody else uses meanwhile. Rejects with what `work`
+ * rejected with, after the rollback; or because a statement failed and `work` hid it, since nothing was committed then.
+ */
+export async function runTransaction<T>(
+  client: pg.ClientBase,
+  work: (tx: Transaction) => Promise<T>,
+  logger?: StoreLogger,
+): Promise<T> {
+  const scope: Scope = { open: true };
+  const actions: Array<() => void> = [];
+  const tx = makeTransaction(client, scope, actions);
+  const begun = client.query('begin');
+  // Awaited after the work; a failure meanwhile also fails the work's own statements.
+  begun.catch(() => undefined);
+  try {
+    const result = await openTransaction.run(scope, () => work(tx));
+    await begun;
+    scope.open = false;
+    const ended = await client.query('commit');
+    if (ended.command !== 'COMMIT') {
+      throw new Error('nothing was committed: a statement of the transaction failed and its error was not passed on');
+    }
+    runActions(actions, logger);
+    return result;
+  } catch (error) {
+    scope.open = false;
+    // After a lost connection the server rolls back by itself, and the caller needs the first error, not this one.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+function makeTransaction(client: pg.ClientBase, scope: Scope, actions: Array<() => void>): Transaction {
+  const requireOpen = (): void => {
+    if (!scope.open) throw new Error('the transaction has ended: await every statement before its callback returns');
+  };
+  return {
+    async query<Row>(statement: Statement): Promise<Rows<Row>> {
+      requireOpen();
+      return runStatement<Row>(client, statement);
+    },
+    async notify(channel, payload) {
+      requireOpen();
+      await runStatement(client, notifyStatement(channel, payload));
+    },
+    afterCommit(action) {
+      requireOpen();
+      actions.push(action);
+    },
+  };
+}
+
+function runActions(actions: ReadonlyArray<() => void>, logger?: StoreLogger): void {
+  for (const action of actions) {
+    try {
+      action();
+    } catch (error) {
+      logger?.error({ err: error }, 'an after-commit action threw; the transaction is committed');
+    }
+  }
+}
