@@ -1,5 +1,6 @@
 /** The platform's operation definers, one a kind of caller; the gate guarantees that no other kind arrives. */
-import { operationsFor } from '../kernel/http/operation.ts';
+import type { Database, Transaction } from '../kernel/db/database.ts';
+import { operationsFor, type RequestContext } from '../kernel/http/operation.ts';
 import type { OrganizationCaller, ProjectCaller } from './access/caller.ts';
 
 /** Called with a tenant-admin or a smith token. */
@@ -8,3 +9,10 @@ export const project = operationsFor<ProjectCaller>();
 export const organization = operationsFor<OrganizationCaller>();
 /** Called without a token. */
 export const open = operationsFor<undefined>();
+
+/** What a handler of a project's read takes; `Parts` are the validated `params`, `query` and `body` that it uses. */
+export type ProjectRead<Parts = unknown> = RequestContext<ProjectCaller> & Parts & { readonly db: Database };
+export type ProjectChange<Parts = unknown> = RequestContext<ProjectCaller> & Parts & { readonly tx: Transaction };
+export type OrganizationRead<Parts = unknown> = RequestContext<OrganizationCaller> & Parts & { readonly db: Database };
+export type OrganizationChange<Parts = unknown> = RequestContext<OrganizationCaller> &
+  Parts & { readonly tx: Transaction };

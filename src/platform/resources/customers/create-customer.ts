@@ -1,0 +1,17 @@
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { getCustomer } from './get-customer.ts';
+import type { Customer, CustomerCreate } from './schema.ts';
+import { insertCustomer } from './store.ts';
+
+export async function createCustomer({ tx, caller, body }: ProjectChange<{ body: CustomerCreate }>): Promise<Customer> {
+  const id = mintId('cus');
+  await insertCustomer(tenantDb(tx, caller.projectId), {
+    id,
+    name: body.name,
+    external_ids: body.external_ids ?? {},
+    metadata: body.metadata ?? {},
+  });
+  return getCustomer({ db: tx, caller, params: { cid: id } });
+}

@@ -1,0 +1,48 @@
+/** A customer: the company or person on whose behalf smiths work, for grouping and budgets. */
+import Type, { type Static } from 'typebox';
+import { closedObject, component, failsWith, jsonObject, missingFailsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
+
+const name = Type.String({ minLength: 1, maxLength: 200, ...failsWith('invalid_name'), ...missingFailsWith('name_required') });
+
+const externalIds = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string', maxLength: 512 },
+  maxProperties: 50,
+  description: 'The customer’s ids in other systems, by system name.',
+});
+
+const metadata = jsonObject({ maxProperties: 50 });
+
+export const Customer = component(
+  'Customer',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    external_ids: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    metadata: jsonObject(),
+    smith_count: Type.Integer({ description: 'Live smiths that work for this customer.' }),
+    created_at: nullable(timestamp()),
+  }),
+);
+
+export const CustomerCreate = component(
+  'CustomerCreate',
+  closedObject({ name, external_ids: Type.Optional(externalIds), metadata: Type.Optional(metadata) }),
+);
+
+/** Null clears: the ids and metadata become empty; a name cannot be cleared. */
+export const CustomerPatch = component(
+  'CustomerPatch',
+  closedObject({
+    name: Type.Optional(nullable(name)),
+    external_ids: Type.Optional(nullable(externalIds)),
+    metadata: Type.Optional(nullable(metadata)),
+  }),
+);
+
+export const CustomerPath = Type.Object({ cid: Type.String() });
+
+export type Customer = Static<typeof Customer>;
+export type CustomerCreate = Static<typeof CustomerCreate>;
+export type CustomerPatch = Static<typeof CustomerPatch>;
+export type CustomerPath = Static<typeof CustomerPath>;

@@ -1,0 +1,2 @@
+/** Tools that the server itself runs. */
+export const hostedToolNames: readonly string[] = ['current_time'];
