@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { ConfigError, loadConfig, publicUrlFor } from './config.ts';
+import { ENVIRONMENT } from './environment.ts';
+import { readEnvironment } from './read-environment.ts';
+
+test('an empty environment gives the documented defaults', () => {
+  const config = loadConfig({}, '/srv/app');
+  assert.deepEqual(
+    { ...config },
+    {
+      host: '127.0.0.1',
+      port: 8787,
+      publicUrl: undefined,
+      dataDir: '/srv/app/.ironcraft',
+      databaseUrl: undefined,
+      databasePoolSize: 10,
+      masterKeys: [],
+      logLevel: 'info',
+      projectRequestsPerMinute: 600,
+      projectRunsInFlight: 20,
+      addressRequestsPerMinute: 120,
+      trustProxy: false,
+      outboundAllow: [],
+      modelPrivateAddresses: 'allow',
+      bodyLimitBytes: 10_485_760,
+      drainMs: 10_000,
+      unknownVariables: [],
+    },
+  );
+  assert.ok(Object.isFrozen(config));
+});
+
+test('an empty value counts as absent', () => {
+  assert.equal(loadConfig({ IRONCRAFT_PORT: '', IRONCRAFT_DATABASE_URL: ' ' }).port, 8787);
+});
+
+test('every variable of the table is read', () => {
+  // A value that no setting takes, a master key and a path aside, must be noticed for each of them.
+  const env = Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, '\u0000 no such value, ever/:']));
+  const error = captureConfigError(env);
+  const unnoticed = ENVIRONMENT.filter(({ name }) => !error.problems.some((line) => line.startsWith(name)));
+  assert.deepEqual(
+    unnoticed.map(({ name }) => name),
+    ['IRONCRAFT_DATA_DIR'],
+  );
+});
+
+test('all problems are reported together, with the value and the mend', () => {
+  const error = captureConfigError({
+    IRONCRAFT_PORT: '99999',
+    IRONCRAFT_LOG_LEVEL: 'loud',
+    IRONCRAFT_DRAIN_SECONDS: '0',
+  });
+  assert.deepEqual(error.problems, [
+    'IRONCRAFT_PORT="99999": use a whole number from 0 to 65535',
+    'IRONCRAFT_LOG_LEVEL="loud": use one of fatal, error, warn, info, debug, trace, silent',
+    'IRONCRAFT_DRAIN_SECONDS="0": use a whole number from 1 to 60',
+  ]);
+  for (const problem of error.problems) assert.ok(error.message.includes(problem));
+});
+
+test('a bad secret is named and never shown', () => {
+  const error = captureConfigError({
+    IRONCRAFT_MASTER_KEY: 'hunter2-hunter2',
+    IRONCRAFT_DATABASE_URL: 'mysql://root:hunter2@db/app',
+  });
+  assert.equal(error.problems.length, 2);
+  assert.doesNotMatch(inspect(error), /hunter2/);
+});
+
+test('master keys are read as base64, base64url and hex, in order, and do not print', () => {
+  const keys = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+  const text = [keys[0].toString('base64'), keys[1].toString('base64url'), keys[2].toString('hex')].join(', ');
+  const config = loadConfig({ IRONCRAFT_MASTER_KEY: text });
+  assert.deepEqual(
+    config.masterKeys.map((key) => key.export().toString('hex')),
+    keys.map((key) => key.toString('hex')),
+  );
+  const printed = inspect(config, { depth: 9 }) + JSON.stringify(config);
+  for (const key of keys)
+    assert.ok(!printed.includes(key.toString('base64')) && !printed.includes(key.toString('hex')));
+});
+
+const REFUSED: readonly [string, string][] = [
+  ['IRONCRAFT_PORT', '-1'],
+  ['IRONCRAFT_PORT', '80.5'],
+  ['IRONCRAFT_PORT', 'tcp://10.0.0.1:8787'],
+  ['IRONCRAFT_HOST', 'http://localhost'],
+  ['IRONCRAFT_PUBLIC_URL', 'agents.example.com'],
+  ['IRONCRAFT_PUBLIC_URL', 'ftp://agents.example.com'],
+  ['IRONCRAFT_PUBLIC_URL', 'https://user:pw@agents.example.com'],
+  ['IRONCRAFT_PUBLIC_URL', 'https://agents.example.com/?a=b'],
+  ['IRONCRAFT_DATABASE_URL', 'postgres:'],
+  ['IRONCRAFT_DATABASE_URL', 'https://db/app'],
+  ['IRONCRAFT_MASTER_KEY', Buffer.alloc(31).toString('base64')],
+  ['IRONCRAFT_MASTER_KEY', `${Buffer.alloc(32).toString('base64')},short`],
+  ['IRONCRAFT_TRUST_PROXY', 'true'],
+  ['IRONCRAFT_TRUST_PROXY', '10.0.0.0/33'],
+  ['IRONCRAFT_OUTBOUND_ALLOW', 'http://intranet'],
+  ['IRONCRAFT_OUTBOUND_ALLOW', 'intranet:99999'],
+  ['IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'yes'],
+  ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
+];
+
+for (const [name, value] of REFUSED) {
+  test(`${name}=${value.slice(0, 40)} is refused by name`, () => {
+    const error = captureConfigError({ [name]: value });
+    assert.equal(error.problems.length, 1);
+    assert.ok(error.problems[0]?.startsWith(name), error.message);
+  });
+}
+
+test('a socket folder in the database URL is accepted', () => {
+  const url = 'postgresql://app@/app?host=/var/run/postgresql';
+  assert.equal(loadConfig({ IRONCRAFT_DATABASE_URL: url }).databaseUrl, url);
+});
+
+test('the public URL loses its trailing slash and is otherwise made from host and port', () => {
+  const given = loadConfig({ IRONCRAFT_PUBLIC_URL: 'https://agents.example.com/base/' });
+  assert.equal(publicUrlFor(given, 1), 'https://agents.example.com/base');
+  assert.equal(publicUrlFor(loadConfig({}), 41_000), 'http://127.0.0.1:41000');
+  assert.equal(publicUrlFor(loadConfig({ IRONCRAFT_HOST: '0.0.0.0' }), 80), 'http://localhost:80');
+  assert.equal(publicUrlFor(loadConfig({ IRONCRAFT_HOST: '[::1]' }), 80), 'http://[::1]:80');
+});
+
+test('trusted proxies are a list of networks, or a number of hops', () => {
+  assert.deepEqual(loadConfig({ IRONCRAFT_TRUST_PROXY: 'loopback, 10.0.0.0/8' }).trustProxy, [
+    'loopback',
+    '10.0.0.0/8',
+  ]);
+  const trust = loadConfig({ IRONCRAFT_TRUST_PROXY: '2' }).trustProxy;
+  assert.ok(typeof trust === 'function');
+  assert.deepEqual(
+    [0, 1, 2].map((hop) => trust('192.0.2.1', hop)),
+    [true, true, false],
+  );
+});
+
+test('a misspelt variable is pointed out', () => {
+  assert.deepEqual(loadConfig({ IRONCRAFT_PROT: '1', OTHER: '2' }).unknownVariables, ['IRONCRAFT_PROT']);
+});
+
+test('the real environment wins over the .env file', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ironcraft-config-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, '.env'), 'IRONCRAFT_TEST_ONLY=from file\nPATH=/from/file\n');
+  const env = readEnvironment(folder);
+  assert.equal(env.IRONCRAFT_TEST_ONLY, 'from file');
+  assert.equal(env.PATH, process.env.PATH);
+});
+
+test('the .env file of the folder is part of the configuration', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ironcraft-config-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, '.env'), 'IRONCRAFT_DATABASE_POOL_SIZE=77\n');
+  assert.equal(loadConfig(undefined, folder).databasePoolSize, 77);
+});
+
+function captureConfigError(env: Record<string, string>): ConfigError {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error;
+  }
+  throw new Error('loadConfig accepted the values');
+}

@@ -1,0 +1,88 @@
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** Read as though the operator had written it. Empty: absent. */
+  readonly default: string;
+  readonly meaning: string;
+  /** Its value never appears in a message. */
+  readonly secret?: true;
+}
+
+/** Every setting of the program: the source of `--help` and of the operating guide. */
+export const ENVIRONMENT = [
+  { name: 'IRONCRAFT_HOST', default: '127.0.0.1', meaning: 'Address to listen on; 0.0.0.0 or :: for every interface' },
+  { name: 'IRONCRAFT_PORT', default: '8787', meaning: 'Port to listen on; 0 takes any free one' },
+  {
+    name: 'IRONCRAFT_PUBLIC_URL',
+    default: '',
+    meaning: 'Base URL under which clients reach the service; absent: made from host and port',
+  },
+  {
+    name: 'IRONCRAFT_DATA_DIR',
+    default: '.ironcraft',
+    meaning: 'Folder of credentials, master key, files and the embedded database',
+  },
+  {
+    name: 'IRONCRAFT_DATABASE_URL',
+    default: '',
+    meaning: 'PostgreSQL to use, postgres://user:password@host/database; absent: the embedded database',
+    secret: true,
+  },
+  { name: 'IRONCRAFT_DATABASE_POOL_SIZE', default: '10', meaning: 'Connections to PostgreSQL per process, 1 to 1000' },
+  {
+    name: 'IRONCRAFT_MASTER_KEY',
+    default: '',
+    meaning:
+      'Encrypts stored secrets: 32 bytes as base64 or 64 hex digits; several, comma-separated, rotate: the first ' +
+      'encrypts, all decrypt; absent: made on first boot in the data folder',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_LOG_LEVEL',
+    default: 'info',
+    meaning: 'One of fatal, error, warn, info, debug, trace, silent',
+  },
+  {
+    name: 'IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE',
+    default: '600',
+    meaning: 'Requests per minute that one project may make of one process',
+  },
+  {
+    name: 'IRONCRAFT_PROJECT_RUNS_IN_FLIGHT',
+    default: '20',
+    meaning: 'Runs that one project may have in flight in one process',
+  },
+  {
+    name: 'IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE',
+    default: '120',
+    meaning: 'Requests per minute of callers without a valid token, per address (IPv6: per /64)',
+  },
+  {
+    name: 'IRONCRAFT_TRUST_PROXY',
+    default: 'false',
+    meaning:
+      'Proxies whose X-Forwarded-* headers are believed: false, a comma-separated list of addresses and CIDRs ' +
+      '(loopback, linklocal and uniquelocal are known), or the number of proxies in front',
+  },
+  {
+    name: 'IRONCRAFT_OUTBOUND_ALLOW',
+    default: '',
+    meaning: 'Comma-separated host, host:port or CIDR that addresses given by users may reach although not public',
+  },
+  {
+    name: 'IRONCRAFT_MODEL_PRIVATE_ADDRESSES',
+    default: 'allow',
+    meaning: 'Whether the base URL of a model key may be a private address: allow or deny',
+  },
+  {
+    name: 'IRONCRAFT_BODY_LIMIT_BYTES',
+    default: '10485760',
+    meaning: 'Largest request body in bytes, 1024 to 1073741824',
+  },
+  {
+    name: 'IRONCRAFT_DRAIN_SECONDS',
+    default: '10',
+    meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',
+  },
+] as const satisfies readonly EnvironmentVariable[];
+
+export type VariableName = (typeof ENVIRONMENT)[number]['name'];

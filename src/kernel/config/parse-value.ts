@@ -1,0 +1,78 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** One setting with a bad value. The message says what is expected and never repeats the value. */
+export class ValueError extends Error {}
+
+const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
+const HOST_NAME = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*$/;
+
+export function parseInteger(text: string, min: number, max: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw new ValueError(`use a whole number from ${min} to ${max}`);
+  return value;
+}
+
+export function parseChoice<Choice extends string>(text: string, choices: readonly Choice[]): Choice {
+  const found = choices.find((choice) => choice === text.toLowerCase());
+  if (found === undefined) throw new ValueError(`use one of ${choices.join(', ')}`);
+  return found;
+}
+
+export function parseHost(text: string): string {
+  const bare = text.replace(/^\[(.+)\]$/, '$1');
+  if (isIP(bare) === 0 && !HOST_NAME.test(bare)) {
+    throw new ValueError('use an IP address or a host name, without scheme or port');
+  }
+  return bare;
+}
+
+/** An absolute http(s) URL; trailing slashes are dropped, so that paths can be appended. */
+export function parsePublicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new ValueError('use an absolute URL such as https://agents.example.com');
+  }
+  if (url.username !== '' || url.password !== '') throw new ValueError('leave user and password out of the URL');
+  if (url.search !== '' || url.hash !== '') throw new ValueError('leave query and fragment out of the URL');
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+export function parseDatabaseUrl(text: string): string {
+  // A socket folder in the query leaves the host empty, which pg accepts and the URL class does not.
+  const parsable = URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'));
+  if (!/^postgres(ql)?:\/\//.test(text) || !parsable) {
+    throw new ValueError(
+      'use postgres://user:password@host:port/database (percent-encode special characters of the password), ' +
+        'or remove it to use the embedded database',
+    );
+  }
+  return text;
+}
+
+/** As Fastify's `trustProxy`. Fastify itself never trusts a bare number, so a hop count becomes a function. */
+export type TrustProxy = false | string[] | ((address: string, hop: number) => boolean);
+
+export function parseTrustProxy(text: string): TrustProxy {
+  if (/^(false|0)$/i.test(text)) return false;
+  if (/^\d{1,2}$/.test(text)) {
+    const hops = Number(text);
+    return (_address, hop) => hop < hops;
+  }
+  const networks = splitList(text);
+  for (const network of networks) {
+    if (NAMED_NETWORKS.has(network) || isIP(network) !== 0 || ipaddr.isValidCIDR(network)) continue;
+    throw new ValueError(
+      'use false, addresses and CIDRs such as 10.0.0.0/8, or the number of proxies in front ' +
+        '(true would let every caller choose its address)',
+    );
+  }
+  return networks;
+}
+
+export function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
