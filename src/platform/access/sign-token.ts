@@ -1,5 +1,6 @@
 /** Mints token texts. The row that makes a token revocable is the caller's to insert, in the same transaction. */
 import { SignJWT } from 'jose';
+import type { Transaction } from '../../kernel/db/database.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** What a token's text begins with, so that people and secret scanners can tell what they hold. */
@@ -11,21 +12,22 @@ export interface TokenClaims {
   readonly subject: string;
   readonly tokenId: string;
   readonly scopes: readonly string[];
+  readonly issuedAt: Date;
   readonly expiresAt: Date | null;
 }
 
-export type TokenSigner = (claims: TokenClaims) => Promise<string>;
+export type TokenSigner = (tx: Transaction, claims: TokenClaims) => Promise<string>;
 
 /** Signs RS256 JWTs with the current key; `kid` names it. */
 export function createTokenSigner(keys: SigningKeys, issuer: string): TokenSigner {
-  return async ({ kind, subject, tokenId, scopes, expiresAt }) => {
-    const { kid, key } = await keys.signer();
+  return async (tx, { kind, subject, tokenId, scopes, issuedAt, expiresAt }) => {
+    const { kid, key } = await keys.signer(tx);
     const jwt = new SignJWT({ scope: scopes.join(' ') })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid })
       .setIssuer(issuer)
       .setSubject(subject)
       .setJti(tokenId)
-      .setIssuedAt();
+      .setIssuedAt(issuedAt);
     if (expiresAt !== null) jwt.setExpirationTime(expiresAt);
     return HANDLE_PREFIXES[kind] + (await jwt.sign(key));
   };

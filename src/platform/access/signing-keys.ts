@@ -2,8 +2,9 @@
  * The RS256 keys behind every token. The newest signs, all that are not retired verify, so a rotation breaks no live
  * token. Private keys rest sealed in the store; every replica reads the same rows.
  */
-import { calculateJwkThumbprint, type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import type { Database, Executor } from '../../kernel/db/database.ts';
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 
 const ALGORITHM = 'RS256';
@@ -11,11 +12,17 @@ const ALGORITHM = 'RS256';
 const SIGNER_TTL_MS = 60_000;
 
 export interface SigningKeys {
-  signer(): Promise<{ kid: string; key: CryptoKey }>;
+  /** The key that signs, made in this transaction when there is none. Throws `minting_unavailable` if it cannot be read. */
+  signer(tx: Transaction): Promise<SigningKey>;
   /** The key that verifies, or undefined when no live key has this id. */
   verifier(kid: string): Promise<CryptoKey | undefined>;
   /** The public set, for `/.well-known/jwks.json`. */
   publicKeys(): Promise<JWK[]>;
+}
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly key: CryptoKey;
 }
 
 interface KeyRow {
@@ -26,15 +33,17 @@ interface KeyRow {
 
 export function createSigningKeys(db: Database, vault: Vault): SigningKeys {
   const verifiers = new Map<string, CryptoKey>();
-  let current: { kid: string; key: CryptoKey; until: number } | undefined;
+  let current: (SigningKey & { until: number }) | undefined;
   return {
-    async signer() {
+    async signer(tx) {
       if (current !== undefined && current.until > performance.now()) return current;
-      const row = (await listKeys(db))[0] ?? (await addSigningKey(db, vault));
-      const jwk = JSON.parse(vault.open(row.sealed_private_jwk, sealContext(row.kid))) as JWK;
-      const key = (await importJWK(jwk, ALGORITHM)) as CryptoKey;
-      current = { kid: row.kid, key, until: performance.now() + SIGNER_TTL_MS };
-      return current;
+      const row = (await listKeys(tx))[0] ?? (await addSigningKey(tx, vault));
+      const signer = { kid: row.kid, key: await openPrivateKey(row, vault) };
+      // Not before: a key that this transaction made is gone if it rolls back.
+      tx.afterCommit(() => {
+        current = { ...signer, until: performance.now() + SIGNER_TTL_MS };
+      });
+      return signer;
     },
     async verifier(kid) {
       const known = verifiers.get(kid);
@@ -65,6 +74,15 @@ export async function addSigningKey(db: Executor, vault: Vault): Promise<KeyRow>
     values: [row.kid, JSON.stringify(row.public_jwk), row.sealed_private_jwk],
   });
   return row;
+}
+
+async function openPrivateKey(row: KeyRow, vault: Vault): Promise<CryptoKey> {
+  try {
+    const jwk = JSON.parse(vault.open(row.sealed_private_jwk, sealContext(row.kid))) as JWK;
+    return (await importJWK(jwk, ALGORITHM)) as CryptoKey;
+  } catch (cause) {
+    throw new ApiError('minting_unavailable', { cause });
+  }
 }
 
 async function listKeys(db: Executor): Promise<KeyRow[]> {
