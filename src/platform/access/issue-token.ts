@@ -1,0 +1,158 @@
+/**
+ * Issues tokens: the row that makes one revocable, its text and its `token.created` event, in the caller's transaction.
+ * The text leaves here once and is kept nowhere.
+ */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { appendEvent } from '../feed/append-event.ts';
+import type { Actor } from '../tables.ts';
+import { systemDb, tenantDb } from '../tenant-scope.ts';
+import { ORGANIZATION_MARKER, TENANT_MARKER } from './caller.ts';
+import type { TokenClaims, TokenSigner } from './sign-token.ts';
+
+/** Ten years: the longest `ttl_seconds` of any token. */
+export const MAX_TTL_SECONDS = 315_360_000;
+export const MAX_SMITH_TTL_SECONDS = 24 * 60 * 60;
+/** A smith token sits in a browser or a device: short, unless the caller asks for longer. */
+export const DEFAULT_SMITH_TTL_SECONDS = 60 * 60;
+
+export interface IssuedToken {
+  readonly id: string;
+  readonly token: string;
+  /** `<project>`, `<project>:<smith>` or `<organization>`. */
+  readonly sub: string;
+  readonly scopes: readonly string[];
+  readonly name: string | null;
+  /** Null: the token lives until it is revoked. */
+  readonly expiresAt: Date | null;
+}
+
+export interface ProjectTokenRequest {
+  readonly projectId: string;
+  readonly name?: string | null | undefined;
+  /** Absent or null: the token never expires. */
+  readonly ttlSeconds?: number | null | undefined;
+  /** Default: `tenant:*`, everything in the project. */
+  readonly scopes?: readonly string[];
+  readonly actor: Actor | null;
+}
+
+export interface SmithTokenRequest {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly permissions: readonly string[];
+  /** Absent or null: an hour. */
+  readonly ttlSeconds?: number | null | undefined;
+  readonly name?: string | null | undefined;
+  readonly actor: Actor | null;
+}
+
+export interface OrganizationKeyRequest {
+  readonly organizationId: string;
+  readonly name?: string | null | undefined;
+}
+
+/** Each throws `invalid_request` for a lifetime out of range and `minting_unavailable` when no key can sign. */
+export interface TokenIssuer {
+  /** A token of the whole project. The caller has made sure that the project is live. */
+  issueProjectToken(tx: Transaction, request: ProjectTokenRequest): Promise<IssuedToken>;
+  /** A token bound to one smith, for at most 24 hours. The caller has made sure that the smith is live. */
+  issueSmithToken(tx: Transaction, request: SmithTokenRequest): Promise<IssuedToken>;
+  /** A key of the organization; it never expires. Organizations have no feed, so no event tells of it. */
+  issueOrganizationKey(tx: Transaction, request: OrganizationKeyRequest): Promise<IssuedToken>;
+}
+
+export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; clock: Clock }): TokenIssuer {
+  async function issue(
+    tx: Transaction,
+    claims: Omit<TokenClaims, 'tokenId'>,
+    insert: (id: string) => Promise<unknown>,
+  ) {
+    const id = mintId('tok');
+    const token = await signer(tx, { ...claims, tokenId: id });
+    await insert(id);
+    return { id, token, sub: claims.subject, scopes: claims.scopes, expiresAt: claims.expiresAt };
+  }
+
+  return {
+    async issueProjectToken(tx, { projectId, name = null, ttlSeconds, scopes = [TENANT_MARKER], actor }) {
+      const issuedAt = clock.now();
+      const expiresAt = ttlSeconds == null ? null : endLifetime(issuedAt, ttlSeconds, MAX_TTL_SECONDS);
+      const claims = { kind: 'tenant', subject: projectId, scopes, issuedAt, expiresAt } as const;
+      const issued = await issue(tx, claims, (id) =>
+        tenantDb(tx, projectId)
+          .insertInto('tokens')
+          .values({ id, scope: 'admin', scopes: [...scopes], name, expires_at: expiresAt, created_at: issuedAt })
+          .execute(),
+      );
+      await appendTokenCreated(tx, projectId, actor, null, { ...issued, name });
+      return { ...issued, name };
+    },
+
+    async issueSmithToken(tx, { projectId, smithId, permissions, ttlSeconds, name = null, actor }) {
+      const issuedAt = clock.now();
+      const expiresAt = endLifetime(issuedAt, ttlSeconds ?? DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS);
+      const scopes = [...new Set(permissions)];
+      const claims = { kind: 'smith', subject: `${projectId}:${smithId}`, scopes, issuedAt, expiresAt } as const;
+      const issued = await issue(tx, claims, (id) =>
+        tenantDb(tx, projectId)
+          .insertInto('tokens')
+          .values({ id, scope: 'smith', smith_id: smithId, scopes, name, expires_at: expiresAt, created_at: issuedAt })
+          .execute(),
+      );
+      await appendTokenCreated(tx, projectId, actor, smithId, { ...issued, name });
+      return { ...issued, name };
+    },
+
+    async issueOrganizationKey(tx, { organizationId, name = null }) {
+      const issuedAt = clock.now();
+      const scopes = [ORGANIZATION_MARKER];
+      const claims = { kind: 'organization', subject: organizationId, scopes, issuedAt, expiresAt: null } as const;
+      const issued = await issue(tx, claims, (id) =>
+        systemDb(tx)
+          .insertInto('organization_keys')
+          .values({ organization_id: organizationId, id, name, created_at: issuedAt })
+          .execute(),
+      );
+      return { ...issued, name };
+    },
+  };
+}
+
+function endLifetime(issuedAt: Date, ttlSeconds: number, maxSeconds: number): Date {
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > maxSeconds) {
+    throw new ApiError('invalid_request', {
+      param: 'ttl_seconds',
+      message:
+        maxSeconds === MAX_SMITH_TTL_SECONDS
+          ? `\`ttl_seconds\` of a smith token must be 1 to ${maxSeconds} (24 hours). Mint a new token when this one ends.`
+          : `\`ttl_seconds\` must be 1 to ${maxSeconds}. Leave it out for a token that does not expire.`,
+    });
+  }
+  // Whole seconds, because a JWT knows no others: the row and the `exp` claim agree.
+  return new Date((Math.floor(issuedAt.getTime() / 1000) + ttlSeconds) * 1000);
+}
+
+async function appendTokenCreated(
+  tx: Transaction,
+  projectId: string,
+  actor: Actor | null,
+  smithId: string | null,
+  issued: Omit<IssuedToken, 'token'>,
+): Promise<void> {
+  await appendEvent(tx, projectId, {
+    type: 'token.created',
+    smithId,
+    actor,
+    data: {
+      token_id: issued.id,
+      scope: smithId === null ? 'admin' : 'smith',
+      sub: issued.sub,
+      scopes: issued.scopes,
+      name: issued.name,
+      expires_at: issued.expiresAt?.toISOString() ?? null,
+    },
+  });
+}
