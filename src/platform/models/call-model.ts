@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
+import { StoppedError, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
+
+export interface ModelCallLimits extends UpstreamLimits {
+  /** Requests made at most, the first included. */
+  readonly maxAttempts: number;
+  /** A provider that asks for a longer pause than this fails the call at once. */
+  readonly maxRetryAfterMs: number;
+  /** The pause before the second attempt, where the provider names none; doubled for each further one. */
+  readonly backoffBaseMs: number;
+  readonly backoffMaxMs: number;
+}
+
+export const DEFAULT_MODEL_CALL_LIMITS: ModelCallLimits = {
+  connectTimeoutMs: 60_000,
+  idleTimeoutMs: 120_000,
+  maxAttempts: 3,
+  maxRetryAfterMs: 30_000,
+  backoffBaseMs: 500,
+  backoffMaxMs: 8000,
+};
+
+export interface RetryNotice {
+  /** The attempt that failed, from 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly kind: Failure['kind'];
+  readonly status: number | undefined;
+}
+
+export interface ModelCall {
+  readonly model: LanguageModelV4;
+  /** Without `abortSignal`: pass `signal`. */
+  readonly options: LanguageModelV4CallOptions;
+  readonly signal?: AbortSignal | undefined;
+  readonly limits?: Partial<ModelCallLimits> | undefined;
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** Rejects when the signal is aborted. Replaced in tests. */
+  readonly sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
+  /** 0 to 1, for the jitter. */
+  readonly random?: (() => number) | undefined;
+  /** Wall time in milliseconds. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Parts that carry nothing of the answer: after them alone the call can still be made again unseen. */
+const PREAMBLE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
+  'stream-start',
+  'response-metadata',
+  'raw',
+  'ping',
+]);
+
+/**
+ * Calls a model and yields the parts of its answer, the last being `finish`. Failures before the first part of content
+ * are tried again where that may help (408, 409, 425, 429, 5xx, the network); preamble parts of a failed attempt are
+ * never seen.
+ *
+ * Throws `ModelCallError`, or the signal's reason within a few milliseconds of its abort. Leaving the loop, or an abort,
+ * closes the upstream's socket.
+ */
+export async function* streamModelCall(call: ModelCall): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
+  const limits: ModelCallLimits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
+  for (let attempt = 1; ; attempt++) {
+    const upstream = new UpstreamStream(limits, call.signal);
+    const preamble: LanguageModelV4StreamPart[] = [];
+    let answering = false;
+    let finished = false;
+    let failure: Failure | undefined;
+    try {
+      await upstream.open(call.model, call.options);
+      while (!finished && failure === undefined) {
+        const part = await upstream.read();
+        failure = readFailure(part, answering, preamble, call);
+        if (failure !== undefined || part === undefined) break;
+        if (!answering) {
+          if (PREAMBLE.has(part.type)) {
+            preamble.push(part);
+            continue;
+          }
+          answering = true;
+          yield* preamble;
+        }
+        finished = part.type === 'finish';
+        yield part;
+      }
+    } catch (error) {
+      failure = describeThrown(error, answering, call);
+    } finally {
+      upstream.close(finished);
+    }
+    if (failure === undefined) return;
+    const delayMs = answering ? undefined : planRetry(failure, attempt, limits, call.random ?? Math.random);
+    if (delayMs === undefined) throw makeModelCallError(call.model, failure, attempt);
+    call.onRetry?.({ attempt, delayMs, kind: failure.kind, status: failure.status });
+    await (call.sleep ?? sleep)(delayMs, call.signal);
+  }
+}
+
+/** What a part, or the end of the stream, says is wrong; undefined for an ordinary part. */
+function readFailure(
+  part: LanguageModelV4StreamPart | undefined,
+  answering: boolean,
+  preamble: readonly LanguageModelV4StreamPart[],
+  call: ModelCall,
+): Failure | undefined {
+  let failure: Failure | undefined;
+  if (part === undefined) failure = CUT_OFF;
+  else if (part.type === 'error') failure = classifyFailure(part.error, wallMs(call));
+  else if (part.type === 'finish') {
+    if (part.finishReason.unified === 'interrupted') failure = CUT_OFF;
+    if (part.finishReason.unified === 'error') failure = FAILED;
+  }
+  // A stream that never said anything was not cut off: it was no answer of a model in the first place.
+  if (failure?.kind === 'truncated' && !answering && !preamble.some((each) => each.type === 'response-metadata')) {
+    return { ...failure, kind: 'invalid_response' };
+  }
+  return failure;
+}
+
+const CUT_OFF: Failure = { kind: 'truncated', transient: false, text: 'The stream ended early' };
+const FAILED: Failure = { kind: 'upstream', transient: false, text: 'The model reported an error without a reason' };
+
+/** Rethrows what is not the upstream's: the caller's abort. */
+function describeThrown(error: unknown, answering: boolean, call: ModelCall): Failure {
+  if (error instanceof StoppedError) {
+    if (error.stop.type === 'aborted') throw error.stop.reason;
+    const limits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
+    const text =
+      error.stop.after === 'connect'
+        ? `sent nothing for ${limits.connectTimeoutMs / 1000} seconds`
+        : `fell silent for ${limits.idleTimeoutMs / 1000} seconds in the middle of its answer`;
+    return { kind: 'timeout', transient: false, text };
+  }
+  const failure = classifyFailure(error, wallMs(call));
+  // A connection that breaks during the answer has cut the answer off.
+  return answering && failure.transient ? { ...failure, kind: 'truncated' } : failure;
+}
+
+/** Milliseconds until the next attempt; undefined when there is to be none. */
+function planRetry(
+  failure: Failure,
+  attempt: number,
+  limits: ModelCallLimits,
+  random: () => number,
+): number | undefined {
+  if (!failure.transient || attempt >= limits.maxAttempts) return undefined;
+  if (failure.retryAfterSeconds !== undefined) {
+    const asked = failure.retryAfterSeconds * 1000;
+    return asked <= limits.maxRetryAfterMs ? asked : undefined;
+  }
+  const backoff = Math.min(limits.backoffBaseMs * 2 ** (attempt - 1), limits.backoffMaxMs);
+  // Between half and all of it, so that callers refused together do not return together.
+  return backoff * (0.5 + random() / 2);
+}
+
+function wallMs(call: ModelCall): number {
+  return (call.now ?? Date.now)();
+}
+
+async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await delay(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { type ContextSection, findSections, stripSections } from '../context-sections.ts';
+
+/** What the built-in model reads out of a prompt. */
+export interface PromptView {
+  /** The system messages without their sections. */
+  readonly instructions: string;
+  /** The text of the last user message. */
+  readonly message: string;
+  readonly files: readonly LanguageModelV4FilePart[];
+  /** Results of tools that came after the last user message. */
+  readonly results: readonly ToolResultView[];
+  /** Search results and memory, of the system messages and of those tool results. */
+  readonly sections: readonly ContextSection[];
+  readonly resultsHaveSections: boolean;
+}
+
+export interface ToolResultView {
+  readonly toolName: string;
+  readonly text: string;
+  readonly outcome: 'returned' | 'failed' | 'denied';
+}
+
+export function readPrompt(prompt: LanguageModelV4Prompt): PromptView {
+  const system: string[] = [];
+  let message = '';
+  let files: LanguageModelV4FilePart[] = [];
+  let results: ToolResultView[] = [];
+  for (const entry of prompt) {
+    if (entry.role === 'system') system.push(entry.content);
+    else if (entry.role === 'user') {
+      message = entry.content
+        .map((part) => (part.type === 'text' ? part.text : ''))
+        .filter(Boolean)
+        .join('\n');
+      files = entry.content.filter((part) => part.type === 'file');
+      results = [];
+    } else {
+      for (const part of entry.content) if (part.type === 'tool-result') results.push(readResult(part));
+    }
+  }
+  const systemText = system.join('\n\n');
+  const found = results.flatMap((result) => findSections(result.text));
+  return {
+    instructions: stripSections(systemText).trim(),
+    message: message.trim(),
+    files,
+    results,
+    sections: [...found, ...findSections(systemText)],
+    resultsHaveSections: found.length > 0,
+  };
+}
+
+function readResult(part: LanguageModelV4ToolResultPart): ToolResultView {
+  const { output, toolName } = part;
+  switch (output.type) {
+    case 'text':
+      return { toolName, text: output.value, outcome: 'returned' };
+    case 'json':
+      return { toolName, text: showJson(output.value), outcome: 'returned' };
+    case 'error-text':
+      return { toolName, text: output.value, outcome: 'failed' };
+    case 'error-json':
+      return { toolName, text: showJson(output.value), outcome: 'failed' };
+    case 'execution-denied':
+      return { toolName, text: output.reason ?? 'no reason given', outcome: 'denied' };
+    case 'content': {
+      const texts = output.value.map((each) => {
+        if (each.type === 'text') return each.text;
+        return each.type === 'file' ? `[${each.mediaType}]` : '';
+      });
+      return { toolName, text: texts.filter(Boolean).join('\n'), outcome: 'returned' };
+    }
+  }
+}
+
+/** A bare string is shown as itself, so that sections and line breaks in it stay readable. */
+function showJson(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

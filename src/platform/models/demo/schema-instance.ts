@@ -1,0 +1,426 @@
+import type { ValidateFunction } from 'ajv';
+import { makeFormatted, makePatterned } from './schema-string.ts';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type Members = { [name: string]: Json };
+
+/** The keywords that are read here. Schemas come from users: the build ends in `Unsatisfiable` where one is of another type. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+  properties?: Record<string, JsonSchemaOrFlag>;
+  patternProperties?: Record<string, JsonSchemaOrFlag>;
+  additionalProperties?: JsonSchemaOrFlag;
+  propertyNames?: JsonSchemaOrFlag;
+  required?: string[];
+  dependentRequired?: Record<string, string[]>;
+  dependencies?: Record<string, JsonSchemaOrFlag | string[]>;
+  minProperties?: number;
+  maxProperties?: number;
+  items?: JsonSchemaOrFlag | JsonSchemaOrFlag[];
+  prefixItems?: JsonSchemaOrFlag[];
+  additionalItems?: JsonSchemaOrFlag;
+  contains?: JsonSchemaOrFlag;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  allOf?: JsonSchemaOrFlag[];
+  anyOf?: JsonSchemaOrFlag[];
+  oneOf?: JsonSchemaOrFlag[];
+}
+
+export type JsonSchemaOrFlag = JsonSchema | boolean;
+
+/** A recursive schema is followed this deep; below, whatever may be left out is left out. */
+const DEPTH_MAX = 6;
+/** Choices (of anyOf, of enum, of optional members) tried before the last attempt stands. */
+const ATTEMPTS_MAX = 24;
+/** Keywords whose meaning a value built part by part can miss, so that the whole is checked. */
+const NEEDS_CHECK =
+  /"(oneOf|not|if|pattern|contains|dependentRequired|dependentSchemas|dependencies|allOf|uniqueItems|propertyNames|patternProperties|unevaluatedProperties|multipleOf)"/;
+
+/**
+ * A value that is valid by `schema` (JSON Schema, draft 7 and what 2020-12 added to structure), the same one for the same
+ * arguments. Strings carry `text` where the schema leaves them free. Optional members are filled in.
+ *
+ * A schema that nothing satisfies, or one too intricate for the attempts made, gets the nearest value found.
+ */
+export async function makeInstance(schema: JsonSchemaOrFlag, text: string): Promise<Json> {
+  const build = (variant: number): Json => new InstanceBuilder(schema, text, variant).build(schema, 0, 0);
+  const first = tryBuild(() => build(0));
+  if (first !== undefined && !NEEDS_CHECK.test(JSON.stringify(schema))) return first;
+  const validate = await compile(schema);
+  if (validate === undefined) return first ?? {};
+  for (let variant = 0; variant < ATTEMPTS_MAX; variant++) {
+    const value = tryBuild(() => build(variant));
+    if (value !== undefined && validate(value)) return value;
+  }
+  return first ?? {};
+}
+
+async function compile(schema: JsonSchemaOrFlag): Promise<ValidateFunction | undefined> {
+  const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  const ajv = new Ajv2020({ strict: false, logger: false, validateSchema: false });
+  formats.default.default(ajv);
+  try {
+    const { $schema: _, ...rest } =
+      typeof schema === 'boolean' ? { not: schema ? false : {} } : { ...schema, $schema: '' };
+    return ajv.compile(rest);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No value can be made at this place; an optional member is then left out, and another branch tried. */
+class Unsatisfiable extends Error {}
+
+function tryBuild<T>(build: () => T): T | undefined {
+  try {
+    return build();
+  } catch (error) {
+    if (error instanceof Unsatisfiable) return undefined;
+    throw error;
+  }
+}
+
+class InstanceBuilder {
+  readonly #root: JsonSchemaOrFlag;
+  readonly #text: string;
+  /** Which of several possible values is made: attempts of the same schema differ in it. */
+  readonly #variant: number;
+
+  constructor(root: JsonSchemaOrFlag, text: string, variant: number) {
+    this.#root = root;
+    this.#text = text;
+    this.#variant = variant;
+  }
+
+  /** `ordinal` sets the items of one array apart. */
+  build(definition: JsonSchemaOrFlag, depth: number, ordinal: number): Json {
+    if (definition === false) throw new Unsatisfiable();
+    if (definition === true) return this.#text;
+    if (depth > DEPTH_MAX * 4) throw new Unsatisfiable();
+    const schema = this.#flatten(definition, depth);
+    if (schema.const !== undefined) return toJson(schema.const);
+    if (Array.isArray(schema.enum)) return this.#pickEnum(schema, ordinal);
+    const branches = schema.oneOf ?? schema.anyOf;
+    if (branches !== undefined) return this.#buildBranch(schema, branches, depth, ordinal);
+    switch (this.#pickType(schema)) {
+      case 'object':
+        return this.#buildObject(schema, depth);
+      case 'array':
+        return this.#buildArray(schema, depth);
+      case 'string':
+        return this.#buildString(schema, ordinal);
+      case 'number':
+        return buildNumber(schema, ordinal, false);
+      case 'integer':
+        return buildNumber(schema, ordinal, true);
+      case 'boolean':
+        return ordinal % 2 === 0;
+      default:
+        return null;
+    }
+  }
+
+  /** Resolves references and joins allOf into one schema. */
+  #flatten(schema: JsonSchema, depth: number): JsonSchema {
+    let flat = schema;
+    for (let hops = 0; flat.$ref !== undefined; hops++) {
+      if (depth > DEPTH_MAX || hops > 32) throw new Unsatisfiable();
+      const { $ref, ...beside } = flat;
+      flat = mergeSchemas(asSchema(this.#resolve($ref)), beside);
+    }
+    if (flat.allOf !== undefined) {
+      const { allOf, ...beside } = flat;
+      flat = allOf.reduce<JsonSchema>(
+        (joined, each) => mergeSchemas(joined, this.#flatten(asSchema(each), depth)),
+        beside,
+      );
+    }
+    return flat;
+  }
+
+  #resolve(ref: string): JsonSchemaOrFlag {
+    if (!ref.startsWith('#')) throw new Unsatisfiable();
+    let place: unknown = this.#root;
+    for (const step of decodeURIComponent(ref.slice(1)).split('/').slice(1)) {
+      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof place !== 'object' || place === null || !Object.hasOwn(place, name)) throw new Unsatisfiable();
+      place = Reflect.get(place, name);
+    }
+    return asSchema(place);
+  }
+
+  #pickEnum(schema: JsonSchema, ordinal: number): Json {
+    const types = listTypes(schema);
+    const allowed = (schema.enum ?? [])
+      .map(toJson)
+      .filter((value) => types === undefined || types.some((type) => isOfType(value, type)));
+    const value = allowed[(ordinal + this.#variant) % Math.max(1, allowed.length)];
+    if (value === undefined) throw new Unsatisfiable();
+    return value;
+  }
+
+  #buildBranch(schema: JsonSchema, branches: readonly JsonSchemaOrFlag[], depth: number, ordinal: number): Json {
+    const { oneOf: _one, anyOf: _any, ...beside } = schema;
+    for (let index = 0; index < branches.length; index++) {
+      const branch = branches[(index + this.#variant) % branches.length];
+      if (branch === undefined || branch === false) continue;
+      const value = tryBuild(() => this.build(mergeSchemas(beside, asSchema(branch)), depth + 1, ordinal));
+      if (value !== undefined) return value;
+    }
+    throw new Unsatisfiable();
+  }
+
+  #pickType(schema: JsonSchema): string {
+    const types = listTypes(schema);
+    if (types !== undefined) {
+      // `null` beside another type only says that the member may be empty.
+      const useful = types.filter((type) => type !== 'null');
+      return useful[this.#variant % Math.max(1, useful.length)] ?? 'null';
+    }
+    if (schema.properties !== undefined || schema.required !== undefined || schema.minProperties !== undefined)
+      return 'object';
+    if (schema.additionalProperties !== undefined) return 'object';
+    if (schema.items !== undefined || schema.minItems !== undefined || readPrefixItems(schema).length > 0)
+      return 'array';
+    if (schema.minimum !== undefined || schema.maximum !== undefined || schema.multipleOf !== undefined)
+      return 'number';
+    if (schema.exclusiveMinimum !== undefined || schema.exclusiveMaximum !== undefined) return 'number';
+    return 'string';
+  }
+
+  #buildObject(schema: JsonSchema, depth: number): Json {
+    const made: Members = {};
+    const properties = schema.properties ?? {};
+    const required = new Set(schema.required ?? []);
+    const room = schema.maxProperties ?? Number.POSITIVE_INFINITY;
+    for (const name of required) setMember(made, name, this.build(this.#findMember(schema, name), depth + 1, 0));
+    // Optional members are wanted, but not where they would make a recursive schema endless. Every second attempt does without.
+    if (this.#variant % 2 === 0) {
+      for (const [name, member] of Object.entries(properties)) {
+        if (required.has(name) || Object.keys(made).length >= room) continue;
+        const value = depth >= DEPTH_MAX ? undefined : tryBuild(() => this.build(member, depth + 1, 0));
+        if (value !== undefined) setMember(made, name, value);
+      }
+    }
+    for (const [name, names] of Object.entries(readDependentRequired(schema))) {
+      if (!Object.hasOwn(made, name)) continue;
+      for (const each of names)
+        if (!Object.hasOwn(made, each)) setMember(made, each, this.build(this.#findMember(schema, each), depth + 1, 0));
+    }
+    for (let index = 1; Object.keys(made).length < (schema.minProperties ?? 0); index++) {
+      const name = this.#nameFreeMember(schema, index);
+      setMember(made, name, this.build(this.#findMember(schema, name), depth + 1, index));
+      if (index > 1000) throw new Unsatisfiable();
+    }
+    return this.#reorder(made, properties);
+  }
+
+  /** Members in the order in which the schema lists them, as a person would write them. */
+  #reorder(made: Members, properties: object): Members {
+    const ordered: Members = {};
+    for (const name of [...Object.keys(properties), ...Object.keys(made)]) {
+      const value = Object.hasOwn(made, name) ? made[name] : undefined;
+      if (value !== undefined) setMember(ordered, name, value);
+    }
+    return ordered;
+  }
+
+  #findMember(schema: JsonSchema, name: string): JsonSchemaOrFlag {
+    const listed =
+      schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (listed !== undefined) return listed;
+    for (const [pattern, member] of Object.entries(schema.patternProperties ?? {})) {
+      if (new RegExp(pattern, 'u').test(name)) return member;
+    }
+    return schema.additionalProperties ?? true;
+  }
+
+  #nameFreeMember(schema: JsonSchema, index: number): string {
+    const unused = Object.keys(schema.properties ?? {})[index - 1];
+    if (unused !== undefined) return unused;
+    const pattern = Object.keys(schema.patternProperties ?? {})[0];
+    if (pattern !== undefined && schema.additionalProperties === false)
+      return makePatterned(pattern, index) ?? `member_${index}`;
+    const names = schema.propertyNames;
+    if (names !== undefined && names !== true) {
+      const name = this.build(mergeSchemas({ type: 'string' }, asSchema(names)), 1, index);
+      if (typeof name === 'string') return name;
+    }
+    return `member_${index}`;
+  }
+
+  #buildArray(schema: JsonSchema, depth: number): Json {
+    const prefix = readPrefixItems(schema);
+    const rest = readRestItems(schema);
+    const least = Math.max(schema.minItems ?? 0, schema.contains === undefined ? 0 : 1);
+    const wanted = Math.min(
+      Math.max(least, prefix.length, rest === false ? 0 : 1),
+      schema.maxItems ?? Number.POSITIVE_INFINITY,
+    );
+    const made: Json[] = [];
+    const seen = new Set<string>();
+    for (let ordinal = 0; made.length < wanted && ordinal < wanted + 64; ordinal++) {
+      const first = made.length === 0 && prefix.length === 0;
+      const definition = prefix[made.length] ?? (first && schema.contains !== undefined ? schema.contains : rest);
+      const value = tryBuild(() => {
+        if (definition === false || (depth >= DEPTH_MAX && made.length >= least)) throw new Unsatisfiable();
+        return this.build(definition, depth + 1, ordinal);
+      });
+      if (value === undefined) break;
+      const key = JSON.stringify(value);
+      if (schema.uniqueItems === true && seen.has(key)) continue;
+      seen.add(key);
+      made.push(value);
+    }
+    if (made.length < least) throw new Unsatisfiable();
+    return made;
+  }
+
+  #buildString(schema: JsonSchema, ordinal: number): Json {
+    const least = schema.minLength ?? 0;
+    const most = schema.maxLength ?? Number.POSITIVE_INFINITY;
+    if (least > most) throw new Unsatisfiable();
+    if (schema.format !== undefined) {
+      const formatted = makeFormatted(schema.format, ordinal);
+      if (formatted !== undefined) return formatted;
+    }
+    if (schema.pattern !== undefined) {
+      const patterned = makePatterned(schema.pattern, ordinal + this.#variant, least);
+      if (patterned !== undefined) return patterned;
+    }
+    const suffix = ordinal === 0 ? '' : ` ${ordinal + 1}`;
+    const points = [...this.#text];
+    while (points.length + suffix.length < least)
+      points.push(...(points.length === 0 ? ['x'] : [' ', ...points.slice(0, least)]));
+    const room = Math.max(least, Math.min(most, Math.max(points.length, 0) + suffix.length));
+    const text = points.slice(0, Math.max(0, room - suffix.length)).join('') + suffix;
+    return [...text].slice(0, room).join('');
+  }
+}
+
+function buildNumber(schema: JsonSchema, ordinal: number, whole: boolean): number {
+  const step = schema.multipleOf ?? (whole ? 1 : undefined);
+  let low = schema.minimum ?? Number.NEGATIVE_INFINITY;
+  let high = schema.maximum ?? Number.POSITIVE_INFINITY;
+  const above = schema.exclusiveMinimum;
+  const below = schema.exclusiveMaximum;
+  const openLow = above !== undefined && above >= low;
+  const openHigh = below !== undefined && below <= high;
+  if (openLow) low = above;
+  if (openHigh) high = below;
+  const fits = (value: number) =>
+    (openLow ? value > low : value >= low) &&
+    (openHigh ? value < high : value <= high) &&
+    (!whole || Number.isInteger(value));
+
+  const base = Number.isFinite(low) ? low : Number.isFinite(high) ? Math.min(0, high - ordinal) : 0;
+  const candidates: number[] = [];
+  if (step !== undefined) {
+    const start = Math.ceil(base / step);
+    // An integer that is to be a multiple of 0.5 needs every second one.
+    for (let index = 0; index < 8; index++) candidates.push(roundStep((start + ordinal + index) * step));
+    candidates.push(roundStep((Math.floor(high / step) - ordinal) * step), roundStep(start * step));
+  } else {
+    candidates.push(base + ordinal, base + ordinal + 1);
+    // Between narrow or open bounds: distinct fractions of the way.
+    if (Number.isFinite(low) && Number.isFinite(high)) candidates.push(low + (high - low) / (ordinal + 2), low, high);
+    if (Number.isFinite(low)) candidates.push(low + 1 / (ordinal + 2));
+    if (Number.isFinite(high)) candidates.push(high - ordinal, high - ordinal - 1);
+  }
+  const value = candidates.find((each) => Number.isFinite(each) && fits(each));
+  if (value === undefined) throw new Unsatisfiable();
+  return Object.is(value, -0) ? 0 : value;
+}
+
+/** 3 × 0.1 is not 0.3. */
+function roundStep(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
+/** Both schemas at once, as far as one object can say it; what the two say of the same keyword is narrowed. */
+function mergeSchemas(one: JsonSchema, other: JsonSchema): JsonSchema {
+  const merged: JsonSchema = { ...one, ...other };
+  if (one.properties !== undefined && other.properties !== undefined) {
+    merged.properties = { ...one.properties };
+    for (const [name, member] of Object.entries(other.properties)) {
+      const present = one.properties[name];
+      merged.properties[name] = present === undefined ? member : mergeSchemas(asSchema(present), asSchema(member));
+    }
+  }
+  if (one.required !== undefined && other.required !== undefined)
+    merged.required = [...new Set([...one.required, ...other.required])];
+  if (one.enum !== undefined && other.enum !== undefined) {
+    const kept = new Set(other.enum.map((each) => JSON.stringify(each)));
+    merged.enum = one.enum.filter((each) => kept.has(JSON.stringify(each)));
+  }
+  for (const name of ['minimum', 'minLength', 'minItems', 'minProperties', 'exclusiveMinimum'] as const) {
+    if (one[name] !== undefined && other[name] !== undefined) merged[name] = Math.max(one[name], other[name]);
+  }
+  for (const name of ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'exclusiveMaximum'] as const) {
+    if (one[name] !== undefined && other[name] !== undefined) merged[name] = Math.min(one[name], other[name]);
+  }
+  if (one.allOf !== undefined && other.allOf !== undefined) merged.allOf = [...one.allOf, ...other.allOf];
+  const types = listTypes(other);
+  const narrowed = types === undefined ? undefined : listTypes(one)?.filter((type) => types.includes(type));
+  if (narrowed !== undefined && narrowed.length > 0) merged.type = narrowed;
+  return merged;
+}
+
+function listTypes(schema: JsonSchema): string[] | undefined {
+  if (schema.type === undefined) return undefined;
+  return Array.isArray(schema.type) ? schema.type : [schema.type];
+}
+
+function isOfType(value: Json, type: string): boolean {
+  if (type === 'null') return value === null;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'integer') return Number.isInteger(value);
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === type;
+}
+
+/** As an own member whatever its name: `__proto__` is one too. */
+function setMember(target: Members, name: string, value: Json): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function asSchema(value: unknown): JsonSchema {
+  if (value === false) throw new Unsatisfiable();
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function readPrefixItems(schema: JsonSchema): JsonSchemaOrFlag[] {
+  const prefix = schema.prefixItems ?? schema.items;
+  return Array.isArray(prefix) ? prefix : [];
+}
+
+function readRestItems(schema: JsonSchema): JsonSchemaOrFlag {
+  const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
+  return rest === undefined || Array.isArray(rest) ? true : rest;
+}
+
+function readDependentRequired(schema: JsonSchema): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const source of [schema.dependentRequired, schema.dependencies]) {
+    for (const [name, names] of Object.entries(source ?? {})) if (Array.isArray(names)) found[name] = names;
+  }
+  return found;
+}
+
+function toJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,43 @@
+/**
+ * Models behind one port. The turn engine opens a model by its id (`openModel`), streams a call (`streamModelCall`), and
+ * asks what the call cost (`priceUsage`). Nothing is loaded by the import: a provider's package comes with its first
+ * model, the price data with the first question about the catalogue.
+ */
+export {
+  DEFAULT_MODEL_CALL_LIMITS,
+  type ModelCall,
+  type ModelCallLimits,
+  type RetryNotice,
+  streamModelCall,
+} from './call-model.ts';
+export {
+  DEFAULT_CONTEXT_WINDOW,
+  DEMO_CONTEXT_WINDOW,
+  DEMO_MODEL_ID,
+  findModel,
+  listModels,
+  type ModelInfo,
+  parseModelId,
+} from './catalogue.ts';
+export {
+  type ContextSection,
+  findSections,
+  MEMORY_TAG,
+  SEARCH_RESULTS_TAG,
+  type SectionTag,
+  stripSections,
+  wrapSection,
+} from './context-sections.ts';
+export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
+export type { ModelRef } from './model-id.ts';
+export { type ModelCredentials, openModel } from './open-model.ts';
+export { type PricedUsage, priceUsage } from './price-usage.ts';
+export { isKnownProvider, listProviders, type ProviderInfo, providerInfo } from './providers.ts';
+export {
+  isReasoningEffort,
+  REASONING_EFFORTS,
+  type ReasoningEffort,
+  reasoningOptions,
+  supportsReasoningEffort,
+} from './reasoning.ts';
+export { countTokens, estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';

@@ -1,0 +1,37 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+
+interface Identity {
+  readonly modelId: string;
+  readonly secrets: readonly string[];
+}
+
+/** Shorter strings are no credentials of a real provider, and striking them out would mangle ordinary words. */
+const SECRET_MIN_LENGTH = 6;
+const REDACTED = '[redacted]';
+
+/** Beside the model and not in it, so that no serializer can reach a key through the model. */
+const identities = new WeakMap<LanguageModelV4, Identity>();
+
+/** Notes which id a model was opened by, and the credentials that no message about it may show. */
+export function identifyModel(model: LanguageModelV4, modelId: string, secrets: readonly string[]): LanguageModelV4 {
+  identities.set(model, { modelId, secrets: secrets.filter((secret) => secret.length >= SECRET_MIN_LENGTH) });
+  return model;
+}
+
+/** `provider/model` as the tenant wrote it. */
+export function nameModel(model: LanguageModelV4): string {
+  return identities.get(model)?.modelId ?? `${model.provider.split('.')[0]}/${model.modelId}`;
+}
+
+/**
+ * Strikes the model's own credentials out of a text that an upstream wrote, and whatever else looks like a key: servers
+ * echo the key they refuse, whole or in part.
+ */
+export function redactSecrets(model: LanguageModelV4, text: string): string {
+  let redacted = text;
+  for (const secret of identities.get(model)?.secrets ?? []) redacted = redacted.replaceAll(secret, REDACTED);
+  return redacted
+    .replace(/\b(Bearer|Basic)\s+\S+/gi, `$1 ${REDACTED}`)
+    .replace(/\b(sk|pk|rk|xai|gsk|ABSK|AIza|AKIA|ASIA)[-_]?[\w*-]{8,}/g, REDACTED)
+    .replace(/\S*\*{4,}\S*/g, REDACTED);
+}

@@ -1,0 +1,152 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+
+export interface UpstreamLimits {
+  /** Until the first part that comes from the provider (not the package's own `stream-start`). */
+  readonly connectTimeoutMs: number;
+  /** Between two parts, while the reader waits. A slow reader is not the upstream's fault and is not counted. */
+  readonly idleTimeoutMs: number;
+}
+
+export type StopReason =
+  | { readonly type: 'aborted'; readonly reason: unknown }
+  | { readonly type: 'timeout'; readonly after: 'connect' | 'idle' };
+
+/** Thrown by `open` and `read` once the stream was stopped from this side. */
+export class StoppedError extends Error {
+  readonly stop: StopReason;
+
+  constructor(stop: StopReason) {
+    super(stop.type);
+    this.name = 'StoppedError';
+    this.stop = stop;
+  }
+}
+
+/** How long a finished answer's connection may take to end by itself, so that it can be used again, before it is cut. */
+const DRAIN_MS = 1000;
+
+/**
+ * One request to a model, with its time limits and its cancellation. A stop takes effect at once, whether or not the
+ * model heeds it: a pending read ends, and the request's signal is aborted, which closes the socket.
+ *
+ * One timer serves the whole stream. It is not moved for each part, which at thousands of parts a second would cost more
+ * than the parts: when it fires it looks at when the present wait began and, if that was lately, waits for the rest.
+ */
+export class UpstreamStream {
+  readonly #limits: UpstreamLimits;
+  readonly #signal: AbortSignal | undefined;
+  readonly #request = new AbortController();
+  readonly #stopped = Promise.withResolvers<never>();
+  #reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  #stop: StopReason | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #waitingSince: number | undefined;
+  #connected = false;
+
+  constructor(limits: UpstreamLimits, signal: AbortSignal | undefined) {
+    this.#limits = limits;
+    this.#signal = signal;
+    // It is awaited only while the request is being opened.
+    this.#stopped.promise.catch(() => {});
+  }
+
+  /** Sends the request. Throws `StoppedError`, or whatever the provider's package throws. */
+  async open(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<void> {
+    this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (this.#signal?.aborted) this.#onAbort();
+    this.#throwIfStopped();
+    this.#waitingSince = performance.now();
+    this.#arm(this.#limits.connectTimeoutMs);
+    const request = (async () => model.doStream({ ...options, abortSignal: this.#request.signal }))();
+    // A stream that arrives after the stop is nobody's.
+    request.then((late) => (this.#stop === undefined ? undefined : late.stream.cancel())).catch(ignore);
+    try {
+      const { stream } = await Promise.race([request, this.#stopped.promise]);
+      this.#throwIfStopped();
+      this.#reader = stream.getReader();
+    } catch (error) {
+      this.#throwIfStopped();
+      throw error;
+    }
+  }
+
+  /** The next part; undefined at the end. Throws `StoppedError`, or the stream's own error. */
+  async read(): Promise<LanguageModelV4StreamPart | undefined> {
+    this.#throwIfStopped();
+    if (this.#reader === undefined) return undefined;
+    if (this.#connected) this.#waitingSince = performance.now();
+    try {
+      const { value } = await this.#reader.read();
+      this.#throwIfStopped();
+      if (this.#connected) this.#waitingSince = undefined;
+      else if (value !== undefined && value.type !== 'stream-start') this.#noteConnected();
+      return value;
+    } catch (error) {
+      this.#throwIfStopped();
+      throw error;
+    }
+  }
+
+  /** Ends the request. `finished`: the answer is complete, so that its connection may be left to end in its own time. */
+  close(finished: boolean): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    clearTimeout(this.#timer);
+    if (!finished || this.#reader === undefined) {
+      this.#cut();
+      return;
+    }
+    const timer = setTimeout(() => this.#cut(), DRAIN_MS);
+    timer.unref();
+    drain(this.#reader).finally(() => clearTimeout(timer));
+  }
+
+  #noteConnected(): void {
+    this.#connected = true;
+    this.#waitingSince = undefined;
+    this.#arm(this.#limits.idleTimeoutMs);
+  }
+
+  #arm(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onTimer, ms);
+  }
+
+  readonly #onTimer = (): void => {
+    const limit = this.#connected ? this.#limits.idleTimeoutMs : this.#limits.connectTimeoutMs;
+    const waited = this.#waitingSince === undefined ? 0 : performance.now() - this.#waitingSince;
+    // Timers may fire a fraction of a millisecond early.
+    if (waited + 1 < limit) this.#arm(limit - waited);
+    else this.#halt({ type: 'timeout', after: this.#connected ? 'idle' : 'connect' });
+  };
+
+  readonly #onAbort = (): void => this.#halt({ type: 'aborted', reason: this.#signal?.reason });
+
+  #halt(stop: StopReason): void {
+    if (this.#stop !== undefined) return;
+    this.#stop = stop;
+    clearTimeout(this.#timer);
+    this.#stopped.reject(new StoppedError(stop));
+    this.#cut();
+  }
+
+  /** Aborts the request first, for some packages branch the stream, where cancelling one branch reaches nobody. */
+  #cut(): void {
+    this.#request.abort();
+    this.#reader?.cancel().catch(ignore);
+  }
+
+  #throwIfStopped(): void {
+    if (this.#stop !== undefined) throw new StoppedError(this.#stop);
+  }
+}
+
+async function drain(reader: ReadableStreamDefaultReader<unknown>): Promise<void> {
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The answer is complete; how its connection ends is of no interest.
+  }
+}
+
+/** For promises whose failure is reported elsewhere. */
+function ignore(): void {}
