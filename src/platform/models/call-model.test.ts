@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fakes/anthropic-upstream.ts';
+import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { type ModelCall, ModelCallError, openModel, type RetryNotice, streamModelCall } from './index.ts';
+
+const KEY = 'sk-test-0123456789abcdef';
+const OPTIONS: LanguageModelV4CallOptions = {
+  prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello?' }] }],
+};
+
+let openai: OpenAiUpstream;
+let anthropic: AnthropicUpstream;
+const upstreams = { openai: () => openai.url, anthropic: () => anthropic.url, 'openai-compatible': () => openai.url };
+
+before(async () => {
+  openai = await startOpenAiUpstream();
+  anthropic = await startAnthropicUpstream();
+});
+after(async () => {
+  await openai.close();
+  await anthropic.close();
+});
+beforeEach(() => {
+  openai.respondWith({ type: 'answer', deltas: ['Hello', ' there', '.'] });
+  anthropic.respondWith({ type: 'answer', deltas: ['Hello', ' there', '.'] });
+});
+
+function open(provider: keyof typeof upstreams = 'openai'): Promise<LanguageModelV4> {
+  return openModel(`${provider}/test-model`, { apiKey: KEY, baseUrl: upstreams[provider]() }, fetch);
+}
+
+interface Outcome {
+  readonly parts: readonly LanguageModelV4StreamPart[];
+  readonly text: string;
+  readonly error: unknown;
+  readonly retries: readonly RetryNotice[];
+  readonly slept: readonly number[];
+}
+
+/** Runs a call to its end; pauses between attempts are noted and not waited for. */
+async function run(model: LanguageModelV4, call: Partial<ModelCall> = {}): Promise<Outcome> {
+  const parts: LanguageModelV4StreamPart[] = [];
+  const retries: RetryNotice[] = [];
+  const slept: number[] = [];
+  const sleep = async (ms: number) => {
+    slept.push(ms);
+  };
+  let error: unknown;
+  try {
+    for await (const part of streamModelCall({
+      model,
+      options: OPTIONS,
+      onRetry: (notice) => retries.push(notice),
+      sleep,
+      ...call,
+    })) {
+      parts.push(part);
+    }
+  } catch (thrown) {
+    error = thrown;
+  }
+  const text = parts.map((part) => (part.type === 'text-delta' ? part.delta : '')).join('');
+  return { parts, text, error, retries, slept };
+}
+
+function assertFailure(error: unknown, kind: ModelCallError['kind']): ModelCallError {
+  assert.ok(error instanceof ModelCallError, `expected a ModelCallError, got ${String(error)}`);
+  assert.equal(error.kind, kind, error.message);
+  assert.doesNotMatch(JSON.stringify([error.message, error.cause]), new RegExp(KEY));
+  assert.match(error.message, /test-model/);
+  return error;
+}
+
+describe('an answer', () => {
+  for (const provider of ['openai', 'anthropic', 'openai-compatible'] as const) {
+    test(`of ${provider} streams its text, ends with finish, and carries the key`, async () => {
+      const { text, parts, error } = await run(await open(provider));
+      assert.equal(error, undefined);
+      assert.equal(text, 'Hello there.');
+      assert.equal(parts.at(0)?.type, 'stream-start');
+      assert.equal(parts.at(-1)?.type, 'finish');
+      const request = (provider === 'anthropic' ? anthropic : openai).requests.at(-1);
+      const header = provider === 'anthropic' ? 'x-api-key' : 'authorization';
+      assert.equal(request?.headers[header], provider === 'anthropic' ? KEY : `Bearer ${KEY}`);
+    });
+  }
+
+  test('leaves its connection to the next call', async () => {
+    const model = await open();
+    await run(model);
+    await openai.requests.at(-1)?.closed;
+    const connections = openai.openConnections();
+    await run(model);
+    assert.equal(openai.openConnections(), connections);
+  });
+
+  test('with reasoning, tool calls and usage arrives whole', async () => {
+    openai.respondWith({
+      type: 'answer',
+      reasoning: ['Let me', ' see.'],
+      deltas: ['Calling.'],
+      toolCalls: [{ id: 'call_9', name: 'lookup', arguments: '{"q":"rain"}' }],
+      usage: { promptTokens: 20, completionTokens: 7, cachedTokens: 5, reasoningTokens: 3 },
+    });
+    const { parts, error } = await run(await open('openai-compatible'));
+    assert.equal(error, undefined);
+    const reasoning = parts.map((part) => (part.type === 'reasoning-delta' ? part.delta : '')).join('');
+    assert.equal(reasoning, 'Let me see.');
+    const call = parts.find((part) => part.type === 'tool-call');
+    assert.deepEqual([call?.toolCallId, call?.toolName, call?.input], ['call_9', 'lookup', '{"q":"rain"}']);
+    const finish = parts.find((part) => part.type === 'finish');
+    assert.equal(finish?.finishReason.unified, 'tool-calls');
+    assert.equal(finish?.usage.inputTokens.total, 20);
+    assert.equal(finish?.usage.inputTokens.cacheRead, 5);
+    assert.equal(finish?.usage.outputTokens.total, 7);
+  });
+
+  test('of anthropic with thinking and a tool arrives whole', async () => {
+    anthropic.respondWith({
+      type: 'answer',
+      thinking: ['Hm', 'm.'],
+      deltas: ['Looking.'],
+      toolUses: [{ id: 'toolu_7', name: 'lookup', input: { q: 'rain' } }],
+      inputTokens: 12,
+      outputTokens: 9,
+    });
+    const { parts, error, text } = await run(await open('anthropic'));
+    assert.equal(error, undefined);
+    assert.equal(text, 'Looking.');
+    assert.equal(parts.map((part) => (part.type === 'reasoning-delta' ? part.delta : '')).join(''), 'Hmm.');
+    const call = parts.find((part) => part.type === 'tool-call');
+    assert.deepEqual([call?.toolCallId, call?.input], ['toolu_7', '{"q":"rain"}']);
+    assert.equal(parts.find((part) => part.type === 'finish')?.usage.outputTokens.total, 9);
+  });
+});
+
+describe('a transient failure before any content', () => {
+  test('is tried again after the seconds that Retry-After names', async () => {
+    openai.respondWith([
+      { type: 'status', status: 429, headers: { 'retry-after': '7' } },
+      { type: 'answer', deltas: ['Fine.'] },
+    ]);
+    const { text, error, slept, retries, parts } = await run(await open());
+    assert.equal(error, undefined);
+    assert.equal(text, 'Fine.');
+    assert.deepEqual(slept, [7000]);
+    assert.deepEqual(retries, [{ attempt: 1, delayMs: 7000, kind: 'rate_limited', status: 429 }]);
+    assert.equal(parts.filter((part) => part.type === 'stream-start').length, 1);
+  });
+
+  test('is tried again at the HTTP date that Retry-After names', async () => {
+    const now = Date.UTC(2026, 4, 1, 12, 0, 0);
+    const date = new Date(now + 12_000).toUTCString();
+    openai.respondWith([{ type: 'status', status: 503, headers: { 'retry-after': date } }, { type: 'answer' }]);
+    const { error, slept } = await run(await open(), { now: () => now });
+    assert.equal(error, undefined);
+    assert.deepEqual(slept, [12_000]);
+  });
+
+  test('fails at once, saying when to retry, where Retry-After is longer than the cap', async () => {
+    const count = openai.requests.length;
+    openai.respondWith({ type: 'status', status: 429, headers: { 'retry-after': '31' } });
+    const { error, slept } = await run(await open());
+    const failure = assertFailure(error, 'rate_limited');
+    assert.equal(failure.retryAfterSeconds, 31);
+    assert.match(failure.message, /Retry in 31 seconds/);
+    assert.equal(failure.attempts, 1);
+    assert.deepEqual(slept, []);
+    assert.equal(openai.requests.length, count + 1);
+  });
+
+  test('is tried three times, with growing pauses, and no more', async () => {
+    const count = openai.requests.length;
+    openai.respondWith({ type: 'status', status: 500 });
+    const { error, slept } = await run(await open(), { random: () => 1 });
+    const failure = assertFailure(error, 'upstream');
+    assert.equal(failure.status, 500);
+    assert.equal(failure.attempts, 3);
+    assert.deepEqual(slept, [500, 1000]);
+    assert.equal(openai.requests.length, count + 3);
+  });
+
+  test('of the network is tried again', async () => {
+    const gone = await startOpenAiUpstream();
+    const model = await openModel('vllm/test-model', { apiKey: '', baseUrl: gone.url }, fetch);
+    await gone.close();
+    const { error, slept } = await run(model);
+    assert.equal(assertFailure(error, 'upstream').attempts, 3);
+    assert.equal(slept.length, 2);
+  });
+
+  test('of anthropic, overloaded inside the stream, is tried again', async () => {
+    anthropic.respondWith([
+      { type: 'answer', fault: { afterEvents: 0, type: 'overloaded' } },
+      { type: 'answer', deltas: ['Fine.'] },
+    ]);
+    const { text, error, slept } = await run(await open('anthropic'));
+    assert.equal(error, undefined);
+    assert.equal(text, 'Fine.');
+    assert.equal(slept.length, 1);
+  });
+
+  test('ends at once when the call is aborted during the pause', async () => {
+    openai.respondWith({ type: 'status', status: 500 });
+    const controller = new AbortController();
+    const started = performance.now();
+    const { error } = await run(await open(), {
+      signal: controller.signal,
+      sleep: undefined,
+      limits: { backoffBaseMs: 60_000, backoffMaxMs: 60_000 },
+      onRetry: () => controller.abort(new Error('enough')),
+    });
+    assert.equal(error instanceof Error && error.message, 'enough');
+    assert.ok(performance.now() - started < 2000);
+  });
+});
+
+describe('a lasting failure', () => {
+  const cases = [
+    { name: 'a refused key', behaviour: { type: 'status', status: 401 }, kind: 'authentication' },
+    { name: 'a forbidden model', behaviour: { type: 'status', status: 403 }, kind: 'authentication' },
+    { name: 'an unknown model', behaviour: { type: 'status', status: 404 }, kind: 'upstream' },
+    { name: 'a prompt that is too long', behaviour: { type: 'context_length_exceeded' }, kind: 'context_length' },
+    { name: 'an event that is no JSON', behaviour: { type: 'garbage' }, kind: 'invalid_response' },
+    {
+      name: 'a web page',
+      behaviour: { type: 'garbage', contentType: 'text/html', text: '<html>Welcome</html>' },
+      kind: 'invalid_response',
+    },
+    {
+      name: 'a used-up quota',
+      behaviour: {
+        type: 'status',
+        status: 429,
+        body: { error: { message: 'No credit.', code: 'insufficient_quota' } },
+      },
+      kind: 'rate_limited',
+    },
+  ] as const;
+  for (const provider of ['openai', 'openai-compatible'] as const) {
+    for (const { name, behaviour, kind } of cases) {
+      test(`of ${provider}, ${name}, is ${kind} and is not tried again`, async () => {
+        const count = openai.requests.length;
+        openai.respondWith(behaviour);
+        const { error } = await run(await open(provider));
+        assert.equal(assertFailure(error, kind).attempts, 1);
+        assert.equal(openai.requests.length, count + 1);
+      });
+    }
+  }
+
+  test('of anthropic, a prompt that is too long, is context_length', async () => {
+    anthropic.respondWith({ type: 'prompt_too_long' });
+    const { error } = await run(await open('anthropic'));
+    assertFailure(error, 'context_length');
+  });
+
+  test('shows neither the key nor a part of it, even where the upstream repeats it', async () => {
+    const message = `Model gone. You sent Bearer ${KEY} that is ${KEY}, also known as sk-te**********cdef.`;
+    openai.respondWith({
+      type: 'status',
+      status: 404,
+      body: { error: { message, type: 'x', param: null, code: null } },
+    });
+    const { error } = await run(await open());
+    const failure = assertFailure(error, 'upstream');
+    assert.match(failure.message, /Model gone/);
+    assert.doesNotMatch(failure.message, /sk-te|cdef/);
+  });
+});
+
+describe('an answer that breaks off', () => {
+  const cases = [
+    { fault: 'reset', kind: 'truncated' },
+    { fault: 'end', kind: 'truncated' },
+    { fault: 'garbage', kind: 'invalid_response' },
+    { fault: 'error', kind: 'upstream' },
+  ] as const;
+  for (const provider of ['openai', 'openai-compatible'] as const) {
+    for (const { fault, kind } of cases) {
+      test(`of ${provider} by ${fault} is ${kind}, after its text and without another attempt`, async () => {
+        const count = openai.requests.length;
+        openai.respondWith({ type: 'answer', deltas: ['One', ' two'], fault: { afterChunks: 2, type: fault } });
+        const { error, text } = await run(await open(provider));
+        assertFailure(error, kind);
+        assert.equal(text, 'One two');
+        assert.equal(openai.requests.length, count + 1);
+      });
+    }
+  }
+
+  for (const type of ['reset', 'end'] as const) {
+    test(`of anthropic by ${type} is truncated`, async () => {
+      anthropic.respondWith({ type: 'answer', deltas: ['One', ' two'], fault: { afterEvents: 4, type } });
+      const { error, text } = await run(await open('anthropic'));
+      assertFailure(error, 'truncated');
+      assert.equal(text, 'One two');
+    });
+  }
+});
+
+describe('a silent upstream', () => {
+  test('is a timeout when it never answers, and its socket is closed', async () => {
+    const count = openai.requests.length;
+    openai.respondWith({ type: 'hang_before_headers' });
+    const { error } = await run(await open(), { limits: { connectTimeoutMs: 60 } });
+    assert.match(assertFailure(error, 'timeout').message, /sent nothing for 0\.06 seconds/);
+    assert.equal(openai.requests.length, count + 1);
+    assert.equal(await openai.requests.at(-1)?.closed, 'client');
+  });
+
+  test('is a timeout when headers came and nothing after', async () => {
+    openai.respondWith({ type: 'answer', fault: { afterChunks: 0, type: 'hang' } });
+    const { error } = await run(await open('openai-compatible'), { limits: { connectTimeoutMs: 60 } });
+    assertFailure(error, 'timeout');
+    assert.equal(await openai.requests.at(-1)?.closed, 'client');
+  });
+
+  test('is a timeout in the middle of the answer', async () => {
+    openai.respondWith({ type: 'answer', deltas: ['One'], fault: { afterChunks: 1, type: 'hang' } });
+    const { error, text } = await run(await open(), { limits: { idleTimeoutMs: 60 } });
+    assert.match(assertFailure(error, 'timeout').message, /fell silent/);
+    assert.equal(text, 'One');
+    assert.equal(await openai.requests.at(-1)?.closed, 'client');
+  });
+
+  test('is none while parts keep coming, however long the whole takes', async () => {
+    openai.respondWith({ type: 'answer', deltas: ['a', 'b', 'c', 'd', 'e', 'f'], delayMs: 40 });
+    const { error, text } = await run(await open(), { limits: { idleTimeoutMs: 150 } });
+    assert.equal(error, undefined);
+    assert.equal(text, 'abcdef');
+  });
+
+  test('is not blamed for a slow reader', async () => {
+    openai.respondWith({ type: 'answer', deltas: ['a', 'b'] });
+    let text = '';
+    for await (const part of streamModelCall({
+      model: await open(),
+      options: OPTIONS,
+      limits: { idleTimeoutMs: 30 },
+    })) {
+      if (part.type !== 'text-delta') continue;
+      text += part.delta;
+      const until = performance.now() + 80;
+      while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(text, 'ab');
+  });
+});
+
+describe('an abort', () => {
+  const silences = {
+    'before headers': { type: 'hang_before_headers' },
+    'before content': { type: 'answer', fault: { afterChunks: 0, type: 'hang' } },
+    'in the middle of the answer': { type: 'answer', deltas: ['One'], fault: { afterChunks: 1, type: 'hang' } },
+  } as const;
+  for (const [when, behaviour] of Object.entries(silences)) {
+    test(`${when} ends the call within 50 ms and closes the upstream's socket`, async () => {
+      openai.respondWith(behaviour);
+      const count = openai.requests.length;
+      const controller = new AbortController();
+      const outcome = run(await open(), { signal: controller.signal });
+      await openai.waitForRequests(count + 1);
+      // The reader is waiting by the time the upstream's bytes have gone round the loop.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const aborted = performance.now();
+      controller.abort(new Error('cancelled by the user'));
+      const { error } = await outcome;
+      const took = performance.now() - aborted;
+      assert.equal(error instanceof Error && error.message, 'cancelled by the user');
+      assert.ok(took < 50, `took ${took} ms`);
+      assert.equal(await openai.requests.at(-1)?.closed, 'client');
+    });
+  }
+
+  test('of anthropic in the middle of the answer closes the socket', async () => {
+    anthropic.respondWith({ type: 'answer', deltas: ['One'], fault: { afterEvents: 3, type: 'hang' } });
+    const controller = new AbortController();
+    const model = await open('anthropic');
+    await assert.rejects(async () => {
+      for await (const part of streamModelCall({ model, options: OPTIONS, signal: controller.signal })) {
+        if (part.type === 'text-delta') controller.abort();
+      }
+    }, /abort/i);
+    assert.equal(await anthropic.requests.at(-1)?.closed, 'client');
+  });
+
+  test('stops a model that does not heed its signal', async () => {
+    const deaf: LanguageModelV4 = {
+      specificationVersion: 'v4',
+      provider: 'deaf',
+      modelId: 'test-model',
+      supportedUrls: {},
+      doGenerate: () => Promise.reject(new Error('unused')),
+      doStream: async () => ({ stream: new ReadableStream<LanguageModelV4StreamPart>({}) }),
+    };
+    const controller = new AbortController();
+    const outcome = run(deaf, { signal: controller.signal });
+    setImmediate(() => controller.abort(new Error('enough')));
+    const { error } = await outcome;
+    assert.equal(error instanceof Error && error.message, 'enough');
+  });
+
+  test('before the call sends nothing', async () => {
+    const count = openai.requests.length;
+    const { error } = await run(await open(), { signal: AbortSignal.abort(new Error('too late')) });
+    assert.equal(error instanceof Error && error.message, 'too late');
+    assert.equal(openai.requests.length, count);
+  });
+
+  test('by leaving the loop closes the socket', async () => {
+    openai.respondWith({ type: 'answer', deltas: ['One'], fault: { afterChunks: 1, type: 'hang' } });
+    for await (const part of streamModelCall({ model: await open(), options: OPTIONS })) {
+      if (part.type === 'text-delta') break;
+    }
+    assert.equal(await openai.requests.at(-1)?.closed, 'client');
+  });
+});

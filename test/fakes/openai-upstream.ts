@@ -1,0 +1,155 @@
+import {
+  answerFault,
+  type Exchange,
+  type FaultBehaviour,
+  openEventStream,
+  startUpstream,
+  type Upstream,
+} from './http-upstream.ts';
+
+/** How the fake answers one POST /chat/completions. */
+export type OpenAiBehaviour = OpenAiAnswer | FaultBehaviour | { readonly type: 'context_length_exceeded' };
+
+export interface OpenAiAnswer {
+  readonly type: 'answer';
+  /** One chunk each, before the text. */
+  readonly reasoning?: readonly string[];
+  readonly deltas?: readonly string[];
+  readonly toolCalls?: readonly {
+    readonly id?: string;
+    readonly name: string;
+    /** JSON text; sent in two pieces. */
+    readonly arguments: string;
+  }[];
+  readonly finishReason?: string;
+  readonly usage?: {
+    readonly promptTokens: number;
+    readonly completionTokens: number;
+    readonly cachedTokens?: number;
+    readonly reasoningTokens?: number;
+  };
+  /** Before the first chunk, headers being out already. */
+  readonly firstDelayMs?: number;
+  /** Before each further chunk. */
+  readonly delayMs?: number;
+  /** What happens when this many chunks are out, in place of the rest. */
+  readonly fault?: {
+    readonly afterChunks: number;
+    /**
+     * `hang`: silence; `reset`: the socket is destroyed; `end`: a clean end without finish_reason and [DONE];
+     * `garbage`: an event that is no JSON; `error`: an error event of the dialect.
+     */
+    readonly type: 'hang' | 'reset' | 'end' | 'garbage' | 'error';
+  };
+}
+
+export type OpenAiUpstream = Upstream<OpenAiBehaviour>;
+
+const DEFAULT_ANSWER: OpenAiAnswer = { type: 'answer', deltas: ['Hello', ' there', '.'] };
+
+/** A server that speaks OpenAI's streaming chat completions, at `url` + `/chat/completions`. */
+export function startOpenAiUpstream(): Promise<OpenAiUpstream> {
+  return startUpstream<OpenAiBehaviour>('/v1', DEFAULT_ANSWER, answer);
+}
+
+async function answer(behaviour: OpenAiBehaviour, exchange: Exchange): Promise<void> {
+  switch (behaviour.type) {
+    case 'answer':
+      return streamAnswer(behaviour, exchange);
+    case 'context_length_exceeded':
+      return answerFault({ type: 'status', status: 400 }, exchange, {
+        error: {
+          message:
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+          type: 'invalid_request_error',
+          param: 'messages',
+          code: 'context_length_exceeded',
+        },
+      });
+    default:
+      return answerFault(behaviour, exchange, {
+        error: { message: 'The fake upstream was told to fail.', type: 'server_error', param: null, code: null },
+      });
+  }
+}
+
+async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promise<void> {
+  const { response } = exchange;
+  const chunks = listChunks(behaviour, readModel(exchange.body));
+  openEventStream(response);
+  for (const [index, chunk] of chunks.entries()) {
+    if (behaviour.fault?.afterChunks === index) return breakOff(behaviour.fault.type, exchange);
+    const present = await exchange.pause((index === 0 ? behaviour.firstDelayMs : behaviour.delayMs) ?? 0);
+    if (!present) return;
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  }
+  response.end('data: [DONE]\n\n');
+}
+
+async function breakOff(type: NonNullable<OpenAiAnswer['fault']>['type'], exchange: Exchange): Promise<void> {
+  const { response } = exchange;
+  switch (type) {
+    case 'hang':
+      return exchange.hang();
+    case 'reset':
+      // What was written before is to arrive before the reset.
+      await exchange.pause(20);
+      return exchange.destroy();
+    case 'end':
+      response.end();
+      return;
+    case 'garbage':
+      response.end('data: {"choices": [ oops\n\n');
+      return;
+    case 'error':
+      response.end('data: {"error":{"message":"The engine is overloaded","type":"server_error","code":500}}\n\n');
+  }
+}
+
+function listChunks(behaviour: OpenAiAnswer, model: string): unknown[] {
+  const toolCalls = behaviour.toolCalls ?? [];
+  const deltas: unknown[] = [
+    ...(behaviour.reasoning ?? []).map((text) => ({ reasoning_content: text })),
+    ...(behaviour.deltas ?? []).map((content) => ({ content })),
+    ...toolCalls.flatMap((call, index) => {
+      const half = Math.ceil(call.arguments.length / 2);
+      const begin = {
+        index,
+        id: call.id ?? `call_${index}`,
+        type: 'function',
+        function: { name: call.name, arguments: call.arguments.slice(0, half) },
+      };
+      return [
+        { tool_calls: [begin] },
+        { tool_calls: [{ index, function: { arguments: call.arguments.slice(half) } }] },
+      ];
+    }),
+  ];
+  const finishReason = behaviour.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
+  const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_767_225_600, model };
+  const chunks: unknown[] = deltas.map((delta, index) => ({
+    ...base,
+    choices: [{ index: 0, delta: index === 0 ? { role: 'assistant', ...Object(delta) } : delta, finish_reason: null }],
+  }));
+  chunks.push({ ...base, choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
+  if (behaviour.usage !== undefined) {
+    const { promptTokens, completionTokens, cachedTokens = 0, reasoningTokens = 0 } = behaviour.usage;
+    chunks.push({
+      ...base,
+      choices: [],
+      usage: {
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
+        total_tokens: promptTokens + completionTokens,
+        prompt_tokens_details: { cached_tokens: cachedTokens },
+        completion_tokens_details: { reasoning_tokens: reasoningTokens },
+      },
+    });
+  }
+  return chunks;
+}
+
+function readModel(body: unknown): string {
+  const model = typeof body === 'object' && body !== null && 'model' in body ? body.model : undefined;
+  return typeof model === 'string' ? model : 'unknown';
+}
