@@ -1,0 +1,62 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Seconds: from a cache hit to a long model call. */
+export const DURATION_BUCKETS_S: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
+];
+
+/** Asking twice for a name gives the same instrument, so that two services of one process can share a page. */
+export interface Metrics {
+  counter(name: string, help: string, labels?: readonly string[]): Counter;
+  /** `collect` runs at each scrape and may set the value. */
+  gauge(name: string, help: string, labels?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
+  histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram;
+  /** The Prometheus text format; answer it with `contentType`. */
+  render(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** A page of metrics of its own, with those of the process (CPU, memory, event loop, garbage collection) on it. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    counter(name, help, labels = []) {
+      const found = registry.getSingleMetric(name);
+      if (found === undefined) return new Counter({ name, help, labelNames: [...labels], registers });
+      if (found instanceof Counter) return found;
+      throw kindError(name, 'counter');
+    },
+    gauge(name, help, labels = [], collect) {
+      const found = registry.getSingleMetric(name);
+      if (found instanceof Gauge) return found;
+      if (found !== undefined) throw kindError(name, 'gauge');
+      return new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers,
+        ...(collect === undefined
+          ? {}
+          : {
+              collect() {
+                collect(this);
+              },
+            }),
+      });
+    },
+    histogram(name, help, labels = [], buckets = DURATION_BUCKETS_S) {
+      const found = registry.getSingleMetric(name);
+      if (found instanceof Histogram) return found;
+      if (found !== undefined) throw kindError(name, 'histogram');
+      return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers });
+    },
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+function kindError(name: string, kind: string): Error {
+  return new Error(`metric ${name} exists and is no ${kind}: give this one another name`);
+}
