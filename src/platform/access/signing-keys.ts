@@ -17,7 +17,7 @@ export interface SigningKeys {
   /** The key that verifies, or undefined when no live key has this id. */
   verifier(kid: string): Promise<CryptoKey | undefined>;
   /** The public set, for `/.well-known/jwks.json`. */
-  publicKeys(): Promise<JWK[]>;
+  publicKeys(): Promise<PublicJwk[]>;
 }
 
 export interface SigningKey {
@@ -25,9 +25,19 @@ export interface SigningKey {
   readonly key: CryptoKey;
 }
 
+/** RFC 7518 section 6.3.1. */
+export interface PublicJwk {
+  readonly kty: string;
+  readonly kid: string;
+  readonly alg: string;
+  readonly use: string;
+  readonly n: string;
+  readonly e: string;
+}
+
 interface KeyRow {
   kid: string;
-  public_jwk: JWK;
+  public_jwk: PublicJwk;
   sealed_private_jwk: string;
 }
 
@@ -62,11 +72,12 @@ export function createSigningKeys(db: Database, vault: Vault): SigningKeys {
 /** Makes a new key the signing one. Earlier keys go on verifying. */
 export async function addSigningKey(db: Executor, vault: Vault): Promise<KeyRow> {
   const pair = await generateKeyPair(ALGORITHM, { extractable: true, modulusLength: 2048 });
-  const jwk = await exportJWK(pair.publicKey);
-  const kid = await calculateJwkThumbprint(jwk);
+  const { kty, n, e } = await exportJWK(pair.publicKey);
+  if (kty === undefined || n === undefined || e === undefined) throw new Error('the new RSA key has no public half');
+  const kid = await calculateJwkThumbprint({ kty, n, e });
   const row: KeyRow = {
     kid,
-    public_jwk: { ...jwk, kid, alg: ALGORITHM, use: 'sig' },
+    public_jwk: { kty, kid, alg: ALGORITHM, use: 'sig', n, e },
     sealed_private_jwk: vault.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealContext(kid)),
   };
   await db.query({

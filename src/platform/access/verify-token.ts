@@ -22,6 +22,8 @@ export interface TokenVerifier {
 
 interface Remembered {
   readonly caller: Caller;
+  /** The key that signed it: a token falls with its key. */
+  readonly kid: string;
   readonly expiresAtMs: number;
 }
 
@@ -40,9 +42,11 @@ export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Cloc
         remembered.delete(token);
         throw new ApiError('unauthenticated', { message: 'The token has expired. Mint a new one.' });
       }
-      if (!(await isLive(entry.caller))) {
+      if (!(await isLive(entry))) {
         remembered.delete(token);
-        throw new ApiError('unauthenticated', { message: 'The token has been revoked. Mint a new one.' });
+        throw new ApiError('unauthenticated', {
+          message: 'The token no longer stands: it, its project or its smith has ended. Mint a new one.',
+        });
       }
       return entry.caller;
     },
@@ -57,11 +61,11 @@ async function verifySignature(token: string, keys: SigningKeys, clock: Clock): 
   try {
     const { kid } = decodeProtectedHeader(jwt);
     const key = kid === undefined ? undefined : await keys.verifier(kid);
-    if (key === undefined) throw refuse();
+    if (kid === undefined || key === undefined) throw refuse();
     const { payload } = await jwtVerify(jwt, key, { algorithms: ['RS256'], currentDate: clock.now() });
     const caller = callerOf(payload.sub, payload.jti, payload.scope);
     if (caller === undefined) throw refuse();
-    return { caller, expiresAtMs: payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000 };
+    return { caller, kid, expiresAtMs: payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) {
       throw new ApiError('unauthenticated', { message: 'The token has expired. Mint a new one.' });
@@ -83,32 +87,40 @@ function callerOf(subject: string | undefined, tokenId: string | undefined, scop
 }
 
 /** Answers "does this token still stand?" for all callers of one turn of the event loop with one statement. */
-function createLivenessCheck(db: Database): (caller: Caller) => Promise<boolean> {
-  let waiting: { owners: string[]; ids: string[]; answer: Promise<Set<string>> } | undefined;
-  return async (caller) => {
+function createLivenessCheck(db: Database): (token: Remembered) => Promise<boolean> {
+  let waiting: { owners: string[]; ids: string[]; kids: string[]; answer: Promise<Set<number>> } | undefined;
+  return async ({ caller, kid }) => {
     if (waiting === undefined) {
-      const batch = { owners: [] as string[], ids: [] as string[] };
+      const batch = { owners: [] as string[], ids: [] as string[], kids: [] as string[] };
       const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
         waiting = undefined;
-        const { rows } = await db.query<{ id: string }>({ ...liveTokensStatement, values: [batch.owners, batch.ids] });
-        return new Set(rows.map((row) => row.id));
+        const values = [batch.owners, batch.ids, batch.kids];
+        const { rows } = await db.query<{ position: number }>({ ...liveTokensStatement, values });
+        return new Set(rows.map((row) => row.position));
       });
       waiting = { ...batch, answer };
     }
     waiting.owners.push(caller.kind === 'organization' ? caller.organizationId : caller.projectId);
     waiting.ids.push(caller.tokenId);
-    return (await waiting.answer).has(caller.tokenId);
+    const position = waiting.kids.push(kid);
+    return (await waiting.answer).has(position);
   };
 }
 
+/** A token stands while it is not revoked and its key, its project and the smith it is bound to have not ended. */
 const liveTokensStatement = {
   name: 'live_tokens',
   text: `
-    with asked as (select * from unnest($1::text[], $2::text[]) as asked (owner, id))
-    select t.id from asked join tokens t on t.project_id = asked.owner and t.id = asked.id
+    with asked as (
+      select asked.owner, asked.id, asked.position
+        from unnest($1::text[], $2::text[], $3::text[]) with ordinality as asked (owner, id, kid, position)
+        join signing_keys k on k.kid = asked.kid and k.retired_at is null
+    )
+    select asked.position from asked join tokens t on t.project_id = asked.owner and t.id = asked.id
       join projects p on p.id = t.project_id
-      where t.revoked_at is null and p.archived_at is null
+      left join smiths s on s.project_id = t.project_id and s.id = t.smith_id
+      where t.revoked_at is null and p.archived_at is null and s.archived_at is null
     union all
-    select k.id from asked join organization_keys k on k.organization_id = asked.owner and k.id = asked.id
+    select asked.position from asked join organization_keys k on k.organization_id = asked.owner and k.id = asked.id
       where k.revoked_at is null`,
 };
