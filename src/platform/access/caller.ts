@@ -30,14 +30,22 @@ export type Caller = ProjectCaller | OrganizationCaller;
 export const TENANT_MARKER = 'tenant:*';
 export const ORGANIZATION_MARKER = 'organization:*';
 
-/** The actor that events and runs record for what this caller does. */
-export function actorOf(caller: ProjectCaller): Actor {
-  return {
-    kind: caller.kind,
-    id: caller.kind === 'smith' ? caller.smithId : caller.projectId,
-    token_id: caller.tokenId,
-    email: '',
-  };
+/** The actor that events and runs record for what this caller does. An organization stands above its projects. */
+export function actorOf(caller: Caller): Actor {
+  const { tokenId: token_id } = caller;
+  switch (caller.kind) {
+    case 'smith':
+      return { kind: 'smith', id: caller.smithId, token_id, email: '' };
+    case 'tenant':
+      return { kind: 'tenant', id: caller.projectId, token_id, email: '' };
+    case 'organization':
+      return { kind: 'operator', id: caller.organizationId, token_id, email: '' };
+  }
+}
+
+/** The `sub` of a token: the project, or one smith of it. */
+export function subjectOf(projectId: string, smithId: string | null): string {
+  return smithId === null ? projectId : `${projectId}:${smithId}`;
 }
 
 export function hasScope(caller: ProjectCaller, scope: string): boolean {

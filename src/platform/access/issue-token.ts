@@ -9,7 +9,7 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import { appendEvent } from '../feed/append-event.ts';
 import type { Actor } from '../tables.ts';
 import { systemDb, tenantDb } from '../tenant-scope.ts';
-import { ORGANIZATION_MARKER, TENANT_MARKER } from './caller.ts';
+import { ORGANIZATION_MARKER, subjectOf, TENANT_MARKER } from './caller.ts';
 import type { TokenClaims, TokenSigner } from './sign-token.ts';
 
 /** Ten years: the longest `ttl_seconds` of any token. */
@@ -95,7 +95,7 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
       const issuedAt = clock.now();
       const expiresAt = endLifetime(issuedAt, ttlSeconds ?? DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS);
       const scopes = [...new Set(permissions)];
-      const claims = { kind: 'smith', subject: `${projectId}:${smithId}`, scopes, issuedAt, expiresAt } as const;
+      const claims = { kind: 'smith', subject: subjectOf(projectId, smithId), scopes, issuedAt, expiresAt } as const;
       const issued = await issue(tx, claims, (id) =>
         tenantDb(tx, projectId)
           .insertInto('tokens')
