@@ -1,0 +1,15 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { OrganizationChange } from '../../operation.ts';
+import { systemDb } from '../../tenant-scope.ts';
+import type { ProjectPath } from './schema.ts';
+import { archiveProject } from './store.ts';
+
+/** Every token of the project stops with the commit: requests ask whether their token's project is live. */
+export async function deleteProject({
+  tx,
+  caller,
+  params,
+}: OrganizationChange<{ params: ProjectPath }>): Promise<void> {
+  const found = await archiveProject(systemDb(tx), caller.organizationId, params.pid);
+  if (!found) throw new ApiError('not_found');
+}

@@ -1,0 +1,2 @@
+export { projectOperations } from './operations.ts';
+export { createOrganization, createProject } from './provision-project.ts';

@@ -1,0 +1,15 @@
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { OrganizationRead } from '../../operation.ts';
+import { systemDb } from '../../tenant-scope.ts';
+import { renderProject } from './render-project.ts';
+import { listProjects as listRows } from './store.ts';
+
+export async function listProjects({
+  db,
+  caller,
+  query,
+}: OrganizationRead<{ query: { limit?: number; cursor?: string } }>) {
+  const page = readPage(query);
+  const rows = await listRows(systemDb(db), caller.organizationId, page);
+  return pageReply(rows, page, (row) => row.id, renderProject);
+}

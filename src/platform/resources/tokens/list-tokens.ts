@@ -1,0 +1,16 @@
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderToken } from './render-token.ts';
+import { listTokens as listRows } from './store.ts';
+
+export async function listTokens({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
+  const page = readPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), page);
+  return pageReply(
+    rows,
+    page,
+    (row) => row.id,
+    (row) => renderToken(caller.projectId, row),
+  );
+}

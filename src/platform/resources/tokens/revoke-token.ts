@@ -1,0 +1,11 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { actorOf } from '../../access/caller.ts';
+import { revokeToken as revoke } from '../../access/revoke-token.ts';
+import type { ProjectChange } from '../../operation.ts';
+import type { TokenPath } from './schema.ts';
+
+export async function revokeToken({ tx, caller, params }: ProjectChange<{ params: TokenPath }>): Promise<void> {
+  const { projectId } = caller;
+  const found = await revoke(tx, { projectId, tokenId: params.tid, actor: actorOf(caller) });
+  if (!found) throw new ApiError('not_found');
+}
