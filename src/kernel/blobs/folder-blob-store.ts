@@ -1,0 +1,137 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  BlobNotFoundError,
+  BlobRangeError,
+  type BlobStore,
+  BlobTooLargeError,
+  type ByteRange,
+  checkBlobKey,
+  type StoredBlob,
+} from './blobs.ts';
+
+/** Older unfinished uploads belong to a process that is gone. */
+const STALE_UPLOAD_MS = 24 * 3600 * 1000;
+
+/**
+ * Blobs in a local folder. A blob's path is the digest of its key, over two levels of folders: no key can leave the
+ * root, collide on a file system that ignores case, or fill one folder. Uploads are written in `uploads/`, flushed to
+ * the disk and renamed.
+ */
+export function createFolderBlobStore(root: string): BlobStore {
+  const uploads = join(root, 'uploads');
+  let prepared: Promise<void> | undefined;
+
+  return {
+    async put(key, source, limits) {
+      const path = pathOf(root, key);
+      prepared ??= prepareUploads(uploads).catch((error: unknown) => {
+        // A full or read-only disk may be mended: the next upload tries again.
+        prepared = undefined;
+        throw error;
+      });
+      await prepared;
+      const temporary = join(uploads, randomUUID());
+      try {
+        const stored = await writeUpload(temporary, source, limits.maxBytes);
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await rename(temporary, path);
+        await syncFolder(dirname(path));
+        return stored;
+      } finally {
+        await rm(temporary, { force: true });
+      }
+    },
+
+    async get(key, range) {
+      const handle = await openBlob(root, key);
+      try {
+        const { size } = await handle.stat();
+        return { ...readPart(handle, size, range), totalBytes: size };
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    },
+
+    async remove(key) {
+      await rm(pathOf(root, key), { force: true });
+    },
+
+    async exists(key) {
+      const found = await stat(pathOf(root, key)).catch(undefinedIfAbsent);
+      return found !== undefined;
+    },
+  };
+}
+
+function pathOf(root: string, key: string): string {
+  checkBlobKey(key);
+  const name = createHash('sha256').update(key).digest('hex');
+  return join(root, name.slice(0, 2), name.slice(2, 4), name);
+}
+
+async function writeUpload(path: string, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StoredBlob> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of source) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw new BlobTooLargeError(maxBytes);
+      hash.update(chunk);
+      await writeAll(handle, chunk);
+    }
+    await handle.sync();
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  let written = 0;
+  while (written < chunk.byteLength) {
+    written += (await handle.write(chunk, written, chunk.byteLength - written)).bytesWritten;
+  }
+}
+
+function readPart(handle: FileHandle, size: number, range: ByteRange | undefined) {
+  if (range === undefined) return { stream: handle.createReadStream(), bytes: size };
+  const end = Math.min(range.end ?? size - 1, size - 1);
+  if (range.start < 0 || range.start >= size || end < range.start) throw new BlobRangeError(size);
+  return { stream: handle.createReadStream({ start: range.start, end }), bytes: end - range.start + 1 };
+}
+
+async function openBlob(root: string, key: string): Promise<FileHandle> {
+  const handle = await open(pathOf(root, key), 'r').catch(undefinedIfAbsent);
+  if (handle === undefined) throw new BlobNotFoundError(key);
+  return handle;
+}
+
+async function prepareUploads(uploads: string): Promise<void> {
+  await mkdir(uploads, { recursive: true, mode: 0o700 });
+  const oldest = Date.now() - STALE_UPLOAD_MS;
+  for (const name of await readdir(uploads)) {
+    const path = join(uploads, name);
+    const found = await stat(path).catch(undefinedIfAbsent);
+    if (found !== undefined && found.mtimeMs < oldest) await rm(path, { force: true });
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a folder, and its file systems journal the entry themselves.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
+}
