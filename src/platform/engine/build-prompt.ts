@@ -1,0 +1,59 @@
+/** What the model is sent: instructions, the thread's summary and messages, mended where a turn left loose ends. */
+import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import type { StoredMessage, ThreadHistory, TurnConfig } from './turn.ts';
+
+type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
+
+/** Builds the prompt; `extraSystem` are further system messages of this call (retrieved knowledge, memory). */
+export function buildPrompt(
+  config: TurnConfig,
+  history: ThreadHistory,
+  extraSystem: readonly string[] = [],
+): LanguageModelV4Prompt {
+  const summary =
+    history.summary === null ? [] : [`What was said earlier in this conversation, in brief:\n${history.summary}`];
+  const system = [...(config.instructions === '' ? [] : [config.instructions]), ...extraSystem, ...summary];
+  return [
+    ...system.map((content) => ({ role: 'system' as const, content })),
+    ...mendToolCalls(history.messages.map(reviveMessage)),
+  ];
+}
+
+/**
+ * Puts every tool result right behind its call, as providers demand, and gives a call without one a result that says
+ * so: its turn was cancelled, failed, or waits in another turn.
+ */
+function mendToolCalls(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
+  const results = new Map<string, LanguageModelV4ToolResultPart>();
+  for (const message of messages) {
+    if (message.role !== 'tool') continue;
+    for (const part of message.content) if (part.type === 'tool-result') results.set(part.toolCallId, part);
+  }
+  return messages.flatMap((message): LanguageModelV4Message[] => {
+    if (message.role === 'tool') return [];
+    if (message.role !== 'assistant') return [message];
+    const calls = message.content.filter((part) => part.type === 'tool-call');
+    if (calls.length === 0) return [message];
+    const answers: ToolMessage['content'] = calls.map(
+      ({ toolCallId, toolName }) =>
+        results.get(toolCallId) ?? {
+          type: 'tool-result',
+          toolCallId,
+          toolName,
+          output: { type: 'error-text', value: 'There is no result: the call was not finished.' },
+        },
+    );
+    return [message, { role: 'tool', content: answers }];
+  });
+}
+
+/** Stored JSON back into the model's message: addresses of files are URL objects there. */
+function reviveMessage({ role, content }: StoredMessage): LanguageModelV4Message {
+  if (typeof content === 'string') return { role, content } as LanguageModelV4Message;
+  const parts = (content as readonly { type: string; data?: { type: string; url?: unknown } }[]).map((part) =>
+    part.type === 'file' && part.data?.type === 'url'
+      ? { ...part, data: { type: 'url', url: new URL(String(part.data.url)) } }
+      : part,
+  );
+  return { role, content: parts } as LanguageModelV4Message;
+}

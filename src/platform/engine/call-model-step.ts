@@ -1,0 +1,249 @@
+/** One model call of a turn: the prompt out, the deltas to the readers, the answer collected. */
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { estimatePromptTokens, estimateTokens, isReasoningEffort, reasoningOptions, streamModelCall } from '../models/index.ts';
+import type { JsonObject } from '../tables.ts';
+import type { Tool } from '../tools/tool.ts';
+import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from './live-turn.ts';
+import type { TurnConfig, Warning } from './turn.ts';
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+export interface RequestedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  /** What is wrong with the arguments, if they are no JSON object. */
+  readonly problem: string | undefined;
+}
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly content: AssistantContent;
+  readonly calls: RequestedCall[];
+  readonly finishReason: 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'other';
+  readonly usage: StepUsage;
+  readonly warnings: Warning[];
+}
+
+export interface StepUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export interface ModelStep {
+  readonly model: LanguageModelV4;
+  readonly config: TurnConfig;
+  readonly prompt: LanguageModelV4Prompt;
+  readonly tools: readonly Tool[];
+  readonly step: number;
+  /** Call ids that earlier steps of the run used: providers may count from zero in each answer. */
+  readonly usedCallIds: ReadonlySet<string>;
+  readonly flush: () => Promise<void>;
+  /** Grows while the answer arrives, so that a cut-off call can be accounted for. */
+  readonly partial: { text: string; reasoning: string };
+}
+
+/** Throws ModelCallError, or the abort's reason. */
+export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<ModelAnswer> {
+  const collector = new AnswerCollector(step);
+  const options = callOptions(step);
+  const parts = streamModelCall({ model: step.model, options, signal: live.abort.signal });
+  for await (const part of parts) {
+    switch (part.type) {
+      case 'text-delta':
+        if (part.delta === '') break;
+        collector.addText(part.id, part.delta);
+        live.emitText('message.delta', part.delta, step.step);
+        break;
+      case 'reasoning-delta':
+        if (part.delta === '') break;
+        collector.addReasoning(part.id, part.delta);
+        live.emitText('reasoning', part.delta, step.step);
+        break;
+      case 'reasoning-end':
+        collector.endReasoning(part.id, part.providerMetadata as never);
+        break;
+      case 'tool-call':
+        collector.addCall(part);
+        break;
+      case 'stream-start':
+        collector.addWarnings(part.warnings);
+        break;
+      case 'finish':
+        collector.finish(part.finishReason.unified, part.usage);
+        break;
+      default:
+        break;
+    }
+    if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await step.flush();
+  }
+  return collector.answer(estimatePromptTokens(step.prompt, options.tools));
+}
+
+/** What a cut-off call is taken to have used: providers do not say. */
+export function estimateUsage(step: Pick<ModelStep, 'prompt' | 'partial'>): StepUsage {
+  return {
+    inputTokens: estimatePromptTokens(step.prompt),
+    outputTokens: estimateTokens(step.partial.text) + estimateTokens(step.partial.reasoning),
+  };
+}
+
+export function functionTools(tools: readonly Tool[]): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, parameters, strict }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters,
+    ...(strict === undefined ? {} : { strict }),
+  }));
+}
+
+function callOptions({ config, prompt, tools, step }: ModelStep): LanguageModelV4CallOptions {
+  const offered = functionTools(tools);
+  const { reasoning_effort: effort, response_format: format, tool_choice: choice } = config;
+  return {
+    prompt,
+    ...(offered.length === 0 ? {} : { tools: offered }),
+    // A forced choice holds for the first call of the turn; held longer, the turn could never answer.
+    ...(offered.length === 0 || choice === 'auto'
+      ? {}
+      : choice === 'none'
+        ? { toolChoice: { type: 'none' as const } }
+        : step > 0
+          ? {}
+          : { toolChoice: choice === 'required' ? { type: 'required' as const } : { type: 'tool' as const, toolName: choice.name } }),
+    ...(config.max_output_tokens === null ? {} : { maxOutputTokens: config.max_output_tokens }),
+    ...(config.temperature === null ? {} : { temperature: config.temperature }),
+    ...(config.top_p === null ? {} : { topP: config.top_p }),
+    ...(config.stop.length === 0 ? {} : { stopSequences: [...config.stop] }),
+    ...(format.type === 'text'
+      ? {}
+      : {
+          responseFormat: {
+            type: 'json' as const,
+            ...(format.name === undefined ? {} : { name: format.name }),
+            ...(format.schema === undefined ? {} : { schema: format.schema }),
+          },
+        }),
+    ...reasoningOptions(config.model, effort !== null && isReasoningEffort(effort) ? effort : undefined),
+  };
+}
+
+class AnswerCollector {
+  readonly #step: ModelStep;
+  readonly #content: AssistantContent = [];
+  readonly #blocks = new Map<string, { text: string; providerOptions?: never }>();
+  readonly #calls: RequestedCall[] = [];
+  readonly #warnings: Warning[] = [];
+  readonly #taken: Set<string>;
+  #finishReason: ModelAnswer['finishReason'] = 'other';
+  #usage: LanguageModelV4Usage | undefined;
+
+  constructor(step: ModelStep) {
+    this.#step = step;
+    this.#taken = new Set(step.usedCallIds);
+  }
+
+  addText(id: string, delta: string): void {
+    this.#step.partial.text += delta;
+    this.#block('text', id).text += delta;
+  }
+
+  addReasoning(id: string, delta: string): void {
+    this.#step.partial.reasoning += delta;
+    this.#block('reasoning', id).text += delta;
+  }
+
+  /** Keeps the provider's signature of its reasoning: it wants it back with the next call. */
+  endReasoning(id: string, metadata: never): void {
+    if (metadata !== undefined) this.#block('reasoning', id).providerOptions = metadata;
+  }
+
+  #block(type: 'text' | 'reasoning', id: string): { text: string; providerOptions?: never } {
+    const key = `${type}/${id}`;
+    const known = this.#blocks.get(key);
+    if (known !== undefined) return known;
+    const block = { type, text: '' };
+    this.#blocks.set(key, block);
+    this.#content.push(block);
+    return block;
+  }
+
+  addCall(call: LanguageModelV4ToolCall): void {
+    const callId = call.toolCallId !== '' && !this.#taken.has(call.toolCallId) ? call.toolCallId : mintId('call');
+    this.#taken.add(callId);
+    const { args, problem } = parseArguments(call.input);
+    this.#calls.push({ callId, name: call.toolName, args, problem });
+    const options = call.providerMetadata as never;
+    this.#content.push({
+      type: 'tool-call',
+      toolCallId: callId,
+      toolName: call.toolName,
+      input: args,
+      ...(options === undefined ? {} : { providerOptions: options }),
+    });
+  }
+
+  addWarnings(warnings: readonly { type: string; feature?: string; details?: string; message?: string }[]): void {
+    for (const { type, feature, details, message } of warnings) {
+      const text = message ?? [feature, details].filter((word) => word !== undefined).join(': ');
+      this.#warnings.push({ code: `model_${type}`, message: text === '' ? 'The model ignored a setting.' : text });
+    }
+  }
+
+  finish(reason: string, usage: LanguageModelV4Usage): void {
+    this.#usage = usage;
+    this.#finishReason =
+      reason === 'content-filter'
+        ? 'content_filter'
+        : reason === 'tool-calls'
+          ? 'tool_calls'
+          : reason === 'stop' || reason === 'length'
+            ? reason
+            : 'other';
+  }
+
+  answer(estimatedInput: number): ModelAnswer {
+    const text = this.#content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    const { inputTokens: input, outputTokens: output } = this.#usage ?? {};
+    return {
+      text,
+      content: this.#content.filter((part) => part.type !== 'text' || part.text !== ''),
+      calls: this.#calls,
+      finishReason: this.#finishReason,
+      warnings: this.#warnings,
+      usage: {
+        inputTokens: input?.total ?? estimatedInput,
+        outputTokens: output?.total ?? estimateTokens(text),
+        ...(input?.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
+        ...(input?.cacheWrite === undefined ? {} : { cacheWriteTokens: input.cacheWrite }),
+        ...(output?.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
+      },
+    };
+  }
+}
+
+function parseArguments(input: string): { args: JsonObject; problem: string | undefined } {
+  if (input.trim() === '') return { args: {}, problem: undefined };
+  try {
+    const value: unknown = JSON.parse(input);
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+      return { args: value as JsonObject, problem: undefined };
+    }
+  } catch {
+    // Told to the model below.
+  }
+  return { args: {}, problem: 'The arguments were not a JSON object. Call the tool again with valid arguments.' };
+}

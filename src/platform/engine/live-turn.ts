@@ -1,0 +1,216 @@
+/**
+ * A turn that this replica executes: numbers its frames, shows them to local readers at once and keeps the ones that
+ * are not stored yet. Adjacent deltas of one message merge into one row; its `seq` is the last delta's.
+ */
+import { eventFrame } from '../../kernel/http/event-stream.ts';
+import type { JsonObject } from '../tables.ts';
+import type { StoredFrame } from './advance-turn.ts';
+import type { RunRow } from './run-row.ts';
+import type { TurnKey } from './turn.ts';
+
+/** An executor waits for the store beyond this many frames; keeps what a crash can lose below SEQ_JUMP. */
+export const MAX_UNFLUSHED_FRAMES = 50_000;
+
+/** Frame types whose text merges, and the member that holds the pieces once stored. */
+const MERGED_TYPES: ReadonlySet<string> = new Set(['message.delta', 'reasoning']);
+
+interface PendingFrame {
+  seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  /** The pieces of a merged frame, in order, one a sequence number. */
+  readonly pieces: string[] | undefined;
+  readonly createdAt: string;
+}
+
+/** Frames after which a run does nothing until somebody acts. */
+export const RESTING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused']);
+
+/** Sees each frame as it happens: its number, its type and its wire form. */
+export type FrameListener = (seq: number, type: string, wire: string) => void;
+
+/** A frame that a commit adds to the timeline. */
+export interface NewFrame {
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+export class LiveTurn {
+  readonly key: TurnKey;
+  readonly abort = new AbortController();
+  /** Resolves with the run when it has settled, paused, or left this replica (undefined). */
+  readonly done: Promise<RunRow | undefined>;
+  /** Highest number that the store has; everything up to it can be read there. */
+  flushedSeq: number;
+  /** Set once this replica no longer executes the turn. */
+  ended = false;
+
+  readonly #listeners = new Set<FrameListener>();
+  readonly #resolveDone: (row: RunRow | undefined) => void;
+  #seq: number;
+  #pending: PendingFrame[] = [];
+  #flushing: PendingFrame[] = [];
+  #flush: Promise<void> | undefined;
+  #frameCount = 0;
+
+  constructor(key: TurnKey, lastSeq: number) {
+    this.key = key;
+    this.#seq = lastSeq;
+    this.flushedSeq = lastSeq;
+    const { promise, resolve } = Promise.withResolvers<RunRow | undefined>();
+    this.done = promise;
+    this.#resolveDone = resolve;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** A frame with several members, e.g. `tool.executing`. */
+  emit(type: string, data: JsonObject): void {
+    this.#push({ seq: this.#seq + 1, type, data, pieces: undefined, createdAt: timestampNow() });
+  }
+
+  /** A piece of text: `message.delta` or `reasoning` of the model call at `step`. */
+  emitText(type: 'message.delta' | 'reasoning', text: string, step: number): void {
+    const last = this.#pending.at(-1);
+    if (last?.pieces !== undefined && last.type === type && last.data.step === step) {
+      last.pieces.push(text);
+      last.seq = ++this.#seq;
+      this.#frameCount += 1;
+      this.#show(type, { text, step }, this.#seq);
+      return;
+    }
+    const frame = { seq: this.#seq + 1, type, data: { step }, pieces: [text], createdAt: timestampNow() };
+    this.#push(frame, { text, step });
+  }
+
+  #push(frame: PendingFrame, shown: JsonObject = frame.data): void {
+    this.#seq = frame.seq;
+    this.#pending.push(frame);
+    this.#frameCount += 1;
+    this.#show(frame.type, shown, frame.seq);
+  }
+
+  #show(type: string, data: JsonObject, seq: number): void {
+    if (this.#listeners.size === 0) return;
+    const wire = wireFrame(this.key.runId, seq, type, data, timestampNow());
+    for (const listener of this.#listeners) listener(seq, type, wire);
+  }
+
+  listen(listener: FrameListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get unflushedCount(): number {
+    return this.#frameCount;
+  }
+
+  get hasUnflushed(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** The flush under way, if any: the end of a turn waits for it, so that the timeline has no hole. */
+  get flush(): Promise<void> | undefined {
+    return this.#flush;
+  }
+
+  /** Wire frames beyond `after` that the store may not have yet, in order. */
+  unflushedAfter(after: number): { seq: number; wire: string }[] {
+    return [...this.#flushing, ...this.#pending]
+      .filter((frame) => frame.seq > after)
+      .map((frame) => {
+        const stored = storedFrame(frame);
+        return { seq: frame.seq, wire: renderStoredFrame(this.key.runId, stored, after) };
+      });
+  }
+
+  /** Hands the pending frames to a batch flush; `settled` tells when it has ended, and whether it was stored. */
+  beginFlush(settled: Promise<boolean>): StoredFrame[] {
+    const batch = this.#pending;
+    this.#flushing = batch;
+    this.#pending = [];
+    this.#frameCount = 0;
+    const last = batch.at(-1)?.seq ?? this.flushedSeq;
+    this.#flush = settled.then((stored) => {
+      if (stored) {
+        this.flushedSeq = last;
+        this.#flushing = [];
+      } else {
+        this.#pending = [...batch, ...this.#pending];
+        this.#flushing = [];
+        this.#frameCount += batch.length;
+      }
+      this.#flush = undefined;
+    });
+    return batch.map(storedFrame);
+  }
+
+  /**
+   * Takes the pending frames for the statement that commits a step, `closing` after them. One of `committed` and
+   * `putBack` must follow. Readers see the closing frames only once they are committed.
+   */
+  takePending(closing: readonly NewFrame[]): { frames: StoredFrame[]; committed: () => void; putBack: () => void } {
+    const batch = this.#pending;
+    const count = this.#frameCount;
+    const before = this.#seq;
+    this.#flushing = batch;
+    this.#pending = [];
+    this.#frameCount = 0;
+    const added = closing.map((frame) => ({ ...frame, seq: ++this.#seq, created_at: timestampNow() }));
+    return {
+      frames: [...batch.map(storedFrame), ...added],
+      committed: () => {
+        this.flushedSeq = this.#seq;
+        this.#flushing = [];
+        for (const frame of added) this.#show(frame.type, frame.data, frame.seq);
+      },
+      putBack: () => {
+        this.#seq = before;
+        this.#pending = [...batch, ...this.#pending];
+        this.#flushing = [];
+        this.#frameCount += count;
+      },
+    };
+  }
+
+  /** Ends the execution here. */
+  end(row: RunRow | undefined): void {
+    this.ended = true;
+    this.#resolveDone(row);
+  }
+}
+
+/** `id:`, `event:` and the frame's JSON. */
+export function wireFrame(runId: string, seq: number, type: string, data: JsonObject, createdAt: string): string {
+  return eventFrame(type, JSON.stringify({ v: 1, run_id: runId, seq, type, data, created_at: createdAt }), seq);
+}
+
+/** A stored row on the wire; of a merged row only the pieces beyond `after`. */
+export function renderStoredFrame(runId: string, frame: StoredFrame, after: number): string {
+  const { deltas, ...data } = frame.data;
+  if (!MERGED_TYPES.has(frame.type) || !Array.isArray(deltas)) {
+    return wireFrame(runId, frame.seq, frame.type, frame.data, frame.created_at);
+  }
+  const firstSeq = frame.seq - deltas.length + 1;
+  const text = deltas.slice(Math.max(0, after + 1 - firstSeq)).join('');
+  return wireFrame(runId, frame.seq, frame.type, { text, ...data }, frame.created_at);
+}
+
+function storedFrame({ seq, type, data, pieces, createdAt }: PendingFrame): StoredFrame {
+  return { seq, type, data: pieces === undefined ? data : { ...data, deltas: pieces }, created_at: createdAt };
+}
+
+let cachedAt = 0;
+let cachedText = '';
+
+/** The time in ISO-8601; one string a millisecond, for thousands of frames share it. */
+function timestampNow(): string {
+  const now = Date.now();
+  if (now !== cachedAt) {
+    cachedAt = now;
+    cachedText = new Date(now).toISOString();
+  }
+  return cachedText;
+}

@@ -1,0 +1,116 @@
+/**
+ * A run's timeline to one reader, from any point, live. What is stored is read; what is only in the memory of the
+ * executing replica follows; then frames as they happen. Every character once and in order, perhaps in larger pieces. A
+ * reader that falls behind stops receiving live frames and catches up from the store, so it never grows memory; one that
+ * goes away never stops the run.
+ */
+import type { Database } from '../../kernel/db/database.ts';
+import { type EventSink, type EventSource, eventFrame } from '../../kernel/http/event-stream.ts';
+import { type LiveTurn, RESTING_TYPES, renderStoredFrame } from './live-turn.ts';
+import { PAGE, readFrames, readStatus } from './read-timeline.ts';
+import type { RunSignals } from './run-signals.ts';
+import { isSettled } from './turn.ts';
+
+/** How long a reader on another replica trusts wake-ups before it looks again by itself. */
+const POLL_MS = 2_000;
+
+export interface TimelineReader {
+  readonly db: Database;
+  readonly signals: RunSignals;
+  readonly findLive: (runId: string) => LiveTurn | undefined;
+  /** Fires when the server drains. */
+  readonly draining: AbortSignal;
+}
+
+/** Streams the frames beyond `after`; ends after a frame at which the run rests, or at once where none will follow. */
+export function streamTimeline(
+  reader: TimelineReader,
+  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  after: number,
+): EventSource {
+  return async (sink, closed) => {
+    const gone = AbortSignal.any([closed, reader.draining]);
+    let cursor = after;
+    let rested = false;
+    while (!closed.aborted && !rested) {
+      if (sink.behind) await sink.drained();
+      const live = reader.findLive(run.runId);
+      if (live !== undefined && !live.ended && live.flushedSeq <= cursor) {
+        ({ cursor, rested } = await followLive(live, cursor, sink, closed));
+        continue;
+      }
+      const stored = await writeStored(reader.db, run, cursor, sink);
+      ({ cursor, rested } = stored);
+      if (stored.count > 0 || rested || live !== reader.findLive(run.runId)) continue;
+      if (live !== undefined && !live.ended) continue;
+      if (isSettled(await readStatus(reader.db, run.projectId, run.runId))) return;
+      if (reader.draining.aborted) {
+        sink.write(detachedFrame(run));
+        return;
+      }
+      await reader.signals.waitForNews(run.runId, POLL_MS, gone);
+    }
+  };
+}
+
+async function writeStored(
+  db: Database,
+  run: { readonly projectId: string; readonly runId: string },
+  after: number,
+  sink: EventSink,
+): Promise<{ cursor: number; rested: boolean; count: number }> {
+  const frames = await readFrames(db, run.projectId, run.runId, after);
+  let cursor = after;
+  let text = '';
+  for (const frame of frames) {
+    text += renderStoredFrame(run.runId, frame, cursor);
+    cursor = frame.seq;
+  }
+  if (text !== '') sink.write(text);
+  // A pause that the run has since left is one frame among others.
+  const last = frames.at(-1);
+  const rested = last !== undefined && frames.length < PAGE && RESTING_TYPES.has(last.type);
+  return { cursor, rested, count: frames.length };
+}
+
+/** Follows the live turn until it rests or ends, the reader goes or falls behind. */
+async function followLive(
+  live: LiveTurn,
+  after: number,
+  sink: EventSink,
+  closed: AbortSignal,
+): Promise<{ cursor: number; rested: boolean }> {
+  let cursor = after;
+  let rested = false;
+  for (const frame of live.unflushedAfter(cursor)) {
+    sink.write(frame.wire);
+    cursor = frame.seq;
+  }
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const unlisten = live.listen((seq, type, wire) => {
+    if (sink.behind) return;
+    const keepsUp = sink.write(wire);
+    cursor = seq;
+    rested = RESTING_TYPES.has(type);
+    if (!keepsUp || rested) stop();
+  });
+  const onClosed = () => stop();
+  closed.addEventListener('abort', onClosed, { once: true });
+  if (closed.aborted || sink.behind || live.ended) stop();
+  await Promise.race([stopped, live.done]);
+  unlisten();
+  closed.removeEventListener('abort', onClosed);
+  return { cursor, rested };
+}
+
+/** Tells a reader that this server goes away and where the timeline goes on. Not a frame of the timeline: no number. */
+function detachedFrame(run: { readonly smithId: string; readonly runId: string }): string {
+  const data = {
+    v: 1,
+    run_id: run.runId,
+    type: 'stream.detached',
+    reason: 'draining',
+    resume: `/v1/smiths/${run.smithId}/runs/${run.runId}/events`,
+  };
+  return `retry: 1000\n${eventFrame('stream.detached', JSON.stringify(data))}`;
+}

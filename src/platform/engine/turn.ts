@@ -1,0 +1,130 @@
+/**
+ * A turn: one question to a smith and everything until its answer.
+ *
+ *   start ─▶ in_progress ─▶ completed | failed | cancelled
+ *                │   ▲
+ *                ▼   │ submit
+ *              paused ──▶ cancelled
+ *
+ * A turn is a list of steps (model call, tool call). What a step did is committed before the next begins
+ * (advance-turn.ts), so a crash costs at most the step under way. The partial unique index runs_one_turn_per_smith
+ * allows one in_progress run a smith; a paused run holds nothing and takes the lock again when it resumes.
+ *
+ * The executing replica holds a lease: runs.replica_id names it, its row in `replicas` has its heartbeat, runs.attempt
+ * counts the takings-over. Every write of an executor names replica and attempt, so one that has lost its turn (a long
+ * stall, a network cut) writes nothing more and stops.
+ *
+ * A tool call is recorded before it runs, with a call id that the tool is given. A resumed turn never repeats a finished
+ * call; one that was under way is repeated only where the tool says that it may be.
+ */
+import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { Actor, JsonObject } from '../tables.ts';
+
+/** Steps of one turn before it is called a loop. */
+export const MAX_STEPS = 64;
+/** Replicas that may die over one turn before it fails with `resume_failed`. */
+export const MAX_ATTEMPTS = 5;
+/**
+ * How far a new attempt's sequence numbers jump ahead. A dead attempt may have shown its reader frames that were never
+ * stored; the jump is larger than what it can have held back (see MAX_UNFLUSHED_FRAMES in live-turn.ts).
+ */
+export const SEQ_JUMP = 1_000_000;
+
+export interface ClientTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters: JsonObject;
+  readonly strict?: boolean;
+  readonly requires_approval: boolean;
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+
+export type ResponseFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json'; readonly name?: string; readonly schema?: JsonObject };
+
+/** Everything that a turn runs with; fixed in runs.config when it starts. */
+export interface TurnConfig {
+  readonly model: string;
+  /** Rendered instructions, the turn's own appended. */
+  readonly instructions: string;
+  readonly hosted_tools: readonly string[];
+  readonly tools: readonly ClientTool[];
+  readonly tool_choice: ToolChoice;
+  readonly response_format: ResponseFormat;
+  readonly reasoning_effort: string | null;
+  readonly max_output_tokens: number | null;
+  readonly temperature: number | null;
+  readonly top_p: number | null;
+  readonly stop: readonly string[];
+}
+
+export interface TurnKey {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface RunFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A message as the model sees it, with its size in tokens (estimated). */
+export interface StoredMessage {
+  readonly turn: number;
+  readonly position: number;
+  readonly role: LanguageModelV4Message['role'];
+  readonly content: LanguageModelV4Message['content'];
+  readonly tokens: number;
+}
+
+/** A thread as a turn finds it: its messages since the summary, in order. */
+export interface ThreadHistory {
+  readonly summary: string | null;
+  readonly summaryTurn: number;
+  readonly messages: StoredMessage[];
+}
+
+export type StepStatus = 'approval' | 'waiting' | 'started' | 'completed';
+
+export interface ToolStep {
+  readonly position: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly input: JsonObject;
+  status: StepStatus;
+  output: JsonObject | null;
+  error: string | null;
+  approvalId?: string;
+}
+
+export interface StartedTurn {
+  readonly key: TurnKey;
+  readonly config: TurnConfig;
+  readonly actor: Actor | null;
+  readonly history: ThreadHistory;
+}
+
+export type RunStatus = 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+export function isSettled(status: RunStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** The lease is another's now: the executor must stop and write nothing more. */
+export class LeaseLostError extends Error {
+  constructor(runId: string) {
+    super(`Run ${runId} is executed by another replica now`);
+    this.name = 'LeaseLostError';
+  }
+}

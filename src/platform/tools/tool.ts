@@ -1,0 +1,41 @@
+/** What a turn can call. Every source of tools (client-side, hosted, MCP, skills) gives tools of this one shape. */
+import type { JsonObject } from '../tables.ts';
+
+export interface ToolCall {
+  /** Stable across a resumption: a tool that keeps it can tell a repetition from a new call. */
+  readonly callId: string;
+  readonly args: JsonObject;
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly runId: string;
+  /** Fires when the turn is cancelled or leaves this server. */
+  readonly signal: AbortSignal;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+  readonly strict?: boolean;
+  /** A person must approve each call before it runs. */
+  readonly requiresApproval: boolean;
+  /** A call whose outcome is unknown, because its server died, may be made again. */
+  readonly repeatable: boolean;
+  /** Runs the call on this server. Absent: the client runs it, and the turn pauses until it brings the result. */
+  readonly execute?: (call: ToolCall) => Promise<ToolOutcome>;
+}
+
+/** What a call gave: a result for the model, or an error that the model is told of. */
+export type ToolOutcome = { readonly output: JsonObject } | { readonly error: string };
+
+/** Gives the tools of a turn. */
+export interface ToolSource {
+  toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
+}
+
+export interface ToolSourceTurn {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly hostedTools: readonly string[];
+}
