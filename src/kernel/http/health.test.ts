@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Fastify from 'fastify';
+import { createMetrics } from '../metrics/metrics.ts';
+import { CHECK_TIMEOUT_MS, type HealthOptions, mountHealth } from './health.ts';
+
+function serverWith(options: Partial<HealthOptions>) {
+  const app = Fastify();
+  mountHealth(app, {
+    service: 'example',
+    commit: 'abc',
+    checks: { db: async () => undefined },
+    metrics: createMetrics(),
+    isDraining: () => false,
+    ...options,
+  });
+  return app;
+}
+
+test('a living process names its service and its source', async () => {
+  const reply = await serverWith({}).inject('/healthz');
+  assert.equal(reply.statusCode, 200);
+  assert.deepEqual(reply.json(), { ok: true, service: 'example', commit: 'abc' });
+});
+
+test('a server whose checks pass is ready', async () => {
+  const reply = await serverWith({}).inject('/readyz');
+  assert.equal(reply.statusCode, 200);
+  assert.deepEqual(reply.json(), { ok: true, service: 'example', checks: { db: 'ok' } });
+});
+
+test('one failed check makes the server unready, and the answer says which', async () => {
+  const checks = { db: async () => undefined, disk: async () => Promise.reject(new Error('full')) };
+  const reply = await serverWith({ checks }).inject('/readyz');
+  assert.equal(reply.statusCode, 503);
+  assert.deepEqual(reply.json(), { ok: false, service: 'example', checks: { db: 'ok', disk: 'failed' } });
+});
+
+test('a draining server lives but is not ready', async () => {
+  const app = serverWith({ isDraining: () => true });
+  assert.equal((await app.inject('/readyz')).statusCode, 503);
+  assert.equal((await app.inject('/healthz')).statusCode, 200);
+});
+
+test('a check that hangs fails after its time and is asked once by all who wait', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let calls = 0;
+  const hang = () => {
+    calls += 1;
+    return new Promise<void>(() => undefined);
+  };
+  const app = serverWith({ checks: { db: hang } });
+  await app.ready();
+  const replies = [app.inject('/readyz'), app.inject('/readyz')];
+  while (calls === 0) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(CHECK_TIMEOUT_MS);
+  for (const reply of await Promise.all(replies)) {
+    assert.equal(reply.statusCode, 503);
+    assert.deepEqual(reply.json().checks, { db: 'failed' });
+  }
+  assert.equal(calls, 1);
+});
+
+test('a check that failed once is asked again', async () => {
+  let works = false;
+  const app = serverWith({ checks: { db: async () => (works ? undefined : Promise.reject(new Error('down'))) } });
+  assert.equal((await app.inject('/readyz')).statusCode, 503);
+  works = true;
+  assert.equal((await app.inject('/readyz')).statusCode, 200);
+});
+
+test('metrics are Prometheus text', async () => {
+  const metrics = createMetrics();
+  metrics.counter('turns_total', 'Turns').inc();
+  const reply = await serverWith({ metrics }).inject('/metrics');
+  assert.match(String(reply.headers['content-type']), /^text\/plain; version=/);
+  assert.match(reply.body, /^turns_total 1$/m);
+  assert.match(reply.body, /^process_cpu_user_seconds_total /m);
+});

@@ -1,0 +1,66 @@
+/**
+ * What a machine asks about a server: does it live, should it get requests, how is it doing. No token, no request
+ * budget, not part of the API's document. `/metrics` tells nothing of a tenant, but a proxy should keep it inside.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Metrics } from '../metrics/metrics.ts';
+
+export interface HealthOptions {
+  readonly service: string;
+  /** The source that runs: a commit, or a version. */
+  readonly commit: string;
+  /** What the server cannot work without, by name; each rejects while it is missing. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  /** True from the moment the server was asked to stop. */
+  readonly isDraining: () => boolean;
+}
+
+/** A check that takes longer has failed: a probe that waits on is no better informed. */
+export const CHECK_TIMEOUT_MS = 2_000;
+
+/**
+ * Adds `/healthz` (200 as long as the process answers), `/readyz` (503 while a check fails or the server drains) and
+ * `/metrics` (Prometheus text). Call it before the server listens.
+ */
+export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
+  const { service, commit, metrics, isDraining } = options;
+  const checks = Object.entries(options.checks).map(([name, check]) => ({ name, check: shareCall(check) }));
+  app.get('/healthz', async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ ok: true, service, commit }),
+  );
+  app.get('/readyz', async (_request, reply) => {
+    const outcomes = await Promise.all(
+      checks.map(async ({ name, check }) => [name, (await passes(check)) ? 'ok' : 'failed'] as const),
+    );
+    const ok = !isDraining() && outcomes.every(([, outcome]) => outcome === 'ok');
+    return reply
+      .code(ok ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({ ok, service, checks: Object.fromEntries(outcomes) });
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.render()));
+}
+
+/** Probes that arrive while a check runs await that one, so that a store that hangs is not asked more and more. */
+function shareCall(check: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= check().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+async function passes(check: () => Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
+  try {
+    return await Promise.race([check().then(() => true), late]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
