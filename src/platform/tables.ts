@@ -17,7 +17,8 @@ export interface Actor {
 
 export interface SkillRef {
   skill_id: string;
-  version: number;
+  /** Absent: the skill's default version of the moment. */
+  version?: number;
 }
 
 /** The settings that an agent and a smith share, each of which a smith may set for itself. */
