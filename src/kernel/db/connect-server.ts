@@ -76,7 +76,7 @@ class ServerDatabase implements Database {
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     refuseInsideTransaction('Database.transaction');
-    return this.#use((client) => runTransaction(client, work, this.#logger));
+    return this.#use((client) => runTransaction(client, work, { logger: this.#logger }));
   }
 
   async notify(channel: string, payload: string): Promise<void> {

@@ -75,6 +75,14 @@ export function checkChannel(channel: string): string {
   return channel;
 }
 
+export interface TransactionOptions {
+  readonly logger: StoreLogger | undefined;
+  /** Called once COMMIT or ROLLBACK is written: whatever is written next comes after the transaction. */
+  readonly onEnding?: () => void;
+  /** Rolls back a transaction that sends nothing for so long, where the store cannot do it by itself. 0: never. */
+  readonly idleTimeoutMs?: number;
+}
+
 /**
  * Runs `work` between BEGIN and COMMIT on a connection that nobody else uses meanwhile. Rejects with what `work`
  * rejected with, after the rollback; or because a statement failed and `work` hid it, since nothing was committed then.
@@ -82,53 +90,91 @@ export function checkChannel(channel: string): string {
 export async function runTransaction<T>(
   client: pg.ClientBase,
   work: (tx: Transaction) => Promise<T>,
-  logger?: StoreLogger,
+  options: TransactionOptions,
 ): Promise<T> {
-  const scope: Scope = { open: true };
-  const actions: Array<() => void> = [];
-  const tx = makeTransaction(client, scope, actions);
+  const open = new OpenTransaction(client, options.idleTimeoutMs ?? 0);
   const begun = client.query('begin');
   // Awaited after the work; a failure meanwhile also fails the work's own statements.
   begun.catch(() => undefined);
+  let committing = false;
   try {
-    const result = await openTransaction.run(scope, () => work(tx));
+    const result = await Promise.race([openTransaction.run(open.scope, () => work(open)), open.abandoned]);
     await begun;
-    scope.open = false;
-    const ended = await client.query('commit');
+    open.end();
+    committing = true;
+    const commit = client.query('commit');
+    options.onEnding?.();
+    const ended = await commit;
     if (ended.command !== 'COMMIT') {
       throw new Error('nothing was committed: a statement of the transaction failed and its error was not passed on');
     }
-    runActions(actions, logger);
+    runActions(open.actions, options.logger);
     return result;
   } catch (error) {
-    scope.open = false;
-    // After a lost connection the server rolls back by itself, and the caller needs the first error, not this one.
-    await client.query('rollback').catch(() => undefined);
+    open.end();
+    if (!committing) {
+      const rollback = client.query('rollback');
+      options.onEnding?.();
+      // After a lost connection the server rolls back by itself, and the caller needs the first error, not this one.
+      await rollback.catch(() => undefined);
+    }
     throw error;
   }
 }
 
-function makeTransaction(client: pg.ClientBase, scope: Scope, actions: Array<() => void>): Transaction {
-  const requireOpen = (): void => {
-    if (!scope.open) throw new Error('the transaction has ended: await every statement before its callback returns');
-  };
-  return {
-    async query<Row>(statement: Statement): Promise<Rows<Row>> {
-      requireOpen();
-      return runStatement<Row>(client, statement);
-    },
-    async notify(channel, payload) {
-      requireOpen();
-      await runStatement(client, notifyStatement(channel, payload));
-    },
-    afterCommit(action) {
-      requireOpen();
-      actions.push(action);
-    },
-  };
+class OpenTransaction implements Transaction {
+  readonly scope: Scope = { open: true };
+  readonly actions: Array<() => void> = [];
+  /** Rejects when nothing was sent for too long. */
+  readonly abandoned: Promise<never>;
+  readonly #client: pg.ClientBase;
+  readonly #idle: NodeJS.Timeout | undefined;
+  #inFlight = 0;
+
+  constructor(client: pg.ClientBase, idleTimeoutMs: number) {
+    this.#client = client;
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.abandoned = promise;
+    if (idleTimeoutMs === 0) return;
+    const idle = setTimeout(() => {
+      if (this.#inFlight > 0) idle.refresh();
+      else reject(new Error(`the transaction sent nothing for ${idleTimeoutMs} ms and was rolled back`));
+    }, idleTimeoutMs);
+    this.#idle = idle;
+  }
+
+  end(): void {
+    this.scope.open = false;
+    clearTimeout(this.#idle);
+  }
+
+  async query<Row>(statement: Statement): Promise<Rows<Row>> {
+    this.#requireOpen();
+    this.#inFlight += 1;
+    try {
+      return await runStatement<Row>(this.#client, statement);
+    } finally {
+      this.#inFlight -= 1;
+      if (this.scope.open) this.#idle?.refresh();
+    }
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.query(notifyStatement(channel, payload));
+  }
+
+  afterCommit(action: () => void): void {
+    this.#requireOpen();
+    this.actions.push(action);
+  }
+
+  #requireOpen(): void {
+    if (!this.scope.open)
+      throw new Error('the transaction has ended: await every statement before its callback returns');
+  }
 }
 
-function runActions(actions: ReadonlyArray<() => void>, logger?: StoreLogger): void {
+function runActions(actions: ReadonlyArray<() => void>, logger: StoreLogger | undefined): void {
   for (const action of actions) {
     try {
       action();

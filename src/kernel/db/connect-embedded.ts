@@ -1,0 +1,191 @@
+/**
+ * The embedded store: PGlite in a worker thread, spoken to over PostgreSQL's wire protocol, so that statements, values and
+ * errors are the very same as the server's. It has one connection: statements run one after the other, and a
+ * transaction holds it alone. A statement that runs for long cannot be cancelled, only waited for.
+ */
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import type { Database, Rows, Statement, Transaction } from './database.ts';
+import { defaultCacheFolder, prepareFolder } from './embedded-folder.ts';
+import { EmbeddedUpkeep } from './embedded-upkeep.ts';
+import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { Gate } from './gate.ts';
+import {
+  checkChannel,
+  notifyStatement,
+  refuseInsideTransaction,
+  runStatement,
+  runTransaction,
+  type StoreLogger,
+} from './session.ts';
+import { columnTypes } from './values.ts';
+import { startWorker, type WorkerStream } from './worker-stream.ts';
+
+export interface EmbeddedOptions {
+  /** Where the store lives; made if missing. Undefined: in memory, gone at close. */
+  readonly folder: string | undefined;
+  /** What `dump()` returned: the content to start with. Only in memory. */
+  readonly dump?: Uint8Array;
+  /**
+   * Wait for the disk at each commit, as a server does (default true). Without it a commit survives the death of the
+   * process, but perhaps not the loss of power.
+   */
+  readonly flush?: boolean;
+  /** A transaction that sends nothing for so long is rolled back. Default 60,000; 0: never. */
+  readonly idleTransactionTimeoutMs?: number;
+  /** Where the template of an initialised store is kept. Default: `node_modules/.cache/ironcraft`. */
+  readonly cacheFolder?: string;
+  readonly logger?: StoreLogger;
+}
+
+export interface EmbeddedDatabase extends Database {
+  readonly kind: 'embedded';
+  /** Everything in the store, to start another one in memory with. */
+  dump(): Promise<Uint8Array>;
+}
+
+const bufferMb = { folder: 64, memory: 16 } as const;
+
+/** Rejects with FolderInUseError when another process has the folder. */
+export async function connectEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  if (options.folder === undefined) return open(undefined, undefined, options);
+  const folder = resolve(options.folder);
+  const lock = lockFolder(folder);
+  try {
+    const data = join(folder, 'data');
+    await prepareFolder(data, options.cacheFolder ?? defaultCacheFolder);
+    return await open(data, lock, options);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function open(
+  data: string | undefined,
+  lock: FolderLock | undefined,
+  options: EmbeddedOptions,
+): Promise<EmbeddedDatabase> {
+  const stream = await startWorker({
+    folder: data,
+    dump: options.dump,
+    flush: data !== undefined && options.flush !== false,
+    sharedBuffersMb: data === undefined ? bufferMb.memory : bufferMb.folder,
+  });
+  const client = new pg.Client({
+    stream: () => stream,
+    ssl: false,
+    host: 'embedded',
+    user: 'postgres',
+    password: '',
+    database: 'postgres',
+    pipeline: true,
+    types: columnTypes,
+  });
+  await client.connect();
+  return new EmbeddedConnection(client, stream, lock, options);
+}
+
+class EmbeddedConnection implements EmbeddedDatabase {
+  readonly kind = 'embedded';
+  readonly #client: pg.Client;
+  readonly #stream: WorkerStream;
+  readonly #lock: FolderLock | undefined;
+  readonly #gate = new Gate();
+  readonly #upkeep: EmbeddedUpkeep | undefined;
+  readonly #logger: StoreLogger | undefined;
+  readonly #idleTimeoutMs: number;
+  readonly #listeners = new Map<string, Set<(payload: string) => void>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(client: pg.Client, stream: WorkerStream, lock: FolderLock | undefined, options: EmbeddedOptions) {
+    this.#client = client;
+    this.#stream = stream;
+    this.#lock = lock;
+    this.#logger = options.logger;
+    this.#idleTimeoutMs = options.idleTransactionTimeoutMs ?? 60_000;
+    client.on('error', (error) => {
+      if (this.#closing === undefined) this.#logger?.error({ err: error }, 'the embedded store stopped: restart');
+    });
+    client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
+    if (lock !== undefined) this.#upkeep = new EmbeddedUpkeep(this, options.logger);
+  }
+
+  async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
+    this.#requireOpen();
+    refuseInsideTransaction('Database.query');
+    return this.#gate.pass(() => runStatement<Row>(this.#client, statement));
+  }
+
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#requireOpen();
+    refuseInsideTransaction('Database.transaction');
+    return this.#gate.enter((onEnding) =>
+      runTransaction(this.#client, work, { logger: this.#logger, onEnding, idleTimeoutMs: this.#idleTimeoutMs }),
+    );
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.query(notifyStatement(channel, payload));
+  }
+
+  /** `onGap` is never called: the one connection is not lost while the store lives. */
+  async listen(channel: string, onMessage: (payload: string) => void): Promise<() => Promise<void>> {
+    checkChannel(channel);
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    // Each call is a listener of its own, also with a function that listens already.
+    const listener = (payload: string): void => onMessage(payload);
+    this.#listeners.set(channel, listeners.add(listener));
+    await this.query({ text: `listen ${pg.escapeIdentifier(channel)}`, values: [] });
+    return async () => {
+      if (!listeners.delete(listener) || listeners.size > 0 || this.#closing !== undefined) return;
+      this.#listeners.delete(channel);
+      await this.query({ text: `unlisten ${pg.escapeIdentifier(channel)}`, values: [] });
+    };
+  }
+
+  async ping(): Promise<void> {
+    await this.query({ text: 'select 1', values: [] });
+  }
+
+  async dump(): Promise<Uint8Array> {
+    this.#requireOpen();
+    return this.#gate.enter(async (leave) => {
+      try {
+        await runStatement(this.#client, { text: 'checkpoint' });
+        return await this.#stream.dump();
+      } finally {
+        leave();
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#upkeep?.stop();
+    // Waits for what was asked before, so that nothing that was accepted is lost.
+    await this.#gate.enter(async (leave) => {
+      await this.#stream.shutDown();
+      leave();
+    });
+    this.#lock?.release();
+  }
+
+  #deliver(channel: string, payload: string): void {
+    for (const listener of this.#listeners.get(channel) ?? []) {
+      try {
+        listener(payload);
+      } catch (error) {
+        this.#logger?.error({ err: error }, 'a listener for wake-ups threw');
+      }
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw new Error('the embedded store is closed');
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The thread that owns PGlite. It understands no SQL: bytes of PostgreSQL's wire protocol come in, the answer's bytes go
+ * out, one message each way per batch. A slow query stalls this thread and never the event loop of the process.
+ */
+import { fsyncSync } from 'node:fs';
+import { parentPort, type Transferable, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+
+export interface WorkerOptions {
+  /** An initialised folder, or one to initialise; undefined keeps everything in memory. */
+  readonly folder: string | undefined;
+  /** A tar made by `dump`, loaded into a store in memory. */
+  readonly dump: Uint8Array | undefined;
+  /** Wait for the disk at each commit. */
+  readonly flush: boolean;
+  readonly sharedBuffersMb: number;
+}
+
+export type WorkerRequest = Uint8Array | 'dump' | 'close';
+export type WorkerReply =
+  | Uint8Array
+  | { readonly kind: 'ready' | 'closed' }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'dumped'; readonly dump: Uint8Array };
+
+/** Small WAL segments: 1 MB instead of 16 MB to create, copy and keep. No sync: nothing to lose while initialising. */
+const initialiseWith = ['--wal-segsize=1', '--no-sync'];
+
+const fsyncOff = '-F';
+
+async function serve(options: WorkerOptions): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error('embedded-worker.ts runs as a worker thread only');
+  const reply = (message: WorkerReply, transfer: Transferable[] = []): void => port.postMessage(message, transfer);
+  try {
+    const store = await open(options);
+    port.on('message', (request: WorkerRequest) => {
+      handle(store, request, reply).catch((error: unknown) => {
+        // The engine itself broke off: its memory cannot be trusted, so the thread ends and the owner hears of it.
+        setImmediate(() => {
+          throw error;
+        });
+      });
+    });
+    reply({ kind: 'ready' });
+  } catch (error) {
+    reply({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function open(options: WorkerOptions): Promise<PGlite> {
+  const parameters = PGlite.defaultStartParams.filter((parameter) => !options.flush || parameter !== fsyncOff);
+  const store = new PGlite({
+    ...(options.folder !== undefined && { dataDir: `file://${options.folder}` }),
+    ...(options.dump !== undefined && { loadDataDir: new Blob([new Uint8Array(options.dump)]) }),
+    extensions: { vector },
+    relaxedDurability: false,
+    initDbStartParams: initialiseWith,
+    startParams: [
+      ...parameters,
+      ...['-c', `shared_buffers=${options.sharedBuffersMb}MB`],
+      // The only method that reaches the file system here: the WebAssembly build answers fdatasync without doing it.
+      ...['-c', 'wal_sync_method=fsync'],
+    ],
+  });
+  await store.waitReady;
+  if (options.flush) flushFilesOnRequest(store);
+  return store;
+}
+
+/** The WebAssembly build's file system over Node's ignores fsync unless it is given one. */
+function flushFilesOnRequest(store: PGlite): void {
+  const fileSystem: object = store.Module.FS.filesystems.NODEFS;
+  if (!('stream_ops' in fileSystem) || typeof fileSystem.stream_ops !== 'object' || fileSystem.stream_ops === null) {
+    throw new Error('this PGlite has another file system inside: commits could not be flushed to the disk');
+  }
+  Object.assign(fileSystem.stream_ops, {
+    fsync(stream: { readonly nfd?: number }): number {
+      if (stream.nfd !== undefined) fsyncSync(stream.nfd);
+      return 0;
+    },
+  });
+}
+
+async function handle(
+  store: PGlite,
+  request: WorkerRequest,
+  reply: (message: WorkerReply, transfer?: Transferable[]) => void,
+): Promise<void> {
+  if (request === 'close') {
+    await store.close();
+    reply({ kind: 'closed' });
+    parentPort?.close();
+    return;
+  }
+  if (request === 'dump') {
+    const file = await store.dumpDataDir('none');
+    const dump = new Uint8Array(await file.arrayBuffer());
+    reply({ kind: 'dumped', dump }, [dump.buffer]);
+    return;
+  }
+  const answer = await exchange(store, request);
+  if (answer.length > 0) reply(answer, [answer.buffer]);
+}
+
+/** Runs one batch of protocol messages. It is synchronous inside, so batches never interleave. */
+async function exchange(store: PGlite, batch: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  await store.execProtocolRawStream(batch, {
+    syncToFs: false,
+    onRawData: (bytes) => {
+      // A view of the engine's memory, which the next statement overwrites.
+      chunks.push(bytes.slice());
+      length += bytes.length;
+    },
+  });
+  const answer = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    answer.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return answer;
+}
+
+await serve(workerData as WorkerOptions);
