@@ -126,6 +126,8 @@ function readProviderModels(provider: string): ModelInfo[] {
     if (entry.deprecated === true || !isChatModel(provider, model)) continue;
     // A marketplace's list holds every model ever sold: there, only those whose window is known are worth listing.
     if (entry.context_window === undefined && listsOnlyDescribed(provider)) continue;
+    // A family's heading (`codestral`, where the models are codestral-latest and so on) is no model to call.
+    if (loadPriceData().calcPrice({}, model, { providerId: priceProvider }) === null) continue;
     const id = `${provider}/${model}`;
     infos.set(id, {
       id,

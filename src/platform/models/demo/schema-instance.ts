@@ -44,6 +44,8 @@ export type JsonSchemaOrFlag = JsonSchema | boolean;
 
 /** A recursive schema is followed this deep; below, whatever may be left out is left out. */
 const DEPTH_MAX = 6;
+/** What a schema without any hint may be, as attempts go on. */
+const UNHINTED_TYPES = ['string', 'integer', 'object', 'array', 'boolean', 'null'];
 /** Choices (of anyOf, of enum, of optional members) tried before the last attempt stands. */
 const ATTEMPTS_MAX = 24;
 /** Keywords whose meaning a value built part by part can miss, so that the whole is checked. */
@@ -199,7 +201,7 @@ class InstanceBuilder {
     if (schema.minimum !== undefined || schema.maximum !== undefined || schema.multipleOf !== undefined)
       return 'number';
     if (schema.exclusiveMinimum !== undefined || schema.exclusiveMaximum !== undefined) return 'number';
-    return 'string';
+    return UNHINTED_TYPES[this.#variant % UNHINTED_TYPES.length] ?? 'string';
   }
 
   #buildObject(schema: JsonSchema, depth: number): Json {
@@ -325,7 +327,9 @@ function buildNumber(schema: JsonSchema, ordinal: number, whole: boolean): numbe
   const fits = (value: number) =>
     (openLow ? value > low : value >= low) &&
     (openHigh ? value < high : value <= high) &&
-    (!whole || Number.isInteger(value));
+    (!whole || Number.isInteger(value)) &&
+    // As validators divide: by this 0.3 is no multiple of 0.1, and 0.4 is.
+    (schema.multipleOf === undefined || Number.isInteger(value / schema.multipleOf));
 
   const base = Number.isFinite(low) ? low : Number.isFinite(high) ? Math.min(0, high - ordinal) : 0;
   const candidates: number[] = [];

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import fc from 'fast-check';
+import { type JsonSchemaOrFlag, makeInstance } from './schema-instance.ts';
+
+function check(schema: unknown, value: unknown): string | undefined {
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  formats.default(ajv);
+  const validate = ajv.compile(Object(schema));
+  return validate(value)
+    ? undefined
+    : `${JSON.stringify(value)} is not valid by ${JSON.stringify(schema)}: ${ajv.errorsText(validate.errors)}`;
+}
+
+async function assertInstance(schema: JsonSchemaOrFlag, text = 'What is the weather in Oslo?'): Promise<unknown> {
+  const value: unknown = await makeInstance(schema, text);
+  const problem = check(schema, value);
+  assert.equal(problem, undefined, problem);
+  return value;
+}
+
+const CASES: Record<string, JsonSchemaOrFlag> = {
+  'nested objects': {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      address: {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+        additionalProperties: false,
+      },
+    },
+    required: ['name', 'address'],
+    additionalProperties: false,
+  },
+  'a required member that is not described': { type: 'object', required: ['x', 'y'] },
+  'arrays with minItems': { type: 'array', items: { type: 'integer', minimum: 2 }, minItems: 4 },
+  'unique items': { type: 'array', items: { type: 'string', maxLength: 3 }, minItems: 3, uniqueItems: true },
+  'unique items of an enum': { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true },
+  'unique booleans': { type: 'array', items: { type: 'boolean' }, minItems: 2, uniqueItems: true },
+  'an empty array': { type: 'array', maxItems: 0 },
+  'an array with contains': { type: 'array', items: { type: 'integer' }, contains: { type: 'integer', minimum: 10 } },
+  tuples: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 },
+  enums: { enum: [3, 'x', null] },
+  'enums with a type': { type: 'string', enum: ['red', 'green'] },
+  constants: { type: 'object', properties: { kind: { const: 'circle' } }, required: ['kind'] },
+  null: { type: 'null' },
+  'a nullable type': { type: ['null', 'string'] },
+  'number ranges': { type: 'number', exclusiveMinimum: 1, exclusiveMaximum: 1.5 },
+  'integer ranges': { type: 'integer', exclusiveMinimum: -5, maximum: -4 },
+  'a maximum alone': { type: 'integer', maximum: -17 },
+  multiples: { type: 'number', multipleOf: 0.1, minimum: 0.25 },
+  'integer multiples': { type: 'integer', multipleOf: 7, minimum: 8, maximum: 20 },
+  'long strings': { type: 'string', minLength: 200 },
+  'short strings': { type: 'string', maxLength: 2 },
+  'exact strings': { type: 'string', minLength: 5, maxLength: 5 },
+  patterns: { type: 'string', pattern: '^[A-Z]{3}-\\d{4}(?:-x+)?$' },
+  'patterns with alternatives': { type: 'string', pattern: '^(low|high)\\.[a-f0-9]{8}$' },
+  anyOf: { anyOf: [{ type: 'integer', minimum: 9 }, { type: 'string' }] },
+  'anyOf with an impossible branch': { anyOf: [false, { type: 'boolean' }] },
+  'oneOf that overlaps': { oneOf: [{ type: 'number' }, { type: 'integer' }, { type: 'string', maxLength: 1 }] },
+  'anyOf beside properties': {
+    type: 'object',
+    properties: { a: { type: 'string' }, b: { type: 'integer' } },
+    anyOf: [{ required: ['a'] }, { required: ['b'] }],
+  },
+  allOf: {
+    allOf: [
+      { type: 'object', properties: { a: { type: 'integer', minimum: 1 } }, required: ['a'] },
+      { properties: { a: { maximum: 1 }, b: { type: 'string' } }, required: ['b'] },
+    ],
+  },
+  references: {
+    $ref: '#/$defs/order',
+    $defs: {
+      order: { type: 'object', properties: { id: { $ref: '#/$defs/id' } }, required: ['id'] },
+      id: { type: 'string', format: 'uuid' },
+    },
+  } as JsonSchemaOrFlag,
+  'a recursive tree': {
+    $ref: '#/definitions/node',
+    definitions: {
+      node: {
+        type: 'object',
+        properties: { value: { type: 'integer' }, children: { type: 'array', items: { $ref: '#/definitions/node' } } },
+        required: ['value', 'children'],
+        additionalProperties: false,
+      },
+    },
+  } as JsonSchemaOrFlag,
+  'a recursive list that ends in null': {
+    type: 'object',
+    properties: { next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+    required: ['next'],
+  },
+  'additional members': { type: 'object', minProperties: 3, additionalProperties: { type: 'integer' } },
+  'named additional members': { type: 'object', minProperties: 2, propertyNames: { pattern: '^[a-z]{4}$' } },
+  'pattern members': {
+    type: 'object',
+    minProperties: 1,
+    patternProperties: { '^x_[a-z]+$': { type: 'boolean' } },
+    additionalProperties: false,
+  },
+  'a limited number of members': {
+    type: 'object',
+    properties: { a: { type: 'string' }, b: { type: 'string' }, c: { type: 'string' } },
+    required: ['c'],
+    maxProperties: 2,
+  },
+  'dependent members': {
+    type: 'object',
+    properties: { card: { type: 'string' }, address: { type: 'string' } },
+    dependentRequired: { card: ['address', 'zip'] },
+  },
+  'a negation': { not: { type: 'string' } } as JsonSchemaOrFlag,
+  anything: true,
+  'a member called __proto__': JSON.parse(
+    '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
+  ),
+};
+
+describe('an instance is valid', () => {
+  for (const [name, schema] of Object.entries(CASES)) {
+    test(`by a schema of ${name}`, async () => {
+      await assertInstance(schema);
+    });
+  }
+
+  for (const format of [
+    'date-time',
+    'date',
+    'time',
+    'duration',
+    'email',
+    'hostname',
+    'ipv4',
+    'ipv6',
+    'uri',
+    'uuid',
+    'uri-reference',
+    'json-pointer',
+    'regex',
+  ]) {
+    test(`by the format ${format}, three times over`, async () => {
+      await assertInstance({ type: 'array', items: { type: 'string', format }, minItems: 3, uniqueItems: true });
+    });
+  }
+});
+
+test('free strings carry the text, and the same arguments make the same instance', async () => {
+  const schema: JsonSchemaOrFlag = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
+  assert.deepEqual(await assertInstance(schema, 'rain?'), { query: 'rain?' });
+  assert.deepEqual(await makeInstance(schema, 'rain?'), await makeInstance(schema, 'rain?'));
+});
+
+test('a schema that nothing satisfies ends without an error', async () => {
+  const impossible: JsonSchemaOrFlag[] = [
+    false,
+    { type: 'integer', minimum: 3, maximum: 2 },
+    { $ref: '#/nowhere' },
+    { $ref: '#' },
+    { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
+    { type: 'string', pattern: '(?<=never)', minLength: 3 },
+    { enum: [] },
+  ];
+  for (const schema of impossible) assert.notEqual(await makeInstance(schema, 'x'), undefined);
+});
+
+test('instances of generated schemas are valid', async () => {
+  const { schema } = fc.letrec<{ schema: JsonSchemaOrFlag }>((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.constantFrom<JsonSchemaOrFlag>(
+        { type: 'boolean' },
+        { type: 'null' },
+        { type: 'string', format: 'date' },
+        { const: 7 },
+      ),
+      fc
+        .tuple(fc.nat(20), fc.nat(20))
+        .map(([least, more]) => ({ type: 'string', minLength: least, maxLength: least + more })),
+      fc
+        .tuple(fc.integer({ min: -50, max: 50 }), fc.nat(9))
+        .map(([low, more]) => ({ type: 'integer', minimum: low, maximum: low + more })),
+      fc
+        .tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 1, max: 9 }))
+        .map(([low, more]) => ({ type: 'number', exclusiveMinimum: low, exclusiveMaximum: low + more })),
+      fc
+        .uniqueArray(fc.oneof(fc.integer(), fc.string()), { minLength: 1, maxLength: 4 })
+        .map((values) => ({ enum: values })),
+      fc.record({ type: fc.constant('array'), items: tie('schema'), minItems: fc.nat(3) }),
+      fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+      fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), tie('schema'), { maxKeys: 4 }).chain((properties) =>
+        fc.subarray(Object.keys(properties)).map((required) => ({
+          type: 'object',
+          properties: { ...properties },
+          required,
+          additionalProperties: false,
+        })),
+      ),
+    ),
+  }));
+  await fc.assert(
+    fc.asyncProperty(schema, fc.string(), async (each, text) => {
+      const problem = check(each, await makeInstance(each, text));
+      assert.equal(problem, undefined, problem);
+    }),
+    { numRuns: 150 },
+  );
+});
