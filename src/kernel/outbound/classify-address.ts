@@ -42,6 +42,8 @@ const CLASS_BY_RANGE: Readonly<Record<string, AddressClass>> = {
 export function classifyAddress(text: string): AddressClass {
   const bare = text.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(bare)) return 'forbidden';
+  // ipaddr.js reads the deprecated ::a.b.c.d (RFC 4291, 2.5.5.1) as IPv4-mapped, which it is not.
+  if (/^::\d+\./.test(bare)) return 'special';
   const address = ipaddr.parse(bare);
   if (METADATA_ADDRESSES.has(address.toString())) return 'forbidden';
   if (address instanceof ipaddr.IPv4) return CLASS_BY_RANGE[address.range()] ?? 'special';
