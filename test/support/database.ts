@@ -1,0 +1,190 @@
+/**
+ * A fresh, migrated database for one test file. By default it is the embedded store in memory; with
+ * IRONCRAFT_TEST_DATABASE_URL set it is a database of its own on that server. Either is a copy of one that was migrated once.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
+import { connectServer } from '../../src/kernel/db/connect-server.ts';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { defaultCacheFolder, engineVersion } from '../../src/kernel/db/embedded-folder.ts';
+import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
+import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
+
+export interface TestDatabase {
+  readonly db: Database;
+  /** The server database's address, to give to another process; absent on the embedded store. */
+  readonly url?: string;
+  close(): Promise<void>;
+}
+
+export interface TestDatabaseOptions {
+  /** Default: every folder of `migrations/`. */
+  readonly sources?: readonly MigrationSource[];
+  /** Default: the server when IRONCRAFT_TEST_DATABASE_URL is set. */
+  readonly store?: 'embedded' | 'server';
+  /** Connections to the server. Default 10. */
+  readonly poolSize?: number;
+}
+
+const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const buildTimeoutMs = 60_000;
+const pollMs = 25;
+
+/** A server on which tests may make and drop databases; undefined: the embedded store. */
+export function testServerUrl(): string | undefined {
+  return process.env.IRONCRAFT_TEST_DATABASE_URL || undefined;
+}
+
+export async function openTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const sources = options.sources ?? allSources();
+  const serverUrl = testServerUrl();
+  const store = options.store ?? (serverUrl === undefined ? 'embedded' : 'server');
+  if (store === 'embedded') return openEmbedded(sources);
+  if (serverUrl === undefined) throw new Error('set IRONCRAFT_TEST_DATABASE_URL to test on a PostgreSQL server');
+  return openOnServer(serverUrl, sources, options.poolSize);
+}
+
+function allSources(): MigrationSource[] {
+  return readdirSync(migrationsFolder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => ({ service: entry.name, folder: join(migrationsFolder, entry.name) }))
+    .sort((a, b) => a.service.localeCompare(b.service));
+}
+
+/** Names the content that a copy starts with. */
+async function contentKey(sources: readonly MigrationSource[]): Promise<string> {
+  const hash = createHash('sha256').update(engineVersion());
+  for (const { service, folder } of sources) {
+    for (const { name, checksum } of await readMigrations(folder)) hash.update(`\n${service}/${name} ${checksum}`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function migrateAll(db: Database, sources: readonly MigrationSource[]): Promise<void> {
+  for (const source of sources) await migrate(db, source);
+}
+
+async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDatabase> {
+  const file = join(defaultCacheFolder, `test-${await contentKey(sources)}.tar`);
+  if (!existsSync(file)) await buildDump(file, sources);
+  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file) });
+  return { db, close: () => db.close() };
+}
+
+/** One process builds; the others wait for its file. */
+async function buildDump(file: string, sources: readonly MigrationSource[]): Promise<void> {
+  await mkdir(defaultCacheFolder, { recursive: true });
+  const lock = await lockUnlessBuilt(file);
+  if (lock === undefined) return;
+  try {
+    const db = await connectEmbedded({ folder: undefined });
+    try {
+      await migrateAll(db, sources);
+      // Never cloned from: without them a copy has half the bytes to load.
+      await db.query({ text: `update pg_database set datistemplate = false where datname like 'template%'` });
+      await db.query({ text: 'drop database template0' });
+      await db.query({ text: 'drop database template1' });
+      const partial = `${file}.partial-${process.pid}`;
+      await writeFile(partial, await db.dump());
+      await rename(partial, file);
+    } finally {
+      await db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+async function lockUnlessBuilt(file: string): Promise<FolderLock | undefined> {
+  const deadlineMs = performance.now() + buildTimeoutMs;
+  while (!existsSync(file)) {
+    try {
+      const lock = lockFolder(`${file}.building`);
+      if (!existsSync(file)) return lock;
+      lock.release();
+    } catch (error) {
+      if (!(error instanceof FolderInUseError) || performance.now() > deadlineMs) throw error;
+      await wait(pollMs);
+    }
+  }
+  return undefined;
+}
+
+async function openOnServer(
+  serverUrl: string,
+  sources: readonly MigrationSource[],
+  poolSize = 10,
+): Promise<TestDatabase> {
+  const template = `ironcraft_test_${await contentKey(sources)}`;
+  const name = `${template}_${randomBytes(6).toString('hex')}`;
+  await onServer(serverUrl, async (admin) => {
+    if (!(await databaseExists(admin, template))) await buildTemplate(admin, serverUrl, template, sources);
+    await admin.query({ text: `create database ${name} template ${template}`, values: [] });
+  });
+  const url = urlOf(serverUrl, name);
+  const db = await connectServer({ url, poolSize });
+  return {
+    db,
+    url,
+    async close() {
+      await db.close();
+      await onServer(serverUrl, (admin) => dropDatabase(admin, name));
+    },
+  };
+}
+
+/** One process builds; the lock makes the others wait. The template gets its name once it is complete. */
+async function buildTemplate(
+  admin: Database,
+  serverUrl: string,
+  template: string,
+  sources: readonly MigrationSource[],
+): Promise<void> {
+  const lockKey = Number.parseInt(template.slice(-12), 16);
+  // A database cannot be made inside a transaction, so the lock belongs to the session: the pool has one connection.
+  await admin.query({ text: 'select pg_advisory_lock($1)', values: [lockKey] });
+  try {
+    if (await databaseExists(admin, template)) return;
+    const partial = `${template}_partial`;
+    await dropDatabase(admin, partial);
+    await admin.query({ text: `create database ${partial}`, values: [] });
+    const db = await connectServer({ url: urlOf(serverUrl, partial), poolSize: 1 });
+    try {
+      await migrateAll(db, sources);
+    } finally {
+      await db.close();
+    }
+    await admin.query({ text: `alter database ${partial} rename to ${template}`, values: [] });
+  } finally {
+    await admin.query({ text: 'select pg_advisory_unlock($1)', values: [lockKey] });
+  }
+}
+
+async function onServer(url: string, work: (admin: Database) => Promise<void>): Promise<void> {
+  const admin = await connectServer({ url, poolSize: 1, statementTimeoutMs: buildTimeoutMs });
+  try {
+    await work(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+async function databaseExists(admin: Database, name: string): Promise<boolean> {
+  const { rowCount } = await admin.query({ text: 'select from pg_database where datname = $1', values: [name] });
+  return rowCount > 0;
+}
+
+async function dropDatabase(admin: Database, name: string): Promise<void> {
+  await admin.query({ text: `drop database if exists ${name} with (force)`, values: [] });
+}
+
+function urlOf(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}
