@@ -1,0 +1,98 @@
+/** What the load generator is asked to do and what it reports; both cross a process boundary. */
+import Type, { type Static } from 'typebox';
+import { Summary } from '../statistics.ts';
+
+/** `{uuid}` in the path becomes a fresh UUID for each request. */
+const HttpRequest = Type.Object({
+  method: Type.String(),
+  path: Type.String(),
+  headers: Type.Record(Type.String(), Type.String()),
+  body: Type.Optional(Type.String()),
+  /** The answer's body must contain this, and its status be 2xx, or the answer counts as an error. */
+  expect: Type.Optional(Type.String()),
+});
+export type HttpRequest = Static<typeof HttpRequest>;
+
+const target = { host: Type.String(), port: Type.Integer() };
+
+/** Named requests in turn on one connection: `warmUpRounds` unmeasured, then `rounds` measured. A summary for each name. */
+const SequenceJob = Type.Object({
+  kind: Type.Literal('sequence'),
+  ...target,
+  requests: Type.Record(Type.String(), HttpRequest),
+  warmUpRounds: Type.Integer(),
+  rounds: Type.Integer(),
+});
+
+/** One connection for each request, each sending its own again as soon as it is answered. Summary `latency`. */
+const SaturationJob = Type.Object({
+  kind: Type.Literal('saturation'),
+  ...target,
+  requests: Type.Array(HttpRequest),
+  warmUpMs: Type.Integer(),
+  durationMs: Type.Integer(),
+});
+
+/** One stream after another on one connection. Summaries `first_frame`, `first_delta`, `end`. */
+const FirstByteJob = Type.Object({
+  kind: Type.Literal('first-byte'),
+  ...target,
+  request: HttpRequest,
+  /** The name of the frames that carry text. */
+  deltaEvent: Type.String(),
+  warmUpRounds: Type.Integer(),
+  rounds: Type.Integer(),
+});
+
+/**
+ * One connection and one paced stream for each request, started `startEveryMs` apart. Summaries: `lag` over every word,
+ * `lag_all_open` over the words that were due while every stream was open, `first_frame`, `gap` between a stream's
+ * successive deltas.
+ */
+const StreamsJob = Type.Object({
+  kind: Type.Literal('streams'),
+  ...target,
+  requests: Type.Array(HttpRequest),
+  deltaEvent: Type.String(),
+  startEveryMs: Type.Number(),
+  wordsPerStream: Type.Integer(),
+  wordsPerSecond: Type.Number(),
+});
+
+export const LoadJob = Type.Union([SequenceJob, SaturationJob, FirstByteJob, StreamsJob]);
+export type LoadJob = Static<typeof LoadJob>;
+export type SequenceJob = Static<typeof SequenceJob>;
+export type SaturationJob = Static<typeof SaturationJob>;
+export type FirstByteJob = Static<typeof FirstByteJob>;
+export type StreamsJob = Static<typeof StreamsJob>;
+
+export const Measurement = Type.Object({
+  summaries: Type.Record(Type.String(), Summary),
+  /** Measured requests or streams that ended as expected. */
+  completed: Type.Integer(),
+  failed: Type.Integer(),
+  /** Why, the first few. */
+  failures: Type.Array(Type.String()),
+  /** Over which `completed` was counted. */
+  seconds: Type.Number(),
+  /** Further figures of one kind of job. */
+  figures: Type.Record(Type.String(), Type.Number()),
+});
+export type Measurement = Static<typeof Measurement>;
+
+/** How busy the generator itself was: a reader judges by it whether the generator bent the figures. */
+export const GeneratorLoad = Type.Object({
+  /** Its event loop's delay beyond the sampling interval, milliseconds. */
+  loop_delay_p50: Type.Number(),
+  loop_delay_p99: Type.Number(),
+  loop_delay_max: Type.Number(),
+  /** Share of one core. */
+  cpu: Type.Number(),
+});
+export type GeneratorLoad = Static<typeof GeneratorLoad>;
+
+export const LoadReply = Type.Union([
+  Type.Object({ ok: Type.Literal(true), measurement: Measurement, generator: GeneratorLoad }),
+  Type.Object({ ok: Type.Literal(false), error: Type.String() }),
+]);
+export type LoadReply = Static<typeof LoadReply>;

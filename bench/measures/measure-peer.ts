@@ -1,0 +1,125 @@
+/** The same short run on the LangGraph.js development server, in the same run on the same machine. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import Type from 'typebox';
+import { Parse } from 'typebox/value';
+import { OwnProcess } from '../child-process.ts';
+import type { Figure, Findings } from '../figure.ts';
+import { findFreePort } from '../ironcraft.ts';
+import { generateLoad } from '../load/generate-load.ts';
+import type { HttpRequest } from '../load/jobs.ts';
+import { CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
+import { getSummary } from './measure-runs.ts';
+import { describeGenerator, remarkFailures } from './remarks.ts';
+
+const PEERS = resolve(import.meta.dirname, '../peers');
+const START_TIMEOUT_MS = 60_000;
+const TIMES_AS_MANY_RUNS = 10;
+
+/** `ourRunsPerSecond`: undefined when they were not measured in this run. `served` stops the peer. */
+export async function measurePeer(parts: {
+  quick: boolean;
+  say: (line: string) => void;
+  ourRunsPerSecond: number | undefined;
+  served: AsyncDisposableStack;
+}): Promise<Findings> {
+  const { quick, say, ourRunsPerSecond, served } = parts;
+  await installPeers(say);
+  const host = '127.0.0.1';
+  const port = await findFreePort(host);
+  const folder = await mkdtemp(join(tmpdir(), 'ironcraft-bench-peer-'));
+  served.defer(() => rm(folder, { recursive: true, force: true }));
+  const peer = new OwnProcess({
+    args: [join(PEERS, 'langgraph/serve.ts'), String(port)],
+    cwd: folder,
+    logPath: join(folder, 'peer.log'),
+    env: { LOG_LEVEL: 'error', LANGSMITH_TRACING: 'false' },
+  });
+  served.defer(() => peer.stop());
+  await peer.waitFor('a ready LangGraph.js server', START_TIMEOUT_MS, async () =>
+    (await fetch(`http://${host}:${port}/ok`)).ok ? true : undefined,
+  );
+  say(`LangGraph.js, ${CLIENTS} clients`);
+  const together = await generateLoad({
+    kind: 'saturation',
+    host,
+    port,
+    requests: Array.from({ length: CLIENTS }, () => waitRequest()),
+    ...(quick ? { warmUpMs: 500, durationMs: 2000 } : { warmUpMs: 3000, durationMs: 12_000 }),
+  });
+  say('LangGraph.js, first streamed byte');
+  const stream = await generateLoad({
+    kind: 'first-byte',
+    host,
+    port,
+    request: streamRequest(),
+    deltaEvent: 'messages',
+    ...(quick ? { warmUpRounds: 3, rounds: 10 } : { warmUpRounds: 20, rounds: 60 }),
+  });
+  const runsPerSecond = together.completed / together.seconds;
+  const against: Figure[] =
+    ourRunsPerSecond === undefined
+      ? []
+      : [
+          {
+            name: 'runs/s, Ironcraft against LangGraph.js',
+            value: ourRunsPerSecond / runsPerSecond,
+            unit: '×',
+            bar: { atLeast: TIMES_AS_MANY_RUNS },
+          },
+        ];
+  return {
+    figures: [
+      { name: `LangGraph.js: run-and-wait, ${CLIENTS} clients`, value: runsPerSecond, unit: 'runs/s' },
+      { name: 'LangGraph.js: first streamed byte, p50', value: getSummary(stream, 'first_frame').p50, unit: 'ms' },
+      { name: 'LangGraph.js: first streamed word, p50', value: getSummary(stream, 'first_delta').p50, unit: 'ms' },
+      ...against,
+    ],
+    remarks: [
+      `LangGraph.js: @langchain/langgraph-api ${readVersion()}, its development server with its 10 workers; it keeps its state in memory.`,
+      ...describeGenerator(`LangGraph.js, ${CLIENTS} clients`, together, undefined),
+      ...remarkFailures('LangGraph.js', together, stream),
+    ],
+    details: { together, stream },
+  };
+}
+
+/** Each run on a new thread, as ours. */
+function waitRequest(): HttpRequest {
+  const body = {
+    assistant_id: 'words',
+    if_not_exists: 'create',
+    input: { messages: [{ role: 'user', content: SHORT_MESSAGE }] },
+  };
+  return {
+    method: 'POST',
+    path: '/threads/{uuid}/runs/wait',
+    headers: {},
+    body: JSON.stringify(body),
+    expect: ' word19"',
+  };
+}
+
+function streamRequest(): HttpRequest {
+  const input = { messages: [{ role: 'user', content: SHORT_MESSAGE }] };
+  const body = { assistant_id: 'words', if_not_exists: 'create', stream_mode: ['messages-tuple'], input };
+  return { method: 'POST', path: '/threads/{uuid}/runs/stream', headers: {}, body: JSON.stringify(body) };
+}
+
+async function installPeers(say: (line: string) => void): Promise<void> {
+  if (existsSync(join(PEERS, 'node_modules'))) return;
+  say('installing LangGraph.js into bench/peers (npm ci, about 140 MB; --no-peer goes without)');
+  const args = ['ci', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund'];
+  const install = spawn('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+  const [code] = await once(install, 'exit');
+  if (code !== 0) throw new Error(`npm ${args.join(' ')} failed; use --no-peer to measure without LangGraph.js`);
+}
+
+function readVersion(): string {
+  const manifest = readFileSync(join(PEERS, 'node_modules/@langchain/langgraph-api/package.json'), 'utf8');
+  return Parse(Type.Object({ version: Type.String() }), JSON.parse(manifest)).version;
+}

@@ -1,0 +1,59 @@
+import type { Figure, Findings } from '../figure.ts';
+import { runRequest } from '../ironcraft.ts';
+import { generateLoad } from '../load/generate-load.ts';
+import { readCpuSeconds } from '../process-usage.ts';
+import type { BenchContext } from './bench-context.ts';
+import { getSummary } from './measure-runs.ts';
+import { describeGenerator, remarkFailures } from './remarks.ts';
+
+const LAG_P99_MS = 50;
+const WORDS_PER_SECOND = 50;
+const STARTS_PER_SECOND = 100;
+
+/** Many paced streams at once: how late each word comes against its stream's own clock. */
+export async function measureStreams(context: BenchContext): Promise<Findings> {
+  const { quick } = context;
+  const judged = await streamAtOnce(context, quick ? 100 : 500, { atMost: LAG_P99_MS });
+  const reported = await streamAtOnce(context, quick ? 200 : 1000, undefined);
+  return {
+    figures: [...judged.figures, ...reported.figures],
+    remarks: [...judged.remarks, ...reported.remarks],
+    details: [judged.details, reported.details],
+  };
+}
+
+async function streamAtOnce({ server, smiths, quick, say }: BenchContext, count: number, bar: Figure['bar']) {
+  const name = `${count} streams of ${WORDS_PER_SECOND} words/s`;
+  const smithIds = await smiths.take(count);
+  const openSeconds = quick ? 3 : 16;
+  // Long enough that all are open together for that time, whatever the last one's start.
+  const wordsPerStream = WORDS_PER_SECOND * Math.ceil(openSeconds + count / STARTS_PER_SECOND + 1);
+  const message = `Write ${wordsPerStream} words at ${WORDS_PER_SECOND} words per second`;
+  say(name);
+  const cpuBefore = readCpuSeconds(server.pid);
+  const startedAt = performance.now();
+  const result = await generateLoad({
+    kind: 'streams',
+    host: server.host,
+    port: server.port,
+    requests: smithIds.map((id) => runRequest(server, id, message, true)),
+    deltaEvent: 'message.delta',
+    startEveryMs: 1000 / STARTS_PER_SECOND,
+    wordsPerStream,
+    wordsPerSecond: WORDS_PER_SECOND,
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpuAfter = readCpuSeconds(server.pid);
+  const serverCpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / seconds;
+  const lag = getSummary(result, 'lag');
+  const open = `${result.completed} whole streams, all open together for ${result.seconds.toFixed(1)} s`;
+  return {
+    figures: [
+      { name: `${name}, lag p50`, value: lag.p50, unit: 'ms' },
+      { name: `${name}, lag p99`, value: lag.p99, unit: 'ms', ...(bar !== undefined && { bar }) },
+      { name: `${name}, lag max`, value: lag.max, unit: 'ms' },
+    ] satisfies Figure[],
+    remarks: [...describeGenerator(`${name}: ${open}`, result, serverCpu), ...remarkFailures(name, result)],
+    details: { streams: count, ...result, server_cpu: serverCpu },
+  };
+}

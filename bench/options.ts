@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util';
+
+export const MEASURES = ['runs', 'first-byte', 'streams', 'memory', 'lists', 'peer'] as const;
+export type MeasureName = (typeof MEASURES)[number];
+
+export interface BenchOptions {
+  readonly measures: ReadonlySet<MeasureName>;
+  readonly quick: boolean;
+  /** A PostgreSQL server's URL: the benchmark makes a database of its own there. Undefined: the embedded store. */
+  readonly databaseUrl: string | undefined;
+  readonly installPeer: boolean;
+  /** A folder for CPU profiles of the server. */
+  readonly profileDir: string | undefined;
+}
+
+export const USAGE = `Usage: npm run bench -- [options]
+
+Measures Ironcraft on this machine and prints a table; all figures go to bench/results/latest.json.
+
+  --store embedded|postgres   default: postgres when a database URL is known, else embedded
+  --database-url URL          a PostgreSQL server on which a database may be created and dropped;
+                              default: IRONCRAFT_TEST_DATABASE_URL
+  --only a,b                  of ${MEASURES.join(', ')}
+  --no-peer                   do not install or measure LangGraph.js
+  --quick                     seconds instead of minutes, for a smoke test; the figures mean little
+  --profile DIR               write a CPU profile of the server to DIR when it stops
+  --help
+`;
+
+/** Throws with a message for the command line. Undefined: help was asked for. */
+export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      store: { type: 'string' },
+      'database-url': { type: 'string' },
+      only: { type: 'string' },
+      peer: { type: 'boolean', default: true },
+      quick: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+    allowNegative: true,
+  });
+  if (values.help) return undefined;
+  const measures = new Set(values.only === undefined ? MEASURES : values.only.split(',').map(readMeasure));
+  if (!values.peer) measures.delete('peer');
+  return {
+    measures,
+    quick: values.quick,
+    databaseUrl: chooseStore(values.store, values['database-url'] ?? env.IRONCRAFT_TEST_DATABASE_URL),
+    installPeer: values.peer,
+    profileDir: values.profile,
+  };
+}
+
+function chooseStore(store: string | undefined, url: string | undefined): string | undefined {
+  switch (store) {
+    case undefined:
+      return url;
+    case 'embedded':
+      return undefined;
+    case 'postgres':
+      if (url === undefined) throw new Error('--store postgres needs --database-url or IRONCRAFT_TEST_DATABASE_URL');
+      return url;
+    default:
+      throw new Error(`--store ${store}: use embedded or postgres`);
+  }
+}
+
+function readMeasure(name: string): MeasureName {
+  const measure = MEASURES.find((each) => each === name.trim());
+  if (measure === undefined) throw new Error(`--only ${name}: use some of ${MEASURES.join(', ')}`);
+  return measure;
+}

@@ -1,0 +1,86 @@
+/** `npm run bench`: measures this machine, prints the table, writes bench/results/latest.json. See README.md. */
+import { join } from 'node:path';
+import { createDatabase } from './database.ts';
+import type { Findings } from './figure.ts';
+import { startIroncraft } from './ironcraft.ts';
+import { describeMachine } from './machine.ts';
+import type { BenchContext } from './measures/bench-context.ts';
+import { measureFirstByte } from './measures/measure-first-byte.ts';
+import { measureLists } from './measures/measure-lists.ts';
+import { measureMemory } from './measures/measure-memory.ts';
+import { measurePeer } from './measures/measure-peer.ts';
+import { measureRuns } from './measures/measure-runs.ts';
+import { measureStreams } from './measures/measure-streams.ts';
+import { type BenchOptions, type MeasureName, readOptions, USAGE } from './options.ts';
+import { SmithPool } from './provision.ts';
+import { renderMarkdown, writeJson } from './report.ts';
+
+const RESULTS = join(import.meta.dirname, 'results/latest.json');
+
+/** Figures of the server itself, in the order in which they are taken: memory after the load. */
+const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings | Promise<Findings>>([
+  ['runs', measureRuns],
+  ['first-byte', measureFirstByte],
+  ['streams', measureStreams],
+  ['memory', measureMemory],
+  ['lists', measureLists],
+]);
+
+async function main(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
+  const findings = new Map<MeasureName, Findings>();
+  const errors = new Map<MeasureName, string>();
+  const attempt = async (name: MeasureName, measure: () => Findings | Promise<Findings>) => {
+    try {
+      findings.set(name, await measure());
+    } catch (error) {
+      errors.set(name, error instanceof Error ? error.message : String(error));
+      say(`${name} failed: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  };
+  const chosen = [...SERVER_MEASURES].filter(([name]) => options.measures.has(name));
+  let store = 'no store';
+  if (chosen.length > 0) {
+    await using served = cleanUp.use(new AsyncDisposableStack());
+    const context = await prepareServer(options, served);
+    store = context.database?.description ?? 'embedded store';
+    for (const [name, measure] of chosen) await attempt(name, () => measure(context));
+  }
+  // Last, with our own server stopped: neither takes the other's cores.
+  if (options.measures.has('peer')) {
+    const ourRunsPerSecond = findings.get('runs')?.figures.find(({ unit }) => unit === 'runs/s')?.value;
+    await using served = cleanUp.use(new AsyncDisposableStack());
+    await attempt('peer', () => measurePeer({ quick: options.quick, say, ourRunsPerSecond, served }));
+  }
+  const report = { machine: describeMachine(), store, quick: options.quick, findings, errors };
+  await writeJson(RESULTS, report);
+  process.stdout.write(renderMarkdown(report));
+  return errors.size === 0 ? 0 : 1;
+}
+
+/** Starts what the measures need; `served` stops it again. */
+async function prepareServer(options: BenchOptions, served: AsyncDisposableStack): Promise<BenchContext> {
+  const { databaseUrl, profileDir, quick } = options;
+  const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
+  if (database !== undefined) served.defer(() => database.drop());
+  say('starting the server');
+  const server = await startIroncraft({ databaseUrl: database?.url, profileDir });
+  served.defer(() => server.stop());
+  return { server, smiths: new SmithPool(server), database, quick, say };
+}
+
+function say(line: string): void {
+  process.stderr.write(`bench: ${line}\n`);
+}
+
+const options = readOptions(process.argv.slice(2), process.env);
+if (options === undefined) {
+  process.stdout.write(USAGE);
+} else {
+  await using cleanUp = new AsyncDisposableStack();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void cleanUp.disposeAsync().finally(() => process.exit(130));
+    });
+  }
+  process.exitCode = await main(options, cleanUp);
+}
