@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { loadMasterKeys } from './load-master-keys.ts';
 import { VaultError } from './vault.ts';
@@ -44,14 +45,23 @@ test('processes that start at once share one key', async (t) => {
     console.log(keys[0].export().toString('hex'));`;
   const run = promisify(execFile);
   const children = [1, 2, 3].map(() => run(process.execPath, ['--input-type=module', '-e', script]));
-  const parallel = Array.from({ length: 20 }, () =>
-    loadMasterKeys({ masterKeys: [], dataDir: join(dataDir, 'other') }),
-  );
   const printed = new Set((await Promise.all(children)).map(({ stdout }) => stdout.trim()));
   assert.equal(printed.size, 1);
-  const seen = new Set((await Promise.all(parallel)).map((keys) => keys[0]?.export().toString('hex')));
-  assert.equal(seen.size, 1);
-  assert.deepEqual(readdirSync(join(dataDir, 'other')), ['master.key']);
+});
+
+test('starts that overlap by any amount share one key, and leave nothing but its file', async (t) => {
+  const root = makeFolder(t);
+  for (let round = 0; round < 10; round++) {
+    const dataDir = join(root, String(round));
+    const loading: ReturnType<typeof loadMasterKeys>[] = [];
+    for (let i = 0; i < 20; i++) {
+      loading.push(loadMasterKeys({ masterKeys: [], dataDir }));
+      for (let turns = 0; turns < round; turns++) await setImmediate();
+    }
+    const seen = new Set((await Promise.all(loading)).map((keys) => keys[0]?.export().toString('hex')));
+    assert.equal(seen.size, 1);
+    assert.deepEqual(readdirSync(dataDir), ['master.key']);
+  }
 });
 
 test('a file with several lines gives several keys, in order', async (t) => {
