@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
-import { StoppedError, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
+import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
 
 export interface ModelCallLimits extends UpstreamLimits {
   /** Requests made at most, the first included. */
@@ -72,7 +72,8 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
     try {
       await upstream.open(call.model, call.options);
       while (!finished && failure === undefined) {
-        const part = await upstream.read();
+        const { value: part } = await upstream.read();
+        upstream.accept(part);
         failure = readFailure(part, answering, preamble, call);
         if (failure !== undefined || part === undefined) break;
         if (!answering) {
@@ -87,7 +88,7 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
         yield part;
       }
     } catch (error) {
-      failure = describeThrown(error, answering, call);
+      failure = describeThrown(error, upstream.stopReason, answering, call);
     } finally {
       upstream.close(finished);
     }
@@ -124,12 +125,12 @@ const CUT_OFF: Failure = { kind: 'truncated', transient: false, text: 'The strea
 const FAILED: Failure = { kind: 'upstream', transient: false, text: 'The model reported an error without a reason' };
 
 /** Rethrows what is not the upstream's: the caller's abort. */
-function describeThrown(error: unknown, answering: boolean, call: ModelCall): Failure {
-  if (error instanceof StoppedError) {
-    if (error.stop.type === 'aborted') throw error.stop.reason;
+function describeThrown(error: unknown, stop: StopReason | undefined, answering: boolean, call: ModelCall): Failure {
+  if (stop !== undefined) {
+    if (stop.type === 'aborted') throw stop.reason;
     const limits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
     const text =
-      error.stop.after === 'connect'
+      stop.after === 'connect'
         ? `sent nothing for ${limits.connectTimeoutMs / 1000} seconds`
         : `fell silent for ${limits.idleTimeoutMs / 1000} seconds in the middle of its answer`;
     return { kind: 'timeout', transient: false, text };

@@ -11,8 +11,8 @@ export type StopReason =
   | { readonly type: 'aborted'; readonly reason: unknown }
   | { readonly type: 'timeout'; readonly after: 'connect' | 'idle' };
 
-/** Thrown by `open` and `read` once the stream was stopped from this side. */
-export class StoppedError extends Error {
+/** Thrown by `open`, `read` and `accept` once the stream was stopped from this side. */
+class StoppedError extends Error {
   readonly stop: StopReason;
 
   constructor(stop: StopReason) {
@@ -60,31 +60,32 @@ export class UpstreamStream {
     const request = (async () => model.doStream({ ...options, abortSignal: this.#request.signal }))();
     // A stream that arrives after the stop is nobody's.
     request.then((late) => (this.#stop === undefined ? undefined : late.stream.cancel())).catch(ignore);
-    try {
-      const { stream } = await Promise.race([request, this.#stopped.promise]);
-      this.#throwIfStopped();
-      this.#reader = stream.getReader();
-    } catch (error) {
-      this.#throwIfStopped();
-      throw error;
-    }
+    const { stream } = await Promise.race([request, this.#stopped.promise]);
+    this.#throwIfStopped();
+    this.#reader = stream.getReader();
   }
 
-  /** The next part; undefined at the end. Throws `StoppedError`, or the stream's own error. */
-  async read(): Promise<LanguageModelV4StreamPart | undefined> {
+  /**
+   * Waits for the next part, which is then to be handed to `accept`. Two steps in place of one that awaits: at thousands
+   * of parts a second the promise between them would be a good part of the cost.
+   */
+  read(): ReturnType<ReadableStreamDefaultReader<LanguageModelV4StreamPart>['read']> {
     this.#throwIfStopped();
-    if (this.#reader === undefined) return undefined;
+    if (this.#reader === undefined) throw new Error('The request has not been opened.');
     if (this.#connected) this.#waitingSince = performance.now();
-    try {
-      const { value } = await this.#reader.read();
-      this.#throwIfStopped();
-      if (this.#connected) this.#waitingSince = undefined;
-      else if (value !== undefined && value.type !== 'stream-start') this.#noteConnected();
-      return value;
-    } catch (error) {
-      this.#throwIfStopped();
-      throw error;
-    }
+    return this.#reader.read();
+  }
+
+  /** Notes that a part came, or the end. Throws `StoppedError`, for a stop looks like an end to the reader. */
+  accept(part: LanguageModelV4StreamPart | undefined): void {
+    this.#throwIfStopped();
+    if (this.#connected) this.#waitingSince = undefined;
+    else if (part !== undefined && part.type !== 'stream-start') this.#noteConnected();
+  }
+
+  /** Why this side ended the request; whatever the stream failed with since is only its echo. */
+  get stopReason(): StopReason | undefined {
+    return this.#stop;
   }
 
   /** Ends the request. `finished`: the answer is complete, so that its connection may be left to end in its own time. */

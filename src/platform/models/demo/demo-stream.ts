@@ -38,6 +38,7 @@ class DemoSource {
   #burst = 0;
   #ended = false;
   #takeBackAlarm: (() => void) | undefined;
+  #endPull: (() => void) | undefined;
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
 
   constructor(parts: Iterator<LanguageModelV4StreamPart, void, void>, { wordsPerSecond, signal }: DemoStreamOptions) {
@@ -54,7 +55,12 @@ class DemoSource {
   pull(controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void | Promise<void> {
     this.#emit(controller);
     if (this.#ended) return undefined;
-    if (this.#next !== undefined) return new Promise((resolve) => this.#waitForWord(controller, resolve));
+    if (this.#next !== undefined) {
+      this.#waitForWord();
+      return new Promise((resolve) => {
+        this.#endPull = resolve;
+      });
+    }
     if (this.#burst < BURST_PARTS) return undefined;
     this.#burst = 0;
     return new Promise((resolve) => setImmediate(resolve));
@@ -93,15 +99,17 @@ class DemoSource {
   }
 
   /** One pending pull serves many words: it resolves when the buffer is full or the words are out. */
-  #waitForWord(controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>, resolve: () => void): void {
+  #waitForWord(): void {
     sharedWheel ??= new TimerWheel();
-    this.#takeBackAlarm = sharedWheel.setAlarm(this.#dueMs(), () => {
-      this.#takeBackAlarm = undefined;
-      this.#emit(controller);
-      if (this.#next === undefined) resolve();
-      else this.#waitForWord(controller, resolve);
-    });
+    this.#takeBackAlarm = sharedWheel.setAlarm(this.#dueMs(), this.#onAlarm);
   }
+
+  readonly #onAlarm = (): void => {
+    this.#takeBackAlarm = undefined;
+    if (this.#controller !== undefined) this.#emit(this.#controller);
+    if (this.#next === undefined) this.#endPull?.();
+    else this.#waitForWord();
+  };
 
   readonly #onAbort = (): void => {
     if (this.#ended) return;
