@@ -17,8 +17,21 @@ export function readUsage(pid: number): ProcessUsage {
 
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of CPU that the process has used so far, user and system; undefined elsewhere than on Linux. */
-export function readCpuSeconds(pid: number): number | undefined {
+/** The share of one core that the process used while the work was done; undefined elsewhere than on Linux. */
+export async function watchCpu<T>(
+  pid: number,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly cpu: number | undefined }> {
+  const before = readCpuSeconds(pid);
+  const startedAt = performance.now();
+  const result = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const after = readCpuSeconds(pid);
+  return { result, cpu: before === undefined || after === undefined ? undefined : (after - before) / seconds };
+}
+
+/** User and system time of all its threads. */
+function readCpuSeconds(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined;
   // Fields after the command's closing parenthesis, which may itself hold spaces: 14 and 15 are utime and stime.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];

@@ -45,9 +45,9 @@ const FirstByteJob = Type.Object({
 });
 
 /**
- * One connection and one paced stream for each request, started `startEveryMs` apart. Summaries: `lag` over every word,
- * `lag_all_open` over the words that were due while every stream was open, `first_frame`, `gap` between a stream's
- * successive deltas.
+ * One connection and one paced stream for each request, started `startEveryMs` apart. Summaries: `lag` of every word (see
+ * measure-lag.ts), `lag_all_open` of the words that were due while every stream was open (for `seconds`), `first_frame`,
+ * `first_word`.
  */
 const StreamsJob = Type.Object({
   kind: Type.Literal('streams'),

@@ -4,6 +4,7 @@ import { Connection, prepareRequest } from './connection.ts';
 import { FailureLog } from './failure-log.ts';
 import { countWords, FrameReader } from './frames.ts';
 import type { FirstByteJob, Measurement, StreamsJob } from './jobs.ts';
+import { measureLag } from './measure-lag.ts';
 
 export async function runFirstByte(job: FirstByteJob): Promise<Measurement> {
   const { host, port, request, deltaEvent } = job;
@@ -62,37 +63,19 @@ export async function runStreams(job: StreamsJob): Promise<Measurement> {
 }
 
 function measureStreams(streams: readonly PacedStream[], job: StreamsJob): Omit<Measurement, 'failed' | 'failures'> {
-  const periodMs = 1000 / job.wordsPerSecond;
-  const allOpenFrom = Math.max(...streams.map((stream) => stream.firstDeltaAt));
-  const allOpenTo = Math.min(...streams.map((stream) => stream.lastDeltaAt));
-  const lags: number[] = [];
-  const lagsAllOpen: number[] = [];
-  for (const { arrivals } of streams) {
-    // The stream's own clock: word k is due k periods after the start, and the start is the latest one that would have
-    // no word come early. A first word that came late thus excuses none of those that follow.
-    let start = Number.POSITIVE_INFINITY;
-    for (let word = 0; word < arrivals.length; word++) start = Math.min(start, (arrivals[word] ?? 0) - word * periodMs);
-    for (let word = 0; word < arrivals.length; word++) {
-      const due = start + word * periodMs;
-      const lag = (arrivals[word] ?? 0) - due;
-      lags.push(lag);
-      if (due >= allOpenFrom && due <= allOpenTo) lagsAllOpen.push(lag);
-    }
-  }
-  const openSeconds = Math.max(0, allOpenTo - allOpenFrom) / 1000;
+  const arrivals = streams.map((stream) => stream.arrivals);
+  const { lags, lagsAllOpen, openMs } = measureLag(arrivals, 1000 / job.wordsPerSecond);
+  const deltaFrames = streams.reduce((sum, stream) => sum + stream.deltaFrames, 0);
   return {
     summaries: {
       lag: summarize(lags),
       ...(lagsAllOpen.length > 0 && { lag_all_open: summarize(lagsAllOpen) }),
       first_frame: summarize(streams.map((stream) => stream.firstFrameAt - stream.sentAt)),
-      first_delta: summarize(streams.map((stream) => stream.firstDeltaAt - stream.sentAt)),
+      first_word: summarize(streams.map((stream) => (stream.arrivals[0] ?? 0) - stream.sentAt)),
     },
     completed: streams.length,
-    seconds: openSeconds,
-    figures: {
-      words: lags.length,
-      words_per_frame: lags.length / streams.reduce((sum, each) => sum + each.deltaFrames, 0),
-    },
+    seconds: openMs / 1000,
+    figures: { words: lags.length, words_per_frame: lags.length / deltaFrames },
   };
 }
 
@@ -115,14 +98,6 @@ class PacedStream {
 
   get isWhole(): boolean {
     return this.#words === this.arrivals.length;
-  }
-
-  get firstDeltaAt(): number {
-    return this.arrivals[0] ?? 0;
-  }
-
-  get lastDeltaAt(): number {
-    return this.arrivals.at(-1) ?? 0;
   }
 
   /** Resolves with what was wrong, if anything. */

@@ -12,6 +12,7 @@ import type { Figure, Findings } from '../figure.ts';
 import { findFreePort } from '../ironcraft.ts';
 import { generateLoad } from '../load/generate-load.ts';
 import type { HttpRequest } from '../load/jobs.ts';
+import { watchCpu } from '../process-usage.ts';
 import { CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
 import { getSummary } from './measure-runs.ts';
 import { describeGenerator, remarkFailures } from './remarks.ts';
@@ -44,13 +45,11 @@ export async function measurePeer(parts: {
     (await fetch(`http://${host}:${port}/ok`)).ok ? true : undefined,
   );
   say(`LangGraph.js, ${CLIENTS} clients`);
-  const together = await generateLoad({
-    kind: 'saturation',
-    host,
-    port,
-    requests: Array.from({ length: CLIENTS }, () => waitRequest()),
-    ...(quick ? { warmUpMs: 500, durationMs: 2000 } : { warmUpMs: 3000, durationMs: 12_000 }),
-  });
+  const [warmUpMs, durationMs] = quick ? [500, 2000] : [3000, 12_000];
+  const requests = Array.from({ length: CLIENTS }, () => waitRequest());
+  const { result: together, cpu } = await watchCpu(peer.pid, () =>
+    generateLoad({ kind: 'saturation', host, port, requests, warmUpMs, durationMs }),
+  );
   say('LangGraph.js, first streamed byte');
   const stream = await generateLoad({
     kind: 'first-byte',
@@ -81,10 +80,10 @@ export async function measurePeer(parts: {
     ],
     remarks: [
       `LangGraph.js: @langchain/langgraph-api ${readVersion()}, its development server with its 10 workers; it keeps its state in memory.`,
-      ...describeGenerator(`LangGraph.js, ${CLIENTS} clients`, together, undefined),
+      ...describeGenerator(`LangGraph.js, ${CLIENTS} clients`, together, cpu),
       ...remarkFailures('LangGraph.js', together, stream),
     ],
-    details: { together, stream },
+    details: { together, server_cpu: cpu, stream },
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Findings } from '../figure.ts';
 import { runRequest } from '../ironcraft.ts';
 import { generateLoad, type LoadResult } from '../load/generate-load.ts';
-import { readCpuSeconds } from '../process-usage.ts';
+import { watchCpu } from '../process-usage.ts';
 import { type BenchContext, CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
 import { describeGenerator, remarkFailures } from './remarks.ts';
 
@@ -21,17 +21,13 @@ export async function measureRuns({ server, smiths, database, quick, say }: Benc
 
   say(`create-run-and-wait, ${CLIENTS} clients`);
   const [warmUpMs, durationMs] = quick ? [500, 2000] : [3000, 12_000];
-  const cpuBefore = readCpuSeconds(server.pid);
-  const together = await generateLoad({ kind: 'saturation', host, port, requests, warmUpMs, durationMs });
-  const cpuAfter = readCpuSeconds(server.pid);
+  const { result: together, cpu } = await watchCpu(server.pid, () =>
+    generateLoad({ kind: 'saturation', host, port, requests, warmUpMs, durationMs }),
+  );
 
   const runsPerSecond = together.completed / together.seconds;
   const run = getSummary(alone, 'run');
   const latency = getSummary(together, 'latency');
-  const serverCpu =
-    cpuBefore === undefined || cpuAfter === undefined
-      ? undefined
-      : (cpuAfter - cpuBefore) / ((warmUpMs + durationMs) / 1000);
   return {
     figures: [
       { name: 'create-run-and-wait, 1 client, p50', value: run.p50, unit: 'ms', bar: { atMost: ALONE_P50_MS } },
@@ -48,10 +44,10 @@ export async function measureRuns({ server, smiths, database, quick, say }: Benc
       { name: `create-run-and-wait, ${CLIENTS} clients, p99`, value: latency.p99, unit: 'ms' },
     ],
     remarks: [
-      ...describeGenerator(`${CLIENTS} clients`, together, serverCpu),
+      ...describeGenerator(`${CLIENTS} clients`, together, cpu),
       ...remarkFailures('create-run-and-wait', alone, together),
     ],
-    details: { alone, together, server_cpu: serverCpu },
+    details: { alone, together, server_cpu: cpu },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Figure, Findings } from '../figure.ts';
 import { runRequest } from '../ironcraft.ts';
 import { generateLoad } from '../load/generate-load.ts';
-import { readCpuSeconds } from '../process-usage.ts';
+import { watchCpu } from '../process-usage.ts';
 import type { BenchContext } from './bench-context.ts';
 import { getSummary } from './measure-runs.ts';
 import { describeGenerator, remarkFailures } from './remarks.ts';
@@ -30,21 +30,18 @@ async function streamAtOnce({ server, smiths, quick, say }: BenchContext, count:
   const wordsPerStream = WORDS_PER_SECOND * Math.ceil(openSeconds + count / STARTS_PER_SECOND + 1);
   const message = `Write ${wordsPerStream} words at ${WORDS_PER_SECOND} words per second`;
   say(name);
-  const cpuBefore = readCpuSeconds(server.pid);
-  const startedAt = performance.now();
-  const result = await generateLoad({
-    kind: 'streams',
-    host: server.host,
-    port: server.port,
-    requests: smithIds.map((id) => runRequest(server, id, message, true)),
-    deltaEvent: 'message.delta',
-    startEveryMs: 1000 / STARTS_PER_SECOND,
-    wordsPerStream,
-    wordsPerSecond: WORDS_PER_SECOND,
-  });
-  const seconds = (performance.now() - startedAt) / 1000;
-  const cpuAfter = readCpuSeconds(server.pid);
-  const serverCpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / seconds;
+  const { result, cpu } = await watchCpu(server.pid, () =>
+    generateLoad({
+      kind: 'streams',
+      host: server.host,
+      port: server.port,
+      requests: smithIds.map((id) => runRequest(server, id, message, true)),
+      deltaEvent: 'message.delta',
+      startEveryMs: 1000 / STARTS_PER_SECOND,
+      wordsPerStream,
+      wordsPerSecond: WORDS_PER_SECOND,
+    }),
+  );
   const lag = getSummary(result, 'lag');
   const open = `${result.completed} whole streams, all open together for ${result.seconds.toFixed(1)} s`;
   return {
@@ -53,7 +50,7 @@ async function streamAtOnce({ server, smiths, quick, say }: BenchContext, count:
       { name: `${name}, lag p99`, value: lag.p99, unit: 'ms', ...(bar !== undefined && { bar }) },
       { name: `${name}, lag max`, value: lag.max, unit: 'ms' },
     ] satisfies Figure[],
-    remarks: [...describeGenerator(`${name}: ${open}`, result, serverCpu), ...remarkFailures(name, result)],
-    details: { streams: count, ...result, server_cpu: serverCpu },
+    remarks: [...describeGenerator(`${name}: ${open}`, result, cpu), ...remarkFailures(name, result)],
+    details: { streams: count, ...result, server_cpu: cpu },
   };
 }
