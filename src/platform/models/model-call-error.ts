@@ -61,6 +61,8 @@ export interface Failure {
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429]);
 const UPSTREAM_TEXT_MAX = 300;
 const CAUSE_TEXT_MAX = 2000;
+/** What is read of an upstream's words. More than is shown, so that no secret is cut in two before it is struck out. */
+const READ_TEXT_MAX = 4000;
 
 /** How each provider, or the server behind a compatible address, says that the prompt is too long. */
 const CONTEXT_LENGTH = new RegExp(
@@ -143,10 +145,13 @@ function isUnreadable(members: ErrorMembers): boolean {
 }
 
 function readMembers(error: unknown): ErrorMembers {
-  if (typeof error === 'string') return { ...EMPTY, message: error, haystack: error };
+  if (typeof error === 'string') {
+    const message = error.slice(0, READ_TEXT_MAX);
+    return { ...EMPTY, message, haystack: message };
+  }
   if (typeof error !== 'object' || error === null) return { ...EMPTY, message: 'It gave no reason.' };
-  const message = readString(error, 'message') || 'It gave no reason.';
-  const body = readString(error, 'responseBody');
+  const message = readString(error, 'message').slice(0, READ_TEXT_MAX) || 'It gave no reason.';
+  const body = readString(error, 'responseBody').slice(0, READ_TEXT_MAX);
   const statusCode = 'statusCode' in error ? error.statusCode : undefined;
   const code = 'code' in error ? error.code : undefined;
   // Compatible servers put the status into an error event of the stream as its code.
@@ -158,7 +163,7 @@ function readMembers(error: unknown): ErrorMembers {
     message,
     status: typeof status === 'number' ? status : undefined,
     headers,
-    haystack: [message, String(code ?? ''), readString(error, 'type'), body.slice(0, CAUSE_TEXT_MAX)].join(' '),
+    haystack: [message, String(code ?? ''), readString(error, 'type'), body].join(' '),
     body,
     retryable: 'isRetryable' in error && typeof error.isRetryable === 'boolean' ? error.isRetryable : undefined,
   };
@@ -192,9 +197,9 @@ function describeCause(members: ErrorMembers): {
 } {
   return {
     name: members.name,
-    message: members.message.slice(0, CAUSE_TEXT_MAX),
+    message: members.message,
     status: members.status,
-    body: members.body.slice(0, CAUSE_TEXT_MAX),
+    body: members.body,
   };
 }
 
@@ -213,7 +218,7 @@ function redactCause(model: LanguageModelV4, cause: unknown): unknown {
   return Object.fromEntries(
     Object.entries(cause).map(([name, value]) => [
       name,
-      typeof value === 'string' ? redactSecrets(model, value) : value,
+      typeof value === 'string' ? redactSecrets(model, value).slice(0, CAUSE_TEXT_MAX) : value,
     ]),
   );
 }
@@ -221,7 +226,10 @@ function redactCause(model: LanguageModelV4, cause: unknown): unknown {
 function explain(model: LanguageModelV4, failure: Failure, attempts: number): string {
   const name = nameModel(model);
   const provider = name.slice(0, name.indexOf('/'));
-  const said = redactSecrets(model, failure.text).replace(/\s+/g, ' ').trim().slice(0, UPSTREAM_TEXT_MAX);
+  const said = redactSecrets(model, failure.text.slice(0, READ_TEXT_MAX))
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, UPSTREAM_TEXT_MAX);
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
   const status = failure.status === undefined ? '' : ` (status ${failure.status})`;
   switch (failure.kind) {

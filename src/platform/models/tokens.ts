@@ -13,7 +13,7 @@ import type {
  *   a capital inside a word (camelCase) begins a new one; a run of capitals counts 1 for each 3 begun
  * - digits: 1 for each 3 begun
  * - punctuation: 1 for each 2 begun of the first four of a run, then 1 for each 8 begun (rulers)
- * - further spaces of a run: 1 together; line breaks with the indentation after them: 1 together
+ * - further spaces of a run: 1, and 1 more for each 16; a line break with its indentation: 1, further ones 1 for each 8
  * - letters of other alphabets: 1 for each 2 begun
  * - Chinese, Japanese and Korean characters: 1 each
  * - characters beyond the basic plane (emoji): 2 each; joiners and variation selectors: 1 each
@@ -126,6 +126,8 @@ const NONE = 10;
 
 const WORD_LETTERS = 8;
 const WORD_REST_LETTERS = 4;
+const SPACES_PER_TOKEN = 16;
+const BREAKS_PER_TOKEN = 8;
 
 const ASCII_KIND = Uint8Array.from({ length: 128 }, (_, code) => {
   if (code >= 97 && code <= 122) return LOWER;
@@ -189,12 +191,12 @@ export class TokenCounter {
         case SPACE:
           run = kind === SPACE ? run + 1 : 1;
           // The first space belongs to the word that follows, and indentation to its line break.
-          if (run === 2 && kind !== NEWLINE) total++;
           if (kind === NEWLINE) run = 2;
+          else if (run === 2 || run % SPACES_PER_TOKEN === 0) total++;
           break;
         case NEWLINE:
-          if (kind !== NEWLINE) total++;
-          run = 1;
+          run = kind === NEWLINE ? run + 1 : 1;
+          if (run % BREAKS_PER_TOKEN === 1) total++;
           break;
         case OTHER_LETTER:
           run = kind === OTHER_LETTER ? run + 1 : 1;

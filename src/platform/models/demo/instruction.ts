@@ -53,8 +53,10 @@ function readCalls(message: string): RequestedCall[] {
     const end = findObjectEnd(message, start);
     const text = end === undefined ? undefined : message.slice(start, end);
     calls.push({ name: match[1] ?? '', argumentsJson: text !== undefined && isJsonObject(text) ? text : undefined });
+    // What follows an object that never ends is part of it.
+    if (end === undefined) break;
     // A sentence inside the arguments is data.
-    if (end !== undefined) pattern.lastIndex = end;
+    pattern.lastIndex = end;
   }
   return calls;
 }

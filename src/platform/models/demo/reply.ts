@@ -1,8 +1,9 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FilePart } from '@ai-sdk/provider';
 import { type Instruction, type RequestedCall, readInstruction } from './instruction.ts';
+import type { JsonSchemaOrFlag } from './json-schema.ts';
 import { type PromptView, readPrompt } from './prompt-view.ts';
 import { findBestLines } from './retrieval.ts';
-import { type JsonSchemaOrFlag, makeInstance } from './schema-instance.ts';
+import { makeInstance } from './schema-instance.ts';
 
 /** What the built-in model will do about a prompt, decided in full before the first part is emitted. */
 export type Reply =

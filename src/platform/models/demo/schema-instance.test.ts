@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
-import { type JsonSchemaOrFlag, makeInstance } from './schema-instance.ts';
+import type { JsonSchemaOrFlag } from './json-schema.ts';
+import { makeInstance } from './schema-instance.ts';
 
 function check(schema: unknown, value: unknown): string | undefined {
   const ajv = new Ajv2020({ strict: false, logger: false });
@@ -167,6 +168,26 @@ test('a schema that nothing satisfies ends without an error', async () => {
     { enum: [] },
   ];
   for (const schema of impossible) assert.notEqual(await makeInstance(schema, 'x'), undefined);
+});
+
+test('a schema that is malformed, boundless or made to take for ever ends soon and without an error', async () => {
+  const hostile = [
+    { type: 'object', required: 5 },
+    { type: 'string', pattern: '[' },
+    { type: 'string', minLength: 1e15 },
+    { type: 'array', items: { type: 'string' }, minItems: 1e12 },
+    { type: 'object', minProperties: 1e9 },
+    { $defs: { a: { type: 'array', minItems: 99, items: { $ref: '#/$defs/a' } } }, $ref: '#/$defs/a' },
+    { anyOf: Array.from({ length: 9 }, () => ({ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] })) },
+    { type: 'string', pattern: '^(a+)+$x', minLength: 500 },
+    { type: 'object', patternProperties: { '^(a+)+$': true }, required: [`${'a'.repeat(60)}!`], minProperties: 3 },
+    { allOf: [{ $ref: '#' }] },
+    { type: 'nothing', enum: 7, properties: 'x', items: 3 },
+    { multipleOf: 0, type: 'integer' },
+  ];
+  const started = performance.now();
+  for (const schema of hostile) assert.notEqual(await makeInstance(Object(schema), `${'a'.repeat(80)}!`), undefined);
+  assert.ok(performance.now() - started < 5000);
 });
 
 test('instances of generated schemas are valid', async () => {

@@ -1,46 +1,20 @@
 import type { ValidateFunction } from 'ajv';
-import { makeFormatted, makePatterned } from './schema-string.ts';
+import {
+  asSchema,
+  type JsonSchema,
+  type JsonSchemaOrFlag,
+  listTypes,
+  mergeSchemas,
+  readDependentRequired,
+  readPrefixItems,
+  readRestItems,
+  Unsatisfiable,
+} from './json-schema.ts';
+import { buildNumber } from './schema-number.ts';
+import { isPlainPattern, makeFormatted, makePatterned } from './schema-string.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Members = { [name: string]: Json };
-
-/** The keywords that are read here. Schemas come from users: the build ends in `Unsatisfiable` where one is of another type. */
-export interface JsonSchema {
-  $ref?: string;
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  format?: string;
-  pattern?: string;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
-  multipleOf?: number;
-  properties?: Record<string, JsonSchemaOrFlag>;
-  patternProperties?: Record<string, JsonSchemaOrFlag>;
-  additionalProperties?: JsonSchemaOrFlag;
-  propertyNames?: JsonSchemaOrFlag;
-  required?: string[];
-  dependentRequired?: Record<string, string[]>;
-  dependencies?: Record<string, JsonSchemaOrFlag | string[]>;
-  minProperties?: number;
-  maxProperties?: number;
-  items?: JsonSchemaOrFlag | JsonSchemaOrFlag[];
-  prefixItems?: JsonSchemaOrFlag[];
-  additionalItems?: JsonSchemaOrFlag;
-  contains?: JsonSchemaOrFlag;
-  minItems?: number;
-  maxItems?: number;
-  uniqueItems?: boolean;
-  allOf?: JsonSchemaOrFlag[];
-  anyOf?: JsonSchemaOrFlag[];
-  oneOf?: JsonSchemaOrFlag[];
-}
-
-export type JsonSchemaOrFlag = JsonSchema | boolean;
 
 /** A recursive schema is followed this deep; below, whatever may be left out is left out. */
 const DEPTH_MAX = 6;
@@ -48,6 +22,8 @@ const DEPTH_MAX = 6;
 const UNHINTED_TYPES = ['string', 'integer', 'object', 'array', 'boolean', 'null'];
 /** Choices (of anyOf, of enum, of optional members) tried before the last attempt stands. */
 const ATTEMPTS_MAX = 24;
+const VISITS_MAX = 20_000;
+const STRING_MIN_LENGTH_MAX = 100_000;
 /** Keywords whose meaning a value built part by part can miss, so that the whole is checked. */
 const NEEDS_CHECK =
   /"(oneOf|not|if|pattern|contains|dependentRequired|dependentSchemas|dependencies|allOf|uniqueItems|propertyNames|patternProperties|unevaluatedProperties|multipleOf)"/;
@@ -59,33 +35,55 @@ const NEEDS_CHECK =
  * A schema that nothing satisfies, or one too intricate for the attempts made, gets the nearest value found.
  */
 export async function makeInstance(schema: JsonSchemaOrFlag, text: string): Promise<Json> {
-  const build = (variant: number): Json => new InstanceBuilder(schema, text, variant).build(schema, 0, 0);
-  const first = tryBuild(() => build(0));
+  const build = (variant: number) => buildWhole(schema, text, variant);
+  const first = build(0);
   if (first !== undefined && !NEEDS_CHECK.test(JSON.stringify(schema))) return first;
   const validate = await compile(schema);
   if (validate === undefined) return first ?? {};
   for (let variant = 0; variant < ATTEMPTS_MAX; variant++) {
-    const value = tryBuild(() => build(variant));
+    const value = build(variant);
     if (value !== undefined && validate(value)) return value;
   }
   return first ?? {};
 }
 
+/** Undefined where nothing could be made: the schema is unsatisfiable, too large, or not even a schema. */
+function buildWhole(schema: JsonSchemaOrFlag, text: string, variant: number): Json | undefined {
+  try {
+    return new InstanceBuilder(schema, text, variant).build(schema, 0, 0);
+  } catch {
+    // Keywords come unchecked from users: a `required` that is a number fails somewhere in here, and has no instance.
+    return undefined;
+  }
+}
+
+/** Undefined for a schema that is none, or whose expressions could take for ever. */
 async function compile(schema: JsonSchemaOrFlag): Promise<ValidateFunction | undefined> {
+  if (!listPatterns(schema).every(isPlainPattern)) return undefined;
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
   const ajv = new Ajv2020({ strict: false, logger: false, validateSchema: false });
   formats.default.default(ajv);
   try {
-    const { $schema: _, ...rest } =
-      typeof schema === 'boolean' ? { not: schema ? false : {} } : { ...schema, $schema: '' };
-    return ajv.compile(rest);
+    // Without its $schema, which may name a dialect that is not loaded here.
+    const members = Object.entries(schema).filter(([name]) => name !== '$schema');
+    return ajv.compile(typeof schema === 'boolean' ? schema : Object.fromEntries(members));
   } catch {
     return undefined;
   }
 }
 
-/** No value can be made at this place; an optional member is then left out, and another branch tried. */
-class Unsatisfiable extends Error {}
+/** Ends the whole attempt, where `Unsatisfiable` ends one branch. */
+class Exhausted extends Error {}
+
+/** Every regular expression anywhere in a schema. */
+function listPatterns(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const here = name === 'pattern' && typeof member === 'string' ? [member] : [];
+    const names = name === 'patternProperties' && typeof member === 'object' ? Object.keys(member ?? {}) : [];
+    return [...here, ...names, ...listPatterns(member)];
+  });
+}
 
 function tryBuild<T>(build: () => T): T | undefined {
   try {
@@ -101,6 +99,8 @@ class InstanceBuilder {
   readonly #text: string;
   /** Which of several possible values is made: attempts of the same schema differ in it. */
   readonly #variant: number;
+  /** Places visited. A small schema can describe more than any memory holds. */
+  #visited = 0;
 
   constructor(root: JsonSchemaOrFlag, text: string, variant: number) {
     this.#root = root;
@@ -110,6 +110,8 @@ class InstanceBuilder {
 
   /** `ordinal` sets the items of one array apart. */
   build(definition: JsonSchemaOrFlag, depth: number, ordinal: number): Json {
+    this.#visited++;
+    if (this.#visited > VISITS_MAX) throw new Exhausted();
     if (definition === false) throw new Unsatisfiable();
     if (definition === true) return this.#text;
     if (depth > DEPTH_MAX * 4) throw new Unsatisfiable();
@@ -246,7 +248,7 @@ class InstanceBuilder {
       schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (listed !== undefined) return listed;
     for (const [pattern, member] of Object.entries(schema.patternProperties ?? {})) {
-      if (new RegExp(pattern, 'u').test(name)) return member;
+      if (isPlainPattern(pattern) && new RegExp(pattern, 'u').test(name)) return member;
     }
     return schema.additionalProperties ?? true;
   }
@@ -295,14 +297,15 @@ class InstanceBuilder {
   #buildString(schema: JsonSchema, ordinal: number): Json {
     const least = schema.minLength ?? 0;
     const most = schema.maxLength ?? Number.POSITIVE_INFINITY;
-    if (least > most) throw new Unsatisfiable();
+    if (least > most || least > STRING_MIN_LENGTH_MAX) throw new Unsatisfiable();
     if (schema.format !== undefined) {
       const formatted = makeFormatted(schema.format, ordinal);
       if (formatted !== undefined) return formatted;
     }
     if (schema.pattern !== undefined) {
       const patterned = makePatterned(schema.pattern, ordinal + this.#variant, least);
-      if (patterned !== undefined) return patterned;
+      if (patterned === undefined) throw new Unsatisfiable();
+      return patterned;
     }
     const suffix = ordinal === 0 ? '' : ` ${ordinal + 1}`;
     const points = [...this.#text];
@@ -312,81 +315,6 @@ class InstanceBuilder {
     const text = points.slice(0, Math.max(0, room - suffix.length)).join('') + suffix;
     return [...text].slice(0, room).join('');
   }
-}
-
-function buildNumber(schema: JsonSchema, ordinal: number, whole: boolean): number {
-  const step = schema.multipleOf ?? (whole ? 1 : undefined);
-  let low = schema.minimum ?? Number.NEGATIVE_INFINITY;
-  let high = schema.maximum ?? Number.POSITIVE_INFINITY;
-  const above = schema.exclusiveMinimum;
-  const below = schema.exclusiveMaximum;
-  const openLow = above !== undefined && above >= low;
-  const openHigh = below !== undefined && below <= high;
-  if (openLow) low = above;
-  if (openHigh) high = below;
-  const fits = (value: number) =>
-    (openLow ? value > low : value >= low) &&
-    (openHigh ? value < high : value <= high) &&
-    (!whole || Number.isInteger(value)) &&
-    // As validators divide: by this 0.3 is no multiple of 0.1, and 0.4 is.
-    (schema.multipleOf === undefined || Number.isInteger(value / schema.multipleOf));
-
-  const base = Number.isFinite(low) ? low : Number.isFinite(high) ? Math.min(0, high - ordinal) : 0;
-  const candidates: number[] = [];
-  if (step !== undefined) {
-    const start = Math.ceil(base / step);
-    // An integer that is to be a multiple of 0.5 needs every second one.
-    for (let index = 0; index < 8; index++) candidates.push(roundStep((start + ordinal + index) * step));
-    candidates.push(roundStep((Math.floor(high / step) - ordinal) * step), roundStep(start * step));
-  } else {
-    candidates.push(base + ordinal, base + ordinal + 1);
-    // Between narrow or open bounds: distinct fractions of the way.
-    if (Number.isFinite(low) && Number.isFinite(high)) candidates.push(low + (high - low) / (ordinal + 2), low, high);
-    if (Number.isFinite(low)) candidates.push(low + 1 / (ordinal + 2));
-    if (Number.isFinite(high)) candidates.push(high - ordinal, high - ordinal - 1);
-  }
-  const value = candidates.find((each) => Number.isFinite(each) && fits(each));
-  if (value === undefined) throw new Unsatisfiable();
-  return Object.is(value, -0) ? 0 : value;
-}
-
-/** 3 × 0.1 is not 0.3. */
-function roundStep(value: number): number {
-  return Number(value.toPrecision(12));
-}
-
-/** Both schemas at once, as far as one object can say it; what the two say of the same keyword is narrowed. */
-function mergeSchemas(one: JsonSchema, other: JsonSchema): JsonSchema {
-  const merged: JsonSchema = { ...one, ...other };
-  if (one.properties !== undefined && other.properties !== undefined) {
-    merged.properties = { ...one.properties };
-    for (const [name, member] of Object.entries(other.properties)) {
-      const present = one.properties[name];
-      merged.properties[name] = present === undefined ? member : mergeSchemas(asSchema(present), asSchema(member));
-    }
-  }
-  if (one.required !== undefined && other.required !== undefined)
-    merged.required = [...new Set([...one.required, ...other.required])];
-  if (one.enum !== undefined && other.enum !== undefined) {
-    const kept = new Set(other.enum.map((each) => JSON.stringify(each)));
-    merged.enum = one.enum.filter((each) => kept.has(JSON.stringify(each)));
-  }
-  for (const name of ['minimum', 'minLength', 'minItems', 'minProperties', 'exclusiveMinimum'] as const) {
-    if (one[name] !== undefined && other[name] !== undefined) merged[name] = Math.max(one[name], other[name]);
-  }
-  for (const name of ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'exclusiveMaximum'] as const) {
-    if (one[name] !== undefined && other[name] !== undefined) merged[name] = Math.min(one[name], other[name]);
-  }
-  if (one.allOf !== undefined && other.allOf !== undefined) merged.allOf = [...one.allOf, ...other.allOf];
-  const types = listTypes(other);
-  const narrowed = types === undefined ? undefined : listTypes(one)?.filter((type) => types.includes(type));
-  if (narrowed !== undefined && narrowed.length > 0) merged.type = narrowed;
-  return merged;
-}
-
-function listTypes(schema: JsonSchema): string[] | undefined {
-  if (schema.type === undefined) return undefined;
-  return Array.isArray(schema.type) ? schema.type : [schema.type];
 }
 
 function isOfType(value: Json, type: string): boolean {
@@ -400,29 +328,6 @@ function isOfType(value: Json, type: string): boolean {
 /** As an own member whatever its name: `__proto__` is one too. */
 function setMember(target: Members, name: string, value: Json): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
-function asSchema(value: unknown): JsonSchema {
-  if (value === false) throw new Unsatisfiable();
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function readPrefixItems(schema: JsonSchema): JsonSchemaOrFlag[] {
-  const prefix = schema.prefixItems ?? schema.items;
-  return Array.isArray(prefix) ? prefix : [];
-}
-
-function readRestItems(schema: JsonSchema): JsonSchemaOrFlag {
-  const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
-  return rest === undefined || Array.isArray(rest) ? true : rest;
-}
-
-function readDependentRequired(schema: JsonSchema): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
-  for (const source of [schema.dependentRequired, schema.dependencies]) {
-    for (const [name, names] of Object.entries(source ?? {})) if (Array.isArray(names)) found[name] = names;
-  }
-  return found;
 }
 
 function toJson(value: unknown): Json {

@@ -52,6 +52,7 @@ export function makeFormatted(format: string, ordinal: number): string | undefin
  * not match after all. At least `minLength` characters where the quantifiers allow it.
  */
 export function makePatterned(pattern: string, ordinal: number, minLength = 0): string | undefined {
+  if (!isPlainPattern(pattern) || minLength > REPEAT_MAX) return undefined;
   // Quantifiers without an upper bound repeat more, until the string is long enough.
   for (const extra of [ordinal, ordinal + 1, minLength, minLength + ordinal]) {
     const made = new PatternWriter(pattern, extra).write();
@@ -59,6 +60,15 @@ export function makePatterned(pattern: string, ordinal: number, minLength = 0): 
     if (made.length >= minLength && matches(pattern, made)) return made;
   }
   return undefined;
+}
+
+/**
+ * Whether a user's expression can be run on a user's text without fear. Repeated groups are what takes exponential time,
+ * many open repetitions what takes a high power of it.
+ */
+export function isPlainPattern(pattern: string): boolean {
+  const openRepetitions = pattern.match(/[*+]|\{\d+,/g)?.length ?? 0;
+  return pattern.length <= PATTERN_MAX_CHARS && !/\)[*+{]/.test(pattern) && openRepetitions <= OPEN_REPETITIONS_MAX;
 }
 
 function matches(pattern: string, text: string): boolean {
@@ -156,7 +166,9 @@ class PatternWriter {
   }
 }
 
-const REPEAT_MAX = 10_000;
+const REPEAT_MAX = 1000;
+const PATTERN_MAX_CHARS = 500;
+const OPEN_REPETITIONS_MAX = 3;
 
 function findClassEnd(pattern: string, from: number): number | undefined {
   for (let index = from; index < pattern.length; index++) {

@@ -1,4 +1,4 @@
-import { TokenCounter, takeTokens } from '../tokens.ts';
+import { type TokenCounter, takeTokens } from '../tokens.ts';
 import { makeWord } from './word-list.ts';
 
 export type FlowEnd = 'stop' | 'length' | 'stop_sequence';
@@ -55,11 +55,4 @@ function* stopAt(deltas: Iterable<string>, stops: readonly string[]): Generator<
     }
   }
   if (buffer !== '') yield buffer;
-}
-
-/** A counter that starts where another text ended. */
-export function countFrom(text: string): TokenCounter {
-  const counter = new TokenCounter();
-  counter.add(text);
-  return counter;
 }
