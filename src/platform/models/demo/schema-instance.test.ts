@@ -187,7 +187,7 @@ test('a schema that is malformed, boundless or made to take for ever ends soon a
   ];
   const started = performance.now();
   for (const schema of hostile) assert.notEqual(await makeInstance(Object(schema), `${'a'.repeat(80)}!`), undefined);
-  assert.ok(performance.now() - started < 5000);
+  assert.ok(performance.now() - started < 3000);
 });
 
 test('instances of generated schemas are valid', async () => {

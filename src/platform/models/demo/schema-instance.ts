@@ -35,7 +35,8 @@ const NEEDS_CHECK =
  * A schema that nothing satisfies, or one too intricate for the attempts made, gets the nearest value found.
  */
 export async function makeInstance(schema: JsonSchemaOrFlag, text: string): Promise<Json> {
-  const build = (variant: number) => buildWhole(schema, text, variant);
+  const budget = { visits: VISITS_MAX };
+  const build = (variant: number) => buildWhole(schema, text, variant, budget);
   const first = build(0);
   if (first !== undefined && !NEEDS_CHECK.test(JSON.stringify(schema))) return first;
   const validate = await compile(schema);
@@ -47,10 +48,15 @@ export async function makeInstance(schema: JsonSchemaOrFlag, text: string): Prom
   return first ?? {};
 }
 
+/** Places that may still be visited, by all attempts together: a small schema can describe more than any memory holds. */
+interface Budget {
+  visits: number;
+}
+
 /** Undefined where nothing could be made: the schema is unsatisfiable, too large, or not even a schema. */
-function buildWhole(schema: JsonSchemaOrFlag, text: string, variant: number): Json | undefined {
+function buildWhole(schema: JsonSchemaOrFlag, text: string, variant: number, budget: Budget): Json | undefined {
   try {
-    return new InstanceBuilder(schema, text, variant).build(schema, 0, 0);
+    return new InstanceBuilder(schema, text, variant, budget).build(schema, 0, 0);
   } catch {
     // Keywords come unchecked from users: a `required` that is a number fails somewhere in here, and has no instance.
     return undefined;
@@ -99,19 +105,19 @@ class InstanceBuilder {
   readonly #text: string;
   /** Which of several possible values is made: attempts of the same schema differ in it. */
   readonly #variant: number;
-  /** Places visited. A small schema can describe more than any memory holds. */
-  #visited = 0;
+  readonly #budget: Budget;
 
-  constructor(root: JsonSchemaOrFlag, text: string, variant: number) {
+  constructor(root: JsonSchemaOrFlag, text: string, variant: number, budget: Budget) {
     this.#root = root;
     this.#text = text;
     this.#variant = variant;
+    this.#budget = budget;
   }
 
   /** `ordinal` sets the items of one array apart. */
   build(definition: JsonSchemaOrFlag, depth: number, ordinal: number): Json {
-    this.#visited++;
-    if (this.#visited > VISITS_MAX) throw new Exhausted();
+    this.#budget.visits--;
+    if (this.#budget.visits < 0) throw new Exhausted();
     if (definition === false) throw new Unsatisfiable();
     if (definition === true) return this.#text;
     if (depth > DEPTH_MAX * 4) throw new Unsatisfiable();
