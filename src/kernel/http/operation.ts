@@ -107,6 +107,8 @@ export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extend
   extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
+  /** Hands the claim of `Idempotency-Key` to the handler. Default: false. */
+  readonly idempotent?: boolean;
   readonly handler: (
     request: RequestContext<Caller> &
       RequestParts<P, Q, B> & { readonly db: Database; readonly idempotency: IdempotencyClaim | undefined },
@@ -154,7 +156,7 @@ export function operationsFor<Caller>() {
     turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
       spec: TurnSpec<Caller, P, Q, B, R>,
     ): Operation<Caller> {
-      return erase(spec, 'turn', spec.method === 'POST', (request) => spec.handler(request as never));
+      return erase(spec, 'turn', spec.idempotent ?? false, (request) => spec.handler(request as never));
     },
   };
 }

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -37,7 +38,8 @@ export interface ServiceOptions<Caller> {
   readonly version: string;
   readonly description: string;
   readonly errors: ErrorCatalogue;
-  readonly operations: readonly Operation<Caller>[];
+  /** The gate lets each operation see only callers of the kind that it is defined for. */
+  readonly operations: readonly Operation<never>[];
   readonly gate: Gate<Caller>;
   readonly idempotency: IdempotencyStore<Caller>;
   readonly db: Database;
@@ -50,7 +52,7 @@ export interface ServiceOptions<Caller> {
   readonly requestsPerMinute: number;
   readonly addressRequestsPerMinute: number;
   readonly bodyLimitBytes: number;
-  readonly trustProxy: boolean | string[];
+  readonly trustProxy: TrustProxy;
   /** Event-loop delay at which new requests are refused with `service_overloaded`. */
   readonly overloadDelayMs?: number;
 }
@@ -151,7 +153,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
 
   await documentOperations(app, options);
   await app.register(async (routes) => {
-    for (const operation of options.operations) mount(routes, operation, options);
+    for (const operation of options.operations) mount(routes, operation as unknown as Operation<Caller>, options);
   });
   return app;
 }
@@ -394,9 +396,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
   });
 }
 
-function collectComponents(
-  operations: readonly Operation<never>[] | readonly Operation<unknown>[],
-): Map<string, TSchema> {
+function collectComponents(operations: readonly Operation<never>[]): Map<string, TSchema> {
   const found = new Map<string, TSchema>();
   const visit = (schema: unknown): void => {
     if (schema === null || typeof schema !== 'object') return;

@@ -44,8 +44,16 @@ export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json'; readonly name?: string; readonly schema?: JsonObject };
 
+/** What the caller set for this turn alone. */
+export interface TurnOverrides {
+  readonly model?: string;
+  /** Appended to the smith's instructions. */
+  readonly instructions?: string;
+}
+
 /** Everything that a turn runs with; fixed in runs.config when it starts. */
 export interface TurnConfig {
+  readonly overrides: TurnOverrides;
   readonly model: string;
   /** Rendered instructions, the turn's own appended. */
   readonly instructions: string;

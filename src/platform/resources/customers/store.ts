@@ -1,5 +1,5 @@
 /** Rows of customers. Every query is already scoped to one project by the handle that it is given. */
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
@@ -26,12 +26,15 @@ function selectCustomers(db: TenantDb) {
     .selectFrom('customers')
     .select(['id', 'name', 'external_ids', 'metadata', 'created_at'])
     .select((eb) =>
-      eb
-        .selectFrom('smiths')
-        .select(sql<number>`count(*)::int`.as('count'))
-        .whereRef('smiths.customer_id', '=', 'customers.id')
-        .where('smiths.archived_at', 'is', null)
-        .$notNull()
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('smiths')
+            .select((count) => count.fn.countAll<number>().as('count'))
+            .whereRef('smiths.customer_id', '=', 'customers.id')
+            .where('smiths.archived_at', 'is', null),
+          eb.lit(0),
+        )
         .as('smith_count'),
     );
 }

@@ -1,0 +1,148 @@
+/** The platform put together: every resource in one list, read top to bottom. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../kernel/clock/clock.ts';
+import type { Config } from '../kernel/config/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import type { Operation } from '../kernel/http/operation.ts';
+import { createService } from '../kernel/http/service.ts';
+import type { Logger } from '../kernel/log/log.ts';
+import type { Metrics } from '../kernel/metrics/metrics.ts';
+import type { Outbound } from '../kernel/outbound/outbound.ts';
+import type { Vault } from '../kernel/vault/vault.ts';
+import { createGate } from './access/gate.ts';
+import { createTokenIssuer, type TokenIssuer } from './access/issue-token.ts';
+import { createTokenSigner } from './access/sign-token.ts';
+import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
+import { createTokenVerifier } from './access/verify-token.ts';
+import { createEngine, type Engine } from './engine/engine.ts';
+import { createModelOpener } from './engine/open-turn-model.ts';
+import { platformErrors } from './errors.ts';
+import { createIdempotencyStore } from './idempotency-store.ts';
+import { agentOperations } from './resources/agents/operations.ts';
+import { approvalOperations } from './resources/approvals/operations.ts';
+import { customerOperations } from './resources/customers/operations.ts';
+import { eventOperations } from './resources/events/operations.ts';
+import { jwksOperations } from './resources/jwks/operations.ts';
+import { modelKeyOperations } from './resources/model-keys/operations.ts';
+import { modelOperations } from './resources/models/operations.ts';
+import { projectOperations } from './resources/projects/operations.ts';
+import { runOperations } from './resources/runs/operations.ts';
+import { smithOperations } from './resources/smiths/operations.ts';
+import { tokenOperations } from './resources/tokens/operations.ts';
+import { createHostedTools } from './tools/hosted-tools.ts';
+import type { ToolSource } from './tools/tool.ts';
+
+/** The only live version of the request and response vocabulary. */
+export const API_VERSIONS = ['2026-05-01'] as const;
+
+export interface PlatformParts {
+  readonly config: Pick<
+    Config,
+    | 'projectRequestsPerMinute'
+    | 'projectRunsInFlight'
+    | 'addressRequestsPerMinute'
+    | 'bodyLimitBytes'
+    | 'trustProxy'
+    | 'modelPrivateAddresses'
+  >;
+  readonly publicUrl: string;
+  readonly db: Database;
+  readonly vault: Vault;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Further sources of tools, besides the server's own. */
+  readonly toolSources?: readonly ToolSource[];
+  readonly overloadDelayMs?: number;
+}
+
+export interface Platform {
+  /** Not listening yet. */
+  readonly app: FastifyInstance;
+  readonly engine: Engine;
+  readonly issuer: TokenIssuer;
+  readonly operations: readonly Operation<never>[];
+  /** Begins to execute turns and to take over those that others left behind. */
+  start(): Promise<void>;
+  /** No new turns; those in flight end or are handed on within the time. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Closes the server and the engine. The database stays the caller's. */
+  stop(): Promise<void>;
+}
+
+interface Services extends PlatformParts {
+  readonly signingKeys: SigningKeys;
+  readonly issuer: TokenIssuer;
+  readonly engine: Engine;
+}
+
+/** Every operation of the platform. */
+function listOperations(services: Services): Operation<never>[] {
+  return [
+    ...projectOperations(services),
+    ...tokenOperations(services),
+    ...jwksOperations(services),
+    ...agentOperations(),
+    ...smithOperations(),
+    ...customerOperations(),
+    ...runOperations(services),
+    ...approvalOperations(),
+    ...eventOperations(),
+    ...modelKeyOperations(services),
+    ...modelOperations(),
+  ];
+}
+
+export async function createPlatform(parts: PlatformParts): Promise<Platform> {
+  const { config, db, vault, clock, logger, metrics } = parts;
+  const signingKeys = createSigningKeys(db, vault);
+  const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
+  const engine = createEngine({
+    db,
+    logger,
+    metrics,
+    models: createModelOpener(vault, parts.outbound, config.modelPrivateAddresses === 'allow'),
+    toolSources: [createHostedTools(clock), ...(parts.toolSources ?? [])],
+    runsInFlightPerProject: config.projectRunsInFlight,
+  });
+  const operations = listOperations({ ...parts, signingKeys, issuer, engine });
+  const app = await createService({
+    name: 'ironcraft',
+    title: 'Ironcraft agent platform',
+    version: '1',
+    description: DESCRIPTION,
+    errors: platformErrors,
+    operations,
+    gate: createGate(createTokenVerifier(db, signingKeys, clock)),
+    idempotency: createIdempotencyStore(vault),
+    db,
+    logger,
+    metrics,
+    publicUrl: parts.publicUrl,
+    apiVersion: { header: 'IC-Api-Version', live: API_VERSIONS },
+    corsPrefix: '/v1',
+    requestsPerMinute: config.projectRequestsPerMinute,
+    addressRequestsPerMinute: config.addressRequestsPerMinute,
+    bodyLimitBytes: config.bodyLimitBytes,
+    trustProxy: config.trustProxy,
+    ...(parts.overloadDelayMs === undefined ? {} : { overloadDelayMs: parts.overloadDelayMs }),
+  });
+  return {
+    app,
+    engine,
+    issuer,
+    operations,
+    start: () => engine.start(),
+    drain: (timeoutMs) => engine.drain(timeoutMs),
+    async stop() {
+      await engine.stop();
+      await app.close();
+    },
+  };
+}
+
+const DESCRIPTION = `Define agents, give each user a smith (one agent instance with its own memory and history), run turns
+that stream and survive crashes. Every request carries \`Authorization: Bearer <token>\`; the project is the token's.
+Native lists page with \`limit\` and \`cursor\`. Creates honour \`Idempotency-Key\` for 24 hours. Errors have one envelope,
+\`{error: {message, type, param, code}}\`; branch on \`code\`.`;

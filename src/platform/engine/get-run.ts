@@ -1,0 +1,33 @@
+import type { Executor } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { RunRow } from './run-row.ts';
+import type { RunSignals } from './run-signals.ts';
+
+/** Throws `not_found`. With a smith, the run must be that smith's. */
+export async function getRun(db: Executor, projectId: string, runId: string, smithId?: string): Promise<RunRow> {
+  const { rows } = await db.query<RunRow>({
+    name: 'get_run',
+    text: 'select * from runs where project_id = $1 and id = $2 and ($3::text is null or smith_id = $3)',
+    values: [projectId, runId, smithId ?? null],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new ApiError('not_found');
+  return row;
+}
+
+/** How often a waiter looks by itself, in case a wake-up was lost. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** The run once it rests (settled or paused); as it is when `signal` fires first. */
+export async function waitForRest(
+  parts: { readonly db: Executor; readonly signals: RunSignals },
+  run: RunRow,
+  signal: AbortSignal,
+): Promise<RunRow> {
+  let current = run;
+  while (current.status === 'in_progress' && !signal.aborted) {
+    await parts.signals.waitForNews(run.id, LOOK_AGAIN_MS, signal);
+    current = await getRun(parts.db, run.project_id, run.id);
+  }
+  return current;
+}

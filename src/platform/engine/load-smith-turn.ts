@@ -1,0 +1,54 @@
+/** What the start of a turn must know of its smith: one statement. */
+import type { Executor } from '../../kernel/db/database.ts';
+import type { AgentDraft, JsonObject, SmithConfig } from '../tables.ts';
+
+export interface SmithForTurn {
+  readonly id: string;
+  readonly agent_id: string | null;
+  readonly agent_version: number | null;
+  readonly agent_snapshot: AgentDraft | null;
+  readonly metadata: JsonObject;
+  readonly config: Partial<SmithConfig>;
+  /** The smith's own keys before the tenant's. */
+  readonly model_keys: readonly StoredModelKey[];
+}
+
+export interface StoredModelKey {
+  readonly smith_id: string;
+  readonly provider: string;
+  readonly sealed_api_key: string;
+  readonly base_url: string | null;
+  readonly workspace_id: string | null;
+}
+
+/** Undefined for a smith that is archived, of another project, or never was. */
+export async function loadSmithForTurn(db: Executor, projectId: string, smithId: string): Promise<SmithForTurn | undefined> {
+  const { rows } = await db.query<SmithForTurn>({
+    name: 'load_smith_for_turn',
+    text: `
+      select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config, coalesce(k.keys, '[]'::jsonb) as model_keys
+      from smith_configurations s
+      left join lateral (
+        select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,
+          'sealed_api_key', k.sealed_api_key, 'base_url', k.base_url, 'workspace_id', k.workspace_id)
+          order by k.smith_id desc) as keys
+        from model_keys k
+        where k.project_id = s.project_id and k.smith_id in ('', s.id)
+      ) k on true
+      where s.project_id = $1 and s.id = $2 and s.archived_at is null`,
+    values: [projectId, smithId],
+  });
+  return rows[0];
+}
+
+/** The stored keys again, for a turn that resumes. */
+export async function loadModelKeys(db: Executor, projectId: string, smithId: string): Promise<StoredModelKey[]> {
+  const { rows } = await db.query<StoredModelKey>({
+    name: 'load_model_keys',
+    text: `
+      select smith_id, provider, sealed_api_key, base_url, workspace_id from model_keys
+      where project_id = $1 and smith_id in ('', $2) order by smith_id desc`,
+    values: [projectId, smithId],
+  });
+  return rows;
+}

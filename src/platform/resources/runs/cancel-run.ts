@@ -1,0 +1,13 @@
+import { actorOf } from '../../access/caller.ts';
+import { cancelTurn } from '../../engine/cancel-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ProjectRead } from '../../operation.ts';
+import type { RunPath } from './schema.ts';
+
+export function cancelRun(engine: Engine) {
+  return async ({ caller, params }: ProjectRead<{ params: RunPath }>) => {
+    const key = { projectId: caller.projectId, smithId: params.sid, runId: params.rid };
+    await cancelTurn(engine, key, actorOf(caller));
+    return { id: params.rid, status: 'cancelled' as const };
+  };
+}

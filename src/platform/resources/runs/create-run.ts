@@ -1,0 +1,60 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { actorOf } from '../../access/caller.ts';
+import { createTurn } from '../../engine/create-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { parseResponseFormat } from '../../engine/parse-response-format.ts';
+import type { ClientTool, ToolChoice } from '../../engine/turn.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { answerWithRun, readPreference, streamDuplicate, streamFromStart } from './answer-turn.ts';
+import { renderRun } from './render-run.ts';
+import type { Run, RunIn, SmithPath } from './schema.ts';
+
+type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: IdempotencyClaim | undefined }>;
+
+export function createRun(engine: Engine) {
+  return async ({ caller, params, body, headers, idempotency, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
+    const created = await createTurn(engine, {
+      projectId: caller.projectId,
+      smithId: params.sid,
+      ...(typeof body.thread_id === 'string' ? { threadId: body.thread_id } : {}),
+      input: body.input,
+      channel: body.channel ?? 'api',
+      metadata: body.metadata ?? {},
+      actor: actorOf(caller),
+      overrides: {
+        ...(body.model === undefined ? {} : { model: body.model }),
+        ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
+      },
+      tools: (body.tools ?? []).map(clientTool),
+      toolChoice: (body.tool_choice ?? 'auto') as ToolChoice,
+      responseFormat: parseResponseFormat(body.response_format),
+      reasoningEffort: body.reasoning_effort ?? null,
+      maxOutputTokens: body.max_output_tokens ?? null,
+      temperature: body.temperature ?? null,
+      topP: body.top_p ?? null,
+      stop: body.stop ?? [],
+      idempotency,
+    });
+    const { run } = created;
+    if (created.kind === 'duplicate') {
+      if (body.stream === true) return streamDuplicate(run);
+      if (run.status === 'in_progress') throw new ApiError('idempotency_in_progress', { retryAfterSeconds: 1 });
+      return new HttpReply(201, renderRun(run), { 'idempotent-replay': 'true' });
+    }
+    if (body.stream === true) return streamFromStart(engine, run, 201);
+    const prefer = readPreference(headers.prefer);
+    return answerWithRun(engine, run, created.live, { status: 201, prefer, signal: request.signal });
+  };
+}
+
+function clientTool(tool: NonNullable<RunIn['tools']>[number]): ClientTool {
+  return {
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    parameters: tool.parameters ?? { type: 'object', properties: {} },
+    ...(tool.strict === undefined ? {} : { strict: tool.strict }),
+    requires_approval: tool.requires_approval ?? false,
+  };
+}

@@ -1,0 +1,51 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import { idAt } from '../../../kernel/ids/ids.ts';
+import { requireSmith } from '../../access/gate.ts';
+import type { ProjectRead } from '../../operation.ts';
+import type { RunStatus } from '../../tables.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderRun } from './render-run.ts';
+import type { SmithPath } from './schema.ts';
+import { listRuns as listRows } from './store.ts';
+
+interface PageQuery {
+  limit?: number;
+  cursor?: string;
+}
+
+interface RunQuery extends PageQuery {
+  smith_id?: string;
+  agent_id?: string;
+  status?: RunStatus;
+  external_id_prefix?: string;
+  since?: string;
+}
+
+export async function listSmithRuns({ db, caller, params, query }: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
+  const page = readPage(query);
+  const scope = tenantDb(db, caller.projectId);
+  const rows = await listRows(scope, { smithId: params.sid }, page);
+  if (rows.length === 0 && !(await smithExists(scope, params.sid))) throw new ApiError('not_found');
+  return pageReply(rows, page, (row) => row.id, renderRun);
+}
+
+/** A smith token sees its own smith's runs. */
+export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQuery }>) {
+  if (query.smith_id !== undefined) requireSmith(caller, query.smith_id);
+  const page = readPage(query);
+  const filter = {
+    smithId: caller.kind === 'smith' ? caller.smithId : query.smith_id,
+    agentId: query.agent_id,
+    status: query.status,
+    externalIdPrefix: query.external_id_prefix,
+    sinceId: query.since === undefined ? undefined : idAt('run', new Date(query.since)),
+  };
+  const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
+  return pageReply(rows, page, (row) => row.id, renderRun);
+}
+
+async function smithExists(scope: ReturnType<typeof tenantDb>, smithId: string): Promise<boolean> {
+  const query = scope.selectFrom('smiths').select('id').where('id', '=', smithId).where('archived_at', 'is', null);
+  return (await query.executeTakeFirst()) !== undefined;
+}

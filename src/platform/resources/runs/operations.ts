@@ -1,0 +1,154 @@
+import Type from 'typebox';
+import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { project } from '../../operation.ts';
+import { cancelRun } from './cancel-run.ts';
+import { createRun } from './create-run.ts';
+import { getRun } from './get-run.ts';
+import { listRuns, listSmithRuns } from './list-runs.ts';
+import { replayRun } from './replay-run.ts';
+import { RUN_STATUSES, Run, RunCancelAck, RunIn, RunPath, RunReplayIn, SmithPath, Submit } from './schema.ts';
+import { streamRunEvents } from './stream-run-events.ts';
+import { submitRun } from './submit-run.ts';
+
+const TURN_ERRORS = [
+  'conversation_locked',
+  'concurrency_limit_exceeded',
+  'model_key_missing',
+  'bedrock_unconfigured',
+  'agent_unpublished',
+  'invalid_variables',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+] as const;
+
+export function runOperations({ engine }: { engine: Engine }) {
+  return [
+    project.turn({
+      id: 'smiths.runs.create',
+      method: 'POST',
+      path: '/v1/smiths/{sid}/runs',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Start a run',
+      description:
+        'Answers with the run once it rests (completed, paused, failed or cancelled), or with its SSE stream when ' +
+        '`stream` is true. `Prefer: respond-async` answers at once, `Prefer: wait=N` after at most N seconds.',
+      status: 201,
+      streams: true,
+      idempotent: true,
+      params: SmithPath,
+      body: RunIn,
+      reply: Run,
+      errors: [...TURN_ERRORS, 'invalid_input', 'too_many_inputs', 'invalid_tool_choice', 'invalid_response_format', 'invalid_reasoning_effort', 'unknown_provider'],
+      handler: createRun(engine),
+    }),
+    project.read({
+      id: 'smiths.runs.list',
+      method: 'GET',
+      path: '/v1/smiths/{sid}/runs',
+      posture: 'any',
+      scope: 'runs:read',
+      summary: 'List a smith’s runs, newest first',
+      params: SmithPath,
+      query: Type.Object(pageQuery),
+      reply: pageOf(Run),
+      errors: ['invalid_cursor', 'invalid_limit'],
+      handler: listSmithRuns,
+    }),
+    project.read({
+      id: 'smiths.runs.get',
+      method: 'GET',
+      path: '/v1/smiths/{sid}/runs/{rid}',
+      posture: 'any',
+      scope: 'runs:read',
+      summary: 'Get a run',
+      params: RunPath,
+      reply: Run,
+      handler: getRun,
+    }),
+    project.turn({
+      id: 'smiths.runs.events',
+      method: 'GET',
+      path: '/v1/smiths/{sid}/runs/{rid}/events',
+      posture: 'any',
+      scope: 'runs:read',
+      summary: 'Stream a run’s timeline',
+      description:
+        'Server-sent events from the first frame, or behind `Last-Event-ID`; live until the run rests. Each frame’s ' +
+        'data is `{v, run_id, seq, type, data, created_at}`.',
+      streams: true,
+      params: RunPath,
+      reply: Type.Object({ seq: Type.Integer(), type: Type.String(), data: Type.Object({}), created_at: timestamp() }),
+      handler: streamRunEvents(engine),
+    }),
+    project.turn({
+      id: 'smiths.runs.submit',
+      method: 'POST',
+      path: '/v1/smiths/{sid}/runs/{rid}/submit',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Answer what a paused run waits for',
+      description: 'Deciding an approval needs the scope `approvals:write` as well.',
+      streams: true,
+      params: RunPath,
+      body: Submit,
+      reply: Run,
+      errors: ['run_not_paused', 'run_cancelled', 'invalid_state', 'invalid_kind', 'invalid_decision', 'conversation_locked', 'concurrency_limit_exceeded'],
+      handler: submitRun(engine),
+    }),
+    project.turn({
+      id: 'smiths.runs.replay',
+      method: 'POST',
+      path: '/v1/smiths/{sid}/runs/{rid}/replay',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Ask a run’s question again, as a new run',
+      description:
+        'The new run has a thread of its own that holds the conversation as it stood, and runs with the smith’s ' +
+        'configuration of today.',
+      status: 201,
+      streams: true,
+      idempotent: true,
+      params: RunPath,
+      body: Type.Optional(RunReplayIn),
+      reply: Run,
+      errors: [...TURN_ERRORS, 'replay_unsupported'],
+      handler: replayRun(engine),
+    }),
+    project.turn({
+      id: 'smiths.runs.cancel',
+      method: 'POST',
+      path: '/v1/smiths/{sid}/runs/{rid}/cancel',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Cancel a run',
+      description: 'Stops the turn wherever it is; the upstream call is closed. Cancelling twice is one.',
+      params: RunPath,
+      reply: RunCancelAck,
+      errors: ['invalid_state'],
+      handler: cancelRun(engine),
+    }),
+    project.read({
+      id: 'runs.list',
+      method: 'GET',
+      path: '/v1/runs',
+      posture: 'any',
+      scope: 'runs:read',
+      summary: 'List the project’s runs, newest first',
+      description: 'A smith token sees its own smith’s runs.',
+      query: Type.Object({
+        ...pageQuery,
+        smith_id: Type.Optional(Type.String()),
+        agent_id: Type.Optional(Type.String()),
+        status: Type.Optional(oneOf(RUN_STATUSES)),
+        external_id_prefix: Type.Optional(Type.String({ maxLength: 256 })),
+        since: Type.Optional(timestamp({ description: 'Runs created at or after this time.' })),
+      }),
+      reply: pageOf(Run),
+      errors: ['invalid_cursor', 'invalid_limit'],
+      handler: listRuns,
+    }),
+  ];
+}

@@ -1,0 +1,57 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import { actorOf } from '../../access/caller.ts';
+import { createTurn } from '../../engine/create-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { forkThread } from '../../engine/fork-thread.ts';
+import { getRun } from '../../engine/get-run.ts';
+import type { InputMessage } from '../../engine/parse-input.ts';
+import { isSettled } from '../../engine/turn.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { answerWithRun, readPreference, streamDuplicate, streamFromStart } from './answer-turn.ts';
+import { renderRun } from './render-run.ts';
+import type { Run, RunPath, RunReplayIn } from './schema.ts';
+
+type Request = ProjectRead<{ params: RunPath; body: RunReplayIn | undefined; idempotency: IdempotencyClaim | undefined }>;
+
+/** Asks a run's question again, in a new thread that holds the conversation as it stood before that run. */
+export function replayRun(engine: Engine) {
+  return async ({ db, caller, params, body, headers, idempotency, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
+    const original = await getRun(db, caller.projectId, params.rid, params.sid);
+    if (!isSettled(original.status)) {
+      throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
+    }
+    const threadId = mintId('thr');
+    await forkThread(db, original, threadId);
+    const { config } = original;
+    const created = await createTurn(engine, {
+      projectId: caller.projectId,
+      smithId: params.sid,
+      threadId,
+      input: original.input as unknown as InputMessage[],
+      channel: original.channel,
+      metadata: original.metadata,
+      actor: actorOf(caller),
+      overrides: config.overrides,
+      tools: config.tools,
+      toolChoice: config.tool_choice,
+      responseFormat: config.response_format,
+      reasoningEffort: config.reasoning_effort,
+      maxOutputTokens: config.max_output_tokens,
+      temperature: config.temperature,
+      topP: config.top_p,
+      stop: config.stop,
+      idempotency,
+      replayOf: original.id,
+    });
+    const stream = body?.stream === true;
+    if (created.kind === 'duplicate') {
+      return stream ? streamDuplicate(created.run) : new HttpReply(201, renderRun(created.run), { 'idempotent-replay': 'true' });
+    }
+    if (stream) return streamFromStart(engine, created.run, 201);
+    const prefer = readPreference(headers.prefer);
+    return answerWithRun(engine, created.run, created.live, { status: 201, prefer, signal: request.signal });
+  };
+}

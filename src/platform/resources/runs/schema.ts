@@ -1,0 +1,174 @@
+/** A run: one turn of a smith. */
+import Type, { type Static } from 'typebox';
+import { closedObject, component, failsWith, jsonObject, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+
+const Actor = Type.Object({
+  kind: oneOf(['smith', 'tenant', 'operator']),
+  id: Type.String(),
+  token_id: Type.String(),
+  email: Type.String({ description: 'Empty for a machine.' }),
+});
+
+const ActorOrNull = Type.Unsafe<Static<typeof Actor> | null>({ ...Actor, type: ['object', 'null'] });
+
+export const RUN_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'cancelled'] as const;
+
+export const InputMessage = component(
+  'InputMessage',
+  closedObject({
+    role: Type.String({ description: 'user, assistant, system or developer.' }),
+    content: Type.Unsafe<string | Record<string, unknown>[]>({
+      type: ['string', 'array'],
+      items: { type: 'object', additionalProperties: true },
+      description: 'Text, or parts: text, image_url, input_image, input_file, input_audio.',
+    }),
+  }),
+);
+
+export const ToolCall = component(
+  'ToolCall',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    arguments: jsonObject(),
+    status: oneOf(['requires_approval', 'requires_result', 'executing', 'completed', 'failed']),
+    approval_id: Type.Optional(Type.String({ description: 'The approval that gates the call.' })),
+  }),
+);
+
+export const Run = component(
+  'Run',
+  Type.Object({
+    id: Type.String(),
+    smith_id: Type.String(),
+    thread_id: Type.String(),
+    status: oneOf(RUN_STATUSES, {
+      description: 'paused: waits for `submit`, see `output.tool_calls`. The last three are final.',
+    }),
+    channel: Type.String(),
+    input: Type.Array(Type.Object({ role: Type.String(), content: Type.Unsafe<unknown>({}) })),
+    output: Type.Unsafe<Record<string, unknown> | null>({
+      type: ['object', 'null'],
+      properties: {
+        content: { type: 'string' },
+        content_type: { type: 'string', enum: ['text/plain', 'application/json'] },
+        tool_calls: { type: 'array', items: ToolCall, description: 'Every call of the turn so far.' },
+        suggested_replies: { type: 'array', items: { type: 'string' } },
+      },
+    }),
+    stop_reason: nullable(Type.String(), {
+      description: 'stop, length, content_filter, tool_calls (paused), cancelled or error; null while in progress.',
+    }),
+    warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+    error: Type.Unsafe<{ code: string; message: string } | null>({
+      type: ['object', 'null'],
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+      description: 'Why a failed run failed: a code of the error catalogue.',
+    }),
+    usage: Type.Unsafe<{ input_tokens: number; output_tokens: number; total_tokens: number; cost: number | null } | null>({
+      type: ['object', 'null'],
+      properties: {
+        input_tokens: { type: 'integer' },
+        output_tokens: { type: 'integer' },
+        total_tokens: { type: 'integer' },
+        cost: { type: ['number', 'null'], description: 'US dollars, exact to the millionth; null without a known price.' },
+      },
+    }),
+    metadata: jsonObject(),
+    actor: ActorOrNull,
+    created_at: nullable(timestamp()),
+    updated_at: nullable(timestamp()),
+  }),
+);
+
+const ClientTool = closedObject({
+  type: Type.Optional(Type.Literal('function')),
+  name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+  description: Type.Optional(Type.String({ maxLength: 4_096 })),
+  parameters: Type.Optional(jsonObject({ description: 'JSON Schema of the arguments.' })),
+  strict: Type.Optional(Type.Boolean()),
+  requires_approval: Type.Optional(
+    Type.Boolean({ default: false, description: 'Pause for a person’s decision before the call goes to the client.' }),
+  ),
+});
+
+const ToolChoice = Type.Unsafe<string | { name: string }>({
+  anyOf: [
+    { type: 'string', enum: ['auto', 'none', 'required'] },
+    { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+  ],
+  ...failsWith('invalid_tool_choice'),
+});
+
+const threadId = Type.String({ pattern: '^[A-Za-z0-9_.:@/+=-]{1,128}$' });
+
+export const RunIn = component(
+  'RunIn',
+  closedObject({
+    input: Type.Array(InputMessage, { maxItems: 1_000, ...failsWith('invalid_input') }),
+    thread_id: Type.Optional(nullable(threadId, { description: 'The conversation; a new one when left out.' })),
+    stream: Type.Optional(Type.Boolean({ default: false })),
+    channel: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'api' })),
+    metadata: Type.Optional(jsonObject({ maxProperties: 100 })),
+    response_format: Type.Optional(
+      nullable(jsonObject(), {
+        description: '`{type: "text" | "json_object"}` or `{type: "json_schema", json_schema: {name, schema}}`.',
+        ...failsWith('invalid_response_format'),
+      }),
+    ),
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Instead of the smith’s.' })),
+    instructions: Type.Optional(Type.String({ maxLength: 200_000, description: 'Appended to the smith’s, for this turn.' })),
+    tools: Type.Optional(
+      Type.Array(ClientTool, {
+        maxItems: 128,
+        description: 'Functions that the caller runs: the run pauses with the calls, `submit` brings the results.',
+      }),
+    ),
+    tool_choice: Type.Optional(ToolChoice),
+    reasoning_effort: Type.Optional(nullable(Type.String({ ...failsWith('invalid_reasoning_effort') }))),
+    max_output_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
+    temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+    top_p: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+    stop: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 8 })),
+  }),
+);
+
+export const SUBMIT_KINDS = ['tool_result', 'approval'] as const;
+export const DECISIONS = ['approve', 'reject'] as const;
+
+export const Submit = component(
+  'Submit',
+  closedObject({
+    kind: oneOf(SUBMIT_KINDS, {
+      description:
+        '`tool_result`: the result of a client-side call (`tool_call_id`, `result`). ' +
+        '`approval`: a decision on a gated call (`approval_id` or `tool_call_id`, `decision`).',
+      ...failsWith('invalid_kind'),
+    }),
+    tool_call_id: Type.Optional(Type.String({ maxLength: 256 })),
+    result: Type.Optional(nullable(jsonObject())),
+    approval_id: Type.Optional(Type.String({ maxLength: 64 })),
+    decision: Type.Optional(oneOf(DECISIONS, failsWith('invalid_decision'))),
+    content: Type.Optional(nullable(jsonObject({ description: 'What the person entered, where a question asked for it.' }))),
+    actor: Type.Optional(nullable(Type.String({ maxLength: 256, description: 'Who decided, in your own words.' }))),
+    reason: Type.Optional(nullable(Type.String({ maxLength: 4_000 }))),
+    stream: Type.Optional(Type.Boolean({ default: false })),
+  }),
+);
+
+export const RunReplayIn = component('RunReplayIn', closedObject({ stream: Type.Optional(nullable(Type.Boolean())) }));
+
+export const RunCancelAck = component(
+  'RunCancelAck',
+  Type.Object({ id: Type.String(), status: Type.Literal('cancelled') }),
+);
+
+export const SmithPath = Type.Object({ sid: Type.String() });
+export const RunPath = Type.Object({ sid: Type.String(), rid: Type.String() });
+
+export type Run = Static<typeof Run>;
+export type RunIn = Static<typeof RunIn>;
+export type Submit = Static<typeof Submit>;
+export type RunReplayIn = Static<typeof RunReplayIn>;
+export type SmithPath = Static<typeof SmithPath>;
+export type RunPath = Static<typeof RunPath>;

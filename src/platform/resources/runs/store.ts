@@ -1,0 +1,35 @@
+/** Lists of runs. */
+import { pageById } from '../../../kernel/db/kysely.ts';
+import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import type { RunStatus } from '../../tables.ts';
+import type { TenantDb } from '../../tenant-scope.ts';
+
+export interface RunFilter {
+  readonly smithId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly externalIdPrefix?: string | undefined;
+  /** The smallest id to list. */
+  readonly sinceId?: string | undefined;
+}
+
+/** Up to one row more than the page holds. */
+export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<RunRow[]> {
+  let query = db.selectFrom('runs').selectAll('runs');
+  if (filter.smithId !== undefined) query = query.where('runs.smith_id', '=', filter.smithId);
+  if (filter.agentId !== undefined) query = query.where('runs.agent_id', '=', filter.agentId);
+  if (filter.status !== undefined) query = query.where('runs.status', '=', filter.status);
+  if (filter.sinceId !== undefined) query = query.where('runs.id', '>=', filter.sinceId);
+  const prefix = filter.externalIdPrefix;
+  if (prefix !== undefined) {
+    query = query.where('runs.smith_id', 'in', (eb) =>
+      eb.selectFrom('smiths').select('smiths.id').where('smiths.external_id', 'like', `${escapeLike(prefix)}%`),
+    );
+  }
+  return (await pageById(query, 'runs.id', page).execute()) as unknown as RunRow[];
+}
+
+function escapeLike(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&');
+}

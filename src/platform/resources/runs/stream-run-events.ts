@@ -1,0 +1,27 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { getRun } from '../../engine/get-run.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { streamAfter } from './answer-turn.ts';
+import type { RunPath } from './schema.ts';
+
+/** From the beginning, or behind `Last-Event-ID`. */
+export function streamRunEvents(engine: Engine) {
+  return async ({ db, caller, params, headers }: ProjectRead<{ params: RunPath }>): Promise<EventStream> => {
+    const run = await getRun(db, caller.projectId, params.rid, params.sid);
+    return streamAfter(engine, run, readLastEventId(headers['last-event-id']));
+  };
+}
+
+function readLastEventId(header: string | string[] | undefined): number {
+  if (header === undefined || header === '') return 0;
+  const seq = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : Number.NaN;
+  if (Number.isNaN(seq)) {
+    throw new ApiError('invalid_request', {
+      param: 'Last-Event-ID',
+      message: '`Last-Event-ID` must be the `id` of a frame of this run: a whole number.',
+    });
+  }
+  return seq;
+}
