@@ -1,0 +1,16 @@
+import Type from 'typebox';
+import { component, oneOf } from '../../kernel/http/schema.ts';
+
+/** Who did it, as events and runs show it. */
+export const Actor = component(
+  'Actor',
+  Type.Object({
+    kind: oneOf(['smith', 'tenant', 'operator'], {
+      description:
+        '`smith`: a smith token, or the smith itself on a scheduled or channel-driven turn. `tenant`: a tenant-admin token. `operator`: whoever stands above the project, such as its organization’s key.',
+    }),
+    id: Type.String(),
+    token_id: Type.String({ description: 'Empty when no token acted.' }),
+    email: Type.String({ description: 'Empty for machines.' }),
+  }),
+);
