@@ -1,0 +1,41 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import { eventTypesOf } from '../../feed/event-types.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderEvent } from './render-event.ts';
+import type { EventQuery } from './schema.ts';
+import { listEvents as listRows } from './store.ts';
+
+export async function listEvents({ db, caller, query }: ProjectRead<{ query: EventQuery }>) {
+  const page = readPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), page, {
+    types: query.type === undefined ? undefined : typesOf(query.type),
+    smithId: query.smith_id,
+    since: query.since === undefined ? undefined : readTime(query.since),
+  });
+  return pageReply(
+    rows,
+    page,
+    (row) => row.id,
+    (row) => renderEvent(caller.projectId, row),
+  );
+}
+
+/** The types of a family; what names none is looked up as it stands. */
+function typesOf(selector: string): readonly string[] {
+  const known = eventTypesOf(selector);
+  return known.length > 0 ? known : [selector];
+}
+
+function readTime(text: string): Date {
+  const time = new Date(text);
+  // The format lets a leap second through, which JavaScript has no time for.
+  if (Number.isNaN(time.getTime())) {
+    throw new ApiError('invalid_request', {
+      param: 'since',
+      message: '`since` is not a time. Send RFC 3339, such as `2026-05-01T00:00:00Z`.',
+    });
+  }
+  return time;
+}

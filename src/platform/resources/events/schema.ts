@@ -1,0 +1,39 @@
+/** The feed's envelope, alike on `GET /v1/events` and in webhook deliveries. */
+import Type, { type Static } from 'typebox';
+import { pageQuery } from '../../../kernel/http/paging.ts';
+import { component, jsonObject, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Actor } from '../../access/actor-schema.ts';
+
+export const Event = component(
+  'Event',
+  Type.Object({
+    v: Type.Literal(1),
+    id: Type.String({ description: 'The same in the feed and in deliveries: ignore an id that was seen before.' }),
+    type: Type.String(),
+    created_at: timestamp(),
+    tenant_id: Type.String({ description: 'Id of the project.' }),
+    smith_id: nullable(Type.String()),
+    actor: nullable(Actor),
+    data: jsonObject({ description: 'Members depend on the type.' }),
+  }),
+);
+
+export const EventQuery = Type.Object({
+  type: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'A type (`run.completed`), or a family of types (`agent.` or `agent`), as webhooks select them.',
+    }),
+  ),
+  smith_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  since: Type.Optional(
+    timestamp({
+      description: 'Events of this time and later: RFC 3339, such as `2026-05-01T00:00:00Z`. Percent-encode a `+`.',
+    }),
+  ),
+  ...pageQuery,
+});
+
+export type Event = Static<typeof Event>;
+export type EventQuery = Static<typeof EventQuery>;
