@@ -56,7 +56,7 @@ test('a project token says who it is for, who made it, and when', async () => {
 test('a project token may carry a subset of scopes', async () => {
   const scopes = ['runs:read', 'files:write'];
   const issued = await db.transaction((tx) => issuer.issueProjectToken(tx, { projectId, scopes, actor }));
-  assert.equal(claimsOf(issued.token)['scope'], 'runs:read files:write');
+  assert.equal(claimsOf(issued.token).scope, 'runs:read files:write');
   assert.equal(claimsOf(issued.token).exp, undefined);
   assert.deepEqual([issued.scopes, issued.expiresAt], [scopes, null]);
 });
