@@ -2,8 +2,8 @@
  * The append-only feed. `appendEvent` runs in the transaction of the change that it tells of: the row and its event
  * commit together or not at all. An administrative event never carries the credential it concerns.
  */
-import { mintId } from '../../kernel/ids/ids.ts';
 import type { Executor } from '../../kernel/db/database.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 
 export interface FeedEvent {
