@@ -82,7 +82,7 @@ function listOperations(services: Services): Operation<never>[] {
   return [
     ...projectOperations(services),
     ...tokenOperations(services),
-    ...jwksOperations(services),
+    ...jwksOperations({ keys: services.signingKeys }),
     ...agentOperations(),
     ...smithOperations(),
     ...customerOperations(),

@@ -1,0 +1,186 @@
+/**
+ * A platform server for one test file, over real HTTP and real SQL. Tests make their own project in it: tenancy is the
+ * isolation.
+ */
+import { randomBytes } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
+import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
+import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
+import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
+import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
+import { createPlatform, type Platform, type PlatformParts } from '../../src/platform/app.ts';
+import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
+import type { ToolSource } from '../../src/platform/tools/tool.ts';
+import { openTestDatabase, type TestDatabase } from './database.ts';
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  readonly body: any;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export type Headers_ = Record<string, string>;
+
+export interface Client {
+  readonly token: string;
+  get(path: string, headers?: Headers_): Promise<Answer>;
+  delete(path: string, headers?: Headers_): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Headers_): Promise<Answer>;
+  put(path: string, body?: unknown, headers?: Headers_): Promise<Answer>;
+  patch(path: string, body?: unknown, headers?: Headers_): Promise<Answer>;
+  /** The raw response, for streams. */
+  open(method: string, path: string, body?: unknown, headers?: Headers_, signal?: AbortSignal): Promise<Response>;
+  /** The same client with another token; an empty one sends no Authorization. */
+  as(token: string): Client;
+}
+
+export interface TestProject extends Client {
+  readonly projectId: string;
+  /** A token of one smith, with these permissions. */
+  smithToken(smithId: string, permissions: readonly string[]): Promise<string>;
+  /** A smith with this configuration; `builtin/demo` unless it names a model. */
+  createSmith(body?: Record<string, unknown>): Promise<string>;
+}
+
+export interface TestPlatform {
+  readonly url: string;
+  readonly db: Database;
+  readonly databaseUrl: string | undefined;
+  readonly vault: Vault;
+  readonly platform: Platform;
+  readonly organizationId: string;
+  /** Called with the organization key. */
+  readonly organization: Client;
+  createProject(): Promise<TestProject>;
+  /** A client of an organization of its own. */
+  createOrganization(): Promise<{ organizationId: string; client: Client }>;
+  close(): Promise<void>;
+}
+
+export interface TestPlatformOptions {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly limits?: Partial<PlatformParts['config']>;
+  readonly toolSources?: readonly ToolSource[];
+  readonly overloadDelayMs?: number;
+  readonly outboundAllow?: readonly string[];
+  /** Further servers on one database share it and its vault. */
+  readonly sharing?: { readonly db: Database; readonly vault: Vault };
+}
+
+const UNLIMITED = 1_000_000;
+
+export async function startPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
+  const own: TestDatabase | undefined = options.sharing === undefined ? await openTestDatabase() : undefined;
+  const db = options.sharing?.db ?? (own as TestDatabase).db;
+  const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
+  const logger = options.logger ?? createLogger({ logLevel: 'silent' });
+  const outbound = createOutbound({ allow: options.outboundAllow ?? [] });
+  const platform = await createPlatform({
+    config: {
+      projectRequestsPerMinute: UNLIMITED,
+      projectRunsInFlight: UNLIMITED,
+      addressRequestsPerMinute: UNLIMITED,
+      bodyLimitBytes: 10 * 1024 * 1024,
+      trustProxy: false,
+      modelPrivateAddresses: 'allow',
+      ...options.limits,
+    },
+    publicUrl: 'http://127.0.0.1:8787',
+    db,
+    vault,
+    outbound,
+    clock: options.clock ?? systemClock,
+    logger,
+    metrics: createMetrics(),
+    toolSources: options.toolSources ?? [],
+    ...(options.overloadDelayMs === undefined ? {} : { overloadDelayMs: options.overloadDelayMs }),
+  });
+  await platform.start();
+  const url = await platform.app.listen({ host: '127.0.0.1', port: 0 });
+  const newOrganization = async () => {
+    const { organizationId, key } = await db.transaction(async (tx) => {
+      const { id } = await createOrganization(tx, { name: `Test ${randomBytes(4).toString('hex')}` });
+      return { organizationId: id, key: await platform.issuer.issueOrganizationKey(tx, { organizationId: id }) };
+    });
+    return { organizationId, client: createClient(url, key.token) };
+  };
+  const first = await newOrganization();
+  return {
+    url,
+    db,
+    databaseUrl: own?.url,
+    vault,
+    platform,
+    organizationId: first.organizationId,
+    organization: first.client,
+    createOrganization: newOrganization,
+    async createProject() {
+      const { projectId, token } = await db.transaction(async (tx) => {
+        const name = `Project ${randomBytes(6).toString('hex')}`;
+        const { project } = await createProject(tx, { organizationId: first.organizationId, name });
+        const { id } = project;
+        const minted = await platform.issuer.issueProjectToken(tx, { projectId: id, actor: null });
+        return { projectId: id, token: minted.token };
+      });
+      return createTestProject(url, projectId, token);
+    },
+    async close() {
+      await platform.stop();
+      await outbound.close();
+      await own?.close();
+    },
+  };
+}
+
+function createTestProject(url: string, projectId: string, token: string): TestProject {
+  const client = createClient(url, token);
+  return {
+    ...client,
+    projectId,
+    async smithToken(smithId, permissions) {
+      const { status, body, text } = await client.post('/v1/tenant/tokens', { scope: 'smith', smith_id: smithId, permissions });
+      if (status !== 201) throw new Error(`no smith token: ${text}`);
+      return body.token;
+    },
+    async createSmith(body = {}) {
+      const answer = await client.post('/v1/smiths', { model: 'builtin/demo', ...body });
+      if (answer.status !== 201) throw new Error(`no smith: ${answer.text}`);
+      return answer.body.id;
+    },
+  };
+}
+
+export function createClient(url: string, token: string): Client {
+  const open: Client['open'] = (method, path, body, headers = {}, signal) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  const call = async (method: string, path: string, body?: unknown, headers?: Headers_): Promise<Answer> => {
+    const response = await open(method, path, body, headers);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(text) : undefined };
+  };
+  return {
+    token,
+    open,
+    get: (path, headers) => call('GET', path, undefined, headers),
+    delete: (path, headers) => call('DELETE', path, undefined, headers),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    put: (path, body, headers) => call('PUT', path, body, headers),
+    patch: (path, body, headers) => call('PATCH', path, body, headers),
+    as: (other) => createClient(url, other),
+  };
+}
