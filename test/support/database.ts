@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { after, before, describe } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
@@ -47,6 +48,32 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   if (store === 'embedded') return openEmbedded(sources);
   if (serverUrl === undefined) throw new Error('set IRONCRAFT_TEST_DATABASE_URL to test on a PostgreSQL server');
   return openOnServer(serverUrl, sources, options.poolSize);
+}
+
+/**
+ * Declares the same tests for each store, with one database each. The server's are skipped, visibly, where no server is
+ * given. The database that `current` returns exists while tests run.
+ */
+export function describeOnEachStore(
+  name: string,
+  options: Omit<TestDatabaseOptions, 'store'>,
+  declare: (current: () => TestDatabase) => void,
+): void {
+  for (const store of ['embedded', 'server'] as const) {
+    const missing = store === 'server' && testServerUrl() === undefined;
+    const skip = missing ? 'set IRONCRAFT_TEST_DATABASE_URL to run these' : false;
+    describe(`${name} (${store} store)`, { skip }, () => {
+      let database: TestDatabase | undefined;
+      before(async () => {
+        database = await openTestDatabase({ ...options, store });
+      });
+      after(() => database?.close());
+      declare(() => {
+        if (database === undefined) throw new Error('the test database is not open: use it inside a test');
+        return database;
+      });
+    });
+  }
 }
 
 function allSources(): MigrationSource[] {

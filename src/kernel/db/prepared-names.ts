@@ -1,0 +1,29 @@
+/**
+ * Names for SQL texts that come again, so that connections prepare them once. A prepared statement costs memory on every
+ * connection until it closes, so the number of names is bounded: texts that differ each time (lists of varying length)
+ * are left unnamed.
+ */
+const maxNames = 500;
+const maxCandidates = 2_000;
+/** A text earns its name the second time it is seen. */
+const namedAtUse = 2;
+
+export class PreparedNames {
+  readonly #names = new Map<string, string>();
+  readonly #uses = new Map<string, number>();
+
+  nameOf(text: string): string | undefined {
+    const name = this.#names.get(text);
+    if (name !== undefined || this.#names.size >= maxNames) return name;
+    const uses = (this.#uses.get(text) ?? 0) + 1;
+    if (uses < namedAtUse) {
+      if (this.#uses.size >= maxCandidates) this.#uses.clear();
+      this.#uses.set(text, uses);
+      return undefined;
+    }
+    this.#uses.delete(text);
+    const given = `kysely_${this.#names.size}`;
+    this.#names.set(text, given);
+    return given;
+  }
+}
