@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import underPressure from '@fastify/under-pressure';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -79,7 +79,8 @@ export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
 export async function createService<Caller>(options: ServiceOptions<Caller>): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
-    disableRequestLogging: true,
+    // onResponse writes one line a request instead (countRequests).
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,
     requestIdHeader: false,
