@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { scrubText } from '../kernel/log/redact.ts';
+import { EXIT_FAILURE } from './command-error.ts';
+import { checkDataFolder, checkEnvironment, checkMasterKey, checkNode } from './doctor/check-machine.ts';
+import { checkServer } from './doctor/check-server.ts';
+import { checkStore } from './doctor/check-store.ts';
+import type { Finding } from './doctor/finding.ts';
+import type { Finish } from './program.ts';
+
+export function addDoctor(program: Command, finish: Finish): void {
+  program
+    .command('doctor')
+    .summary('find out what is wrong and how to mend it')
+    .description(
+      'Checks the runtime, the environment, the data folder, the master key, the port, the database (reachable, writable, version, ' +
+        'pgvector, migrations, clock) and the signing keys. Changes nothing. The exit code is 1 when a check fails. ' +
+        'While a server holds the embedded database, that server is asked over HTTP instead.',
+    )
+    .option('--json', 'print {ok, findings: [{check, status, detail, mend}]}')
+    .action(async ({ json }: { json?: true }) => {
+      const findings = await examine();
+      const isWell = findings.every(({ status }) => status !== 'failed');
+      const report = json ? `${JSON.stringify({ ok: isWell, findings })}\n` : render(findings);
+      process.stdout.write(scrubText(report));
+      if (!isWell) finish(EXIT_FAILURE);
+    });
+}
+
+async function examine(): Promise<Finding[]> {
+  const { config, findings } = checkEnvironment();
+  const first = [checkNode(), ...findings];
+  if (config === undefined) return first;
+  const server = await checkServer(config);
+  return [
+    ...first,
+    ...(await checkDataFolder(config)),
+    await checkMasterKey(config),
+    ...server.findings,
+    ...(await checkStore(config, server.serves)),
+  ];
+}
+
+const LABEL = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: '-' } as const;
+
+function render(findings: readonly Finding[]): string {
+  const lines = findings.flatMap(({ check, status, detail, mend }) => [
+    `${LABEL[status].padEnd(8)}${check.padEnd(14)}${detail}`,
+    ...(mend === undefined ? [] : [`${' '.repeat(22)}→ ${mend}`]),
+  ]);
+  const problems = findings.filter(({ status }) => status === 'failed').length;
+  const verdict = problems === 0 ? 'Nothing is wrong.' : `${problems} problem(s).`;
+  return `${[...lines, '', verdict].join('\n')}\n`;
+}

@@ -1,0 +1,18 @@
+/** The schemas that this program brings along, in the order in which they are applied. */
+import { join } from 'node:path';
+import type { Database } from '../kernel/db/database.ts';
+import { type MigrationSource, pendingMigrations } from '../kernel/db/migrate.ts';
+import { sourceRoot } from './source-commit.ts';
+
+export const migrationSources: readonly MigrationSource[] = [
+  { service: 'platform', folder: join(sourceRoot, 'migrations', 'platform') },
+];
+
+/** Every file that the database lacks, as `service/name`. */
+export async function listPending(db: Database): Promise<string[]> {
+  const pending: string[] = [];
+  for (const source of migrationSources) {
+    for (const name of await pendingMigrations(db, source)) pending.push(`${source.service}/${name}`);
+  }
+  return pending;
+}

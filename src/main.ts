@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+import { runProgram } from './command-line/program.ts';
+
+const exitCode = await runProgram(process.argv.slice(2));
+// Once what was printed has been written, nothing that is still open keeps a finished command alive.
+process.stdout.write('', () => process.exit(exitCode));
