@@ -19,15 +19,15 @@ export function renderInstructions(
   metadata: JsonObject,
 ): RenderedInstructions {
   const declared = new Map(variables.map((variable) => [variable.name, variable]));
-  const valueOf = (name: string): string | undefined => {
+  const readValue = (name: string): string | undefined => {
     const given = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
     if (given !== undefined && given !== null) return typeof given === 'string' ? given : JSON.stringify(given);
     const variable = declared.get(name);
     return variable === undefined ? undefined : (variable.default ?? (variable.required ? undefined : ''));
   };
-  const missing = variables.filter(({ name, required }) => required && valueOf(name) === undefined);
+  const missing = variables.filter(({ name, required }) => required && readValue(name) === undefined);
   return {
-    text: instructions.replaceAll(placeholder, (written, name: string) => valueOf(name) ?? written),
+    text: instructions.replaceAll(placeholder, (written, name: string) => readValue(name) ?? written),
     missing: missing.map(({ name }) => name),
   };
 }

@@ -1,16 +1,38 @@
 /** The settings that agents and smiths share, as requests may give them. Null means "not set here". */
 import Type, { type Static } from 'typebox';
-import { closedObject, component, jsonObject, nullable, oneOf } from '../../kernel/http/schema.ts';
+import {
+  closedObject,
+  component,
+  failsWith,
+  jsonObject,
+  missingFailsWith,
+  nullable,
+  oneOf,
+} from '../../kernel/http/schema.ts';
 
 export const MAX_INSTRUCTIONS_LENGTH = 200_000;
 export const MAX_METADATA_MEMBERS = 100;
+export const MAX_VARIABLES = 100;
+/** Versions and revisions are 32-bit counters. */
+export const MAX_VERSION = 2_147_483_647;
 
 const name = Type.String({ minLength: 1, maxLength: 128 });
 const names = Type.Array(name, { maxItems: 100, uniqueItems: true });
 
+export const versionNumber = Type.Integer({ minimum: 1, maximum: MAX_VERSION });
+
 export const SkillRef = component(
   'SkillRef',
-  closedObject({ skill_id: Type.String({ minLength: 1, maxLength: 64 }), version: Type.Integer({ minimum: 1 }) }),
+  closedObject({
+    skill_id: Type.String({ minLength: 1, maxLength: 64 }),
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_VERSION,
+        description: 'Absent: the skill’s default version of the moment.',
+      }),
+    ),
+  }),
 );
 
 /** Members of AgentIn, AgentPatch, SmithCreate and SmithPatch alike. */
@@ -23,12 +45,20 @@ export const configFields = {
       description: 'The system prompt. `{{name}}` is filled from the smith’s metadata, then the variable’s default.',
     }),
   ),
-  enabled_hosted_tools: Type.Optional(nullable(names)),
-  vector_store_ids: Type.Optional(nullable(names)),
-  mcp_servers: Type.Optional(nullable(names)),
+  enabled_hosted_tools: Type.Optional(
+    nullable(names, { description: 'Tools that the server itself runs; listed at `GET /v1/tenant/hosted_tools`.' }),
+  ),
+  vector_store_ids: Type.Optional(nullable(names, { description: 'Vector stores that the turn may search.' })),
+  mcp_servers: Type.Optional(
+    nullable(names, { description: 'Names of registered MCP servers that the turn may call.' }),
+  ),
   skills: Type.Optional(nullable(Type.Array(SkillRef, { maxItems: 50 }))),
-  auto_memory: Type.Optional(nullable(Type.Boolean())),
-  memory_consolidation: Type.Optional(nullable(Type.Boolean())),
+  auto_memory: Type.Optional(
+    nullable(Type.Boolean(), { description: 'Whether turns recall and keep memories by themselves.' }),
+  ),
+  memory_consolidation: Type.Optional(
+    nullable(Type.Boolean(), { description: 'Whether kept memories are merged in the background.' }),
+  ),
 };
 
 export const metadataField = jsonObject({
@@ -51,12 +81,20 @@ export const configReplyFields = {
 export const AgentVariable = component(
   'AgentVariable',
   closedObject({
-    name: Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$' }),
+    name: Type.String({
+      pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+      ...failsWith('invalid_variables'),
+      ...missingFailsWith('invalid_variables'),
+    }),
     default: Type.Optional(nullable(Type.String({ maxLength: 10_000 }))),
     description: Type.Optional(nullable(Type.String({ maxLength: 2_000 }))),
-    required: Type.Optional(Type.Boolean({ default: false })),
+    required: Type.Optional(
+      Type.Boolean({ default: false, description: 'A turn is refused while neither metadata nor default fills it.' }),
+    ),
   }),
 );
+
+export const variablesField = Type.Optional(nullable(Type.Array(AgentVariable, { maxItems: MAX_VARIABLES })));
 
 const Csp = Type.Unsafe<Record<string, string[]> | null>({
   type: ['object', 'null'],

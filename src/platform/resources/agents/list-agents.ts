@@ -1,0 +1,11 @@
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderAgent } from './render-agent.ts';
+import { listAgents as listRows } from './store.ts';
+
+export async function listAgents({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
+  const page = readPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), page);
+  return pageReply(rows, page, (row) => row.id, renderAgent);
+}

@@ -1,0 +1,36 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { actorOf } from '../../access/caller.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { applySettings, compareDrafts } from './draft.ts';
+import { getAgent } from './get-agent.ts';
+import type { Agent, AgentPatch, AgentPath } from './schema.ts';
+import { lockAgent, updateAgent as updateRow } from './store.ts';
+
+/** Changes name and draft; smiths run what is published. A patch that changes nothing leaves no event. */
+export async function updateAgent({
+  tx,
+  caller,
+  params,
+  body,
+}: ProjectChange<{ params: AgentPath; body: AgentPatch }>): Promise<Agent> {
+  const { name, ...settings } = body;
+  if (Object.keys(body).length === 0) throw new ApiError('empty_patch');
+  if (name === null) throw new ApiError('name_required', { param: 'name' });
+  const db = tenantDb(tx, caller.projectId);
+  const agent = await lockAgent(db, params.aid);
+  if (agent === undefined) throw new ApiError('not_found');
+
+  const next = { name: name ?? agent.name, draft: applySettings(agent.draft, settings) };
+  const changed = [...(next.name === agent.name ? [] : ['name']), ...compareDrafts(agent.draft, next.draft)];
+  if (changed.length > 0) {
+    await updateRow(db, agent.id, next);
+    await appendEvent(tx, caller.projectId, {
+      type: 'agent.updated',
+      actor: actorOf(caller),
+      data: { agent_id: agent.id, changed },
+    });
+  }
+  return getAgent({ db: tx, caller, params });
+}

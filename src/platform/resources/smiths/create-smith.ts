@@ -1,0 +1,118 @@
+import type { Transaction } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { HttpReply } from '../../../kernel/http/operation.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import { checkConfig } from '../../configuration/check-config.ts';
+import { pickSet } from '../../configuration/effective-config.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import {
+  countJoined,
+  type HeldAgent,
+  holdAgents,
+  refusePinWithoutAgent,
+  requirePublished,
+  requireVersion,
+} from './agent-membership.ts';
+import { assignRolloutSlot } from './assign-rollout-slot.ts';
+import { checkProfile } from './check-profile.ts';
+import { requireCustomer } from './customer-link.ts';
+import { getSmith } from './get-smith.ts';
+import { renderSmith } from './render-smith.ts';
+import { recordRevisions } from './revision-store.ts';
+import type { Smith, SmithCreate } from './schema.ts';
+import { findProvisioned, insertSmith, type NewSmith, type SmithRow } from './store.ts';
+
+/**
+ * Provisions a smith: 201 for a new one, 200 for the live one that its (external_id, agent) already has, unchanged and
+ * without an event. Of creates that race, the unique index lets one insert; the others wait for it and read it.
+ */
+export async function createSmith({
+  tx,
+  caller,
+  body,
+}: ProjectChange<{ body: SmithCreate }>): Promise<HttpReply<Smith>> {
+  checkProfile(body);
+  checkConfig(body);
+  const db = tenantDb(tx, caller.projectId);
+  const smith = newSmith(body);
+  if (body.agent_id == null && Object.keys(smith.config).length === 0) smith.agent_id = await findDefaultAgent(db);
+  // One that was made before the project had a default agent has not become another smith by that.
+  const agentIds = body.agent_id == null ? [smith.agent_id, null] : [smith.agent_id];
+
+  const existing = await findExisting(db, smith, agentIds);
+  if (existing !== undefined) return new HttpReply(200, renderSmith(existing));
+  refusePinWithoutAgent(smith.agent_id, smith.pin);
+  if (smith.customer_id !== null) await requireCustomer(db, smith.customer_id);
+  if (smith.agent_id !== null) {
+    smith.rollout_slot = joinableSlot((await holdAgents(db, [smith.agent_id])).get(smith.agent_id), smith.pin);
+  }
+  if (!(await insertSmith(db, smith))) {
+    const winner = await findExisting(db, smith, agentIds);
+    if (winner !== undefined) return new HttpReply(200, renderSmith(winner));
+    throw new ApiError('smith_exists', {
+      message: 'A smith with this `external_id` was archived at the same moment. Send the request again.',
+    });
+  }
+  await recordCreation(tx, caller, db, smith);
+  return new HttpReply(201, await getSmith({ db: tx, caller, params: { sid: smith.id } }));
+}
+
+function newSmith(body: SmithCreate): NewSmith {
+  return {
+    id: mintId('smt'),
+    external_id: body.external_id ?? null,
+    display_name: body.display_name ?? null,
+    locale: body.locale ?? null,
+    timezone: body.timezone ?? null,
+    customer_id: body.customer_id ?? null,
+    metadata: body.metadata ?? {},
+    agent_id: body.agent_id ?? null,
+    pin: body.pin ?? null,
+    config: pickSet(body),
+    rollout_slot: 0,
+  };
+}
+
+async function findDefaultAgent(db: TenantDb): Promise<string | null> {
+  const row = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('slug', '=', 'default')
+    .where('archived_at', 'is', null)
+    .where('active_version', 'is not', null)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+async function findExisting(
+  db: TenantDb,
+  smith: NewSmith,
+  agentIds: readonly (string | null)[],
+): Promise<SmithRow | undefined> {
+  return smith.external_id === null ? undefined : findProvisioned(db, smith.external_id, agentIds);
+}
+
+function joinableSlot(agent: HeldAgent | undefined, pin: number | null): number {
+  const published = requirePublished(agent);
+  requireVersion(published, pin);
+  return assignRolloutSlot(published.smith_ordinal + 1);
+}
+
+async function recordCreation(tx: Transaction, caller: ProjectCaller, db: TenantDb, smith: NewSmith): Promise<void> {
+  if (smith.agent_id !== null) await countJoined(db, smith.agent_id, 1);
+  await recordRevisions(db, [smith.id], { tokenId: caller.tokenId });
+  await appendEvent(tx, caller.projectId, {
+    type: 'smith.created',
+    smithId: smith.id,
+    actor: actorOf(caller),
+    data: {
+      smith_id: smith.id,
+      agent_id: smith.agent_id,
+      external_id: smith.external_id,
+      customer_id: smith.customer_id,
+    },
+  });
+}

@@ -1,0 +1,33 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { actorOf, subjectOf } from '../../access/caller.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { countLeft } from './agent-membership.ts';
+import type { SmithPath } from './schema.ts';
+import { archiveSmith, lockSmith, revokeTokens } from './store.ts';
+
+/** Archives the smith. A turn in flight runs to its end; its tokens end at once; its external id is free again. */
+export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params: SmithPath }>): Promise<void> {
+  const { projectId } = caller;
+  const actor = actorOf(caller);
+  const db = tenantDb(tx, projectId);
+  const smith = await lockSmith(db, params.sid);
+  if (smith === undefined) throw new ApiError('not_found');
+  if (smith.agent_id !== null) await countLeft(db, smith.agent_id, 1);
+  await archiveSmith(db, smith.id);
+  for (const token of await revokeTokens(db, smith.id)) {
+    await appendEvent(tx, projectId, {
+      type: 'token.revoked',
+      smithId: smith.id,
+      actor,
+      data: { token_id: token.id, sub: subjectOf(projectId, smith.id), name: token.name },
+    });
+  }
+  await appendEvent(tx, projectId, {
+    type: 'smith.deleted',
+    smithId: smith.id,
+    actor,
+    data: { smith_id: smith.id },
+  });
+}

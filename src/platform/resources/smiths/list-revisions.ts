@@ -1,0 +1,21 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderRevision } from './render-smith.ts';
+import { listRevisions as listRows } from './revision-store.ts';
+import type { SmithPath } from './schema.ts';
+import { findSmith } from './store.ts';
+
+export async function listRevisions({
+  db,
+  caller,
+  params,
+  query,
+}: ProjectRead<{ params: SmithPath; query: { limit?: number; cursor?: string } }>) {
+  const page = readPage(query);
+  const tenant = tenantDb(db, caller.projectId);
+  if ((await findSmith(tenant, params.sid)) === undefined) throw new ApiError('not_found');
+  const rows = await listRows(tenant, params.sid, page);
+  return pageReply(rows, page, (row) => String(row.version), renderRevision);
+}

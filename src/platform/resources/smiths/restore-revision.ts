@@ -1,0 +1,44 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { changeSmith } from './change-smith.ts';
+import { holdCustomer } from './customer-link.ts';
+import { getSmith } from './get-smith.ts';
+import { findRevision } from './revision-store.ts';
+import type { RestoreIn, RevisionPath, Smith } from './schema.ts';
+import { lockSmith } from './store.ts';
+
+/** Makes the smith what it was after that revision. Nothing is rewound: it is a new revision. */
+export async function restoreRevision({
+  tx,
+  caller,
+  params,
+  body,
+}: ProjectChange<{ params: RevisionPath; body: RestoreIn }>): Promise<Smith> {
+  const db = tenantDb(tx, caller.projectId);
+  const revision = await findRevision(db, params.sid, params.n);
+  if (revision === undefined) throw new ApiError('not_found');
+  const next = revision.snapshot;
+  if (next.customer_id !== null && !(await holdCustomer(db, next.customer_id))) {
+    throw gone(params.n, `worked for the customer ${next.customer_id}`);
+  }
+  const smith = await lockSmith(db, params.sid);
+  if (smith === undefined) throw new ApiError('not_found');
+  try {
+    await changeSmith(tx, caller, { smith, next, note: body.note ?? null, always: true });
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') {
+      throw gone(params.n, `followed the agent ${next.agent_id}`);
+    }
+    throw error;
+  }
+  return getSmith({ db: tx, caller, params });
+}
+
+function gone(version: number, what: string): ApiError {
+  return new ApiError('invalid_state', {
+    message:
+      `In revision ${version} the smith ${what}, which has been deleted since. ` +
+      'Set the fields that you want back with `PATCH /v1/smiths/{sid}`.',
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * A page of smiths, newest first. Every filter but one has an index that gives its rows in that order. The exception is
+ * the prefix of an external id: its index gives them by external id. So a prefix that few smiths have is sorted, and one
+ * that many have is met soon by walking all smiths from the newest on. Which it is gets counted first, up to a limit:
+ * left to itself the planner guesses, and a wrong guess reads every row of the tenant.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { pageById } from '../../../kernel/db/kysely.ts';
+import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { TenantDb } from '../../tenant-scope.ts';
+import { endOfPrefix } from './prefix-range.ts';
+import { type SmithRow, selectSmiths } from './store.ts';
+
+export interface SmithFilter {
+  /** The only smith that the caller may see. */
+  readonly id?: string | undefined;
+  readonly external_id?: string | undefined;
+  readonly customer_id?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly external_id_prefix?: string | undefined;
+}
+
+/** Up to so many rows of a prefix are sorted: a millisecond or two. */
+const MAX_SORTED = 2_000;
+
+/** Up to one row more than the page holds. */
+export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithRow[]> {
+  const { external_id_prefix: prefix } = filter;
+  if (prefix === undefined) return pageById(selectSmiths(db).where(isEqual(filter)), 'id', page).execute();
+  const isRare = (await countUpTo(db, prefix, MAX_SORTED + 1)) <= MAX_SORTED;
+  // Ids alone first: the indexes hold all that this needs, so the rows that do not match are never read.
+  const ids = await (isRare ? sortMatches(db, page, prefix, filter) : walkMatches(db, page, prefix, filter));
+  if (ids.length === 0) return [];
+  return selectSmiths(db)
+    .where(sql<boolean>`id = any(${ids.map(({ id }) => id)})`)
+    .orderBy('id', 'desc')
+    .execute();
+}
+
+function isEqual(filter: SmithFilter): RawBuilder<boolean> {
+  const conditions = (['id', 'external_id', 'customer_id', 'agent_id'] as const).flatMap((column) => {
+    const value = filter[column];
+    return value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`];
+  });
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
+function selectByPrefix(db: TenantDb, prefix: string) {
+  const end = endOfPrefix(prefix);
+  const below = end === undefined ? sql<boolean>`true` : sql<boolean>`external_id ~<~ ${end}`;
+  return db
+    .selectFrom('smiths')
+    .where('archived_at', 'is', null)
+    .where(sql<boolean>`external_id ~>=~ ${prefix}`)
+    .where(below);
+}
+
+async function countUpTo(db: TenantDb, prefix: string, limit: number): Promise<number> {
+  const row = await db
+    .selectFrom(selectByPrefix(db, prefix).select('id').limit(limit).as('counted'))
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow();
+  return row.count;
+}
+
+async function sortMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
+  const matching = db
+    .with(
+      (cte) => cte('matching').materialized(),
+      () => selectByPrefix(db, prefix).select('id').where(isEqual(filter)),
+    )
+    .selectFrom('matching')
+    .select('id');
+  return pageById(matching, 'id', page).execute();
+}
+
+async function walkMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
+  const live = db
+    .selectFrom('smiths')
+    .select('id')
+    .where('archived_at', 'is', null)
+    .where(isEqual(filter))
+    // No index answers this function, which keeps to the walk.
+    .where(sql<boolean>`starts_with(external_id, ${prefix})`);
+  return pageById(live, 'id', page).execute();
+}

@@ -1,0 +1,56 @@
+/** Everything of a smith that can be changed and, from a revision, restored. */
+import { isDeepStrictEqual } from 'node:util';
+import { CONFIG_KEYS, pickSet } from '../../configuration/effective-config.ts';
+import type { JsonObject, SmithConfig } from '../../tables.ts';
+import type { SmithPatch } from './schema.ts';
+
+export interface SmithState {
+  display_name: string | null;
+  locale: string | null;
+  timezone: string | null;
+  customer_id: string | null;
+  metadata: JsonObject;
+  agent_id: string | null;
+  pin: number | null;
+  /** Only the keys that the smith sets itself. */
+  config: Partial<SmithConfig>;
+}
+
+export interface StateChange {
+  /** Fields that have a new value. */
+  readonly changed: string[];
+  /** Fields that have none any more. */
+  readonly cleared: string[];
+}
+
+/** The state after the patch. A move to another agent clears the pin, for its number means another version there. */
+export function applyPatch(state: SmithState, patch: SmithPatch): SmithState {
+  const agentId = patch.agent_id === undefined ? state.agent_id : patch.agent_id;
+  const pin = agentId === state.agent_id ? state.pin : null;
+  return {
+    display_name: patch.display_name === undefined ? state.display_name : patch.display_name,
+    locale: patch.locale === undefined ? state.locale : patch.locale,
+    timezone: patch.timezone === undefined ? state.timezone : patch.timezone,
+    customer_id: patch.customer_id === undefined ? state.customer_id : patch.customer_id,
+    metadata: patch.metadata === undefined ? state.metadata : (patch.metadata ?? {}),
+    agent_id: agentId,
+    pin: patch.pin === undefined ? pin : patch.pin,
+    config: pickSet({ ...state.config, ...patch }),
+  };
+}
+
+/** What differs between two states, in the names of SmithPatch. */
+export function compareStates(before: SmithState, after: SmithState): StateChange {
+  const old = flatten(before);
+  const now = flatten(after);
+  const differing = Object.keys(now).filter((key) => !isDeepStrictEqual(old[key], now[key]));
+  return {
+    changed: differing.filter((key) => now[key] !== null),
+    cleared: differing.filter((key) => now[key] === null),
+  };
+}
+
+function flatten({ config, metadata, ...rest }: SmithState): JsonObject {
+  const settings = Object.fromEntries(CONFIG_KEYS.map((key) => [key, config[key] ?? null]));
+  return { ...rest, metadata: Object.keys(metadata).length === 0 ? null : metadata, ...settings };
+}

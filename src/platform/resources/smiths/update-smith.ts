@@ -1,0 +1,28 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { checkConfig } from '../../configuration/check-config.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { changeSmith } from './change-smith.ts';
+import { checkProfile } from './check-profile.ts';
+import { requireCustomer } from './customer-link.ts';
+import { getSmith } from './get-smith.ts';
+import type { Smith, SmithPatch, SmithPath } from './schema.ts';
+import { applyPatch } from './smith-state.ts';
+import { lockSmith } from './store.ts';
+
+export async function updateSmith({
+  tx,
+  caller,
+  params,
+  body,
+}: ProjectChange<{ params: SmithPath; body: SmithPatch }>): Promise<Smith> {
+  if (Object.keys(body).length === 0) throw new ApiError('empty_patch');
+  checkProfile(body);
+  checkConfig(body);
+  const db = tenantDb(tx, caller.projectId);
+  if (typeof body.customer_id === 'string') await requireCustomer(db, body.customer_id);
+  const smith = await lockSmith(db, params.sid);
+  if (smith === undefined) throw new ApiError('not_found');
+  await changeSmith(tx, caller, { smith, next: applyPatch(smith, body) });
+  return getSmith({ db: tx, caller, params });
+}
