@@ -11,7 +11,14 @@ import { createAgent } from '../provision.ts';
 import type { BenchContext } from './bench-context.ts';
 import { getSummary } from './measure-runs.ts';
 import { remarkFailures } from './remarks.ts';
-import { findRowId, rareSmithNumber, type SeededProject, SPREAD_MS, seedProject, settleTables } from './seed-lists.ts';
+import {
+  findRowId,
+  rareSmithNumber,
+  type SeededProject,
+  SPREAD_MIDDLE,
+  seedProject,
+  settleTables,
+} from './seed-lists.ts';
 
 const RATIO = 1.3;
 
@@ -92,7 +99,7 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
   const rowId = (prefix: 'cus' | 'smt' | 'run' | 'evt', number: number) => findRowId(database, prefix, project, number);
   const middle = project.rows / 2;
   const smithWithRuns = await rowId('smt', rareSmithNumber(5, project.rows));
-  const since = new Date(new Date().setUTCHours(0, 0, 0, 0) - SPREAD_MS / 2).toISOString();
+  const since = SPREAD_MIDDLE.toISOString();
   const lists: [name: string, path: string, query: Record<string, string>][] = [
     ['customers', '/v1/customers', {}],
     ['customers, deep', '/v1/customers', { cursor: cursorAfter(await rowId('cus', middle)) }],

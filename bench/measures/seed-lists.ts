@@ -16,14 +16,16 @@ export interface SeededProject {
 export const RUNS_PER_SMITH = 20;
 export const RARE_ROWS = 20;
 
-/** The time that the rows of either project are spread over. */
-export const SPREAD_MS = 24 * 60 * 60 * 1000;
+/** The rows of either project are spread over the day that ended when this one began (UTC). */
+const DAY_MS = 24 * 60 * 60 * 1000;
+export const SPREAD_FROM = new Date(new Date().setUTCHours(0, 0, 0, 0) - DAY_MS);
+export const SPREAD_MIDDLE = new Date(SPREAD_FROM.getTime() + DAY_MS / 2);
 
 export async function seedProject({ client }: BenchDatabase, project: SeededProject): Promise<void> {
   await client.query(FUNCTIONS);
   const { projectId, commonAgentId, rareAgentId, rows } = project;
   for (const text of [CUSTOMERS, SMITHS, RUNS, EVENTS]) {
-    await client.query(text, [projectId, rows, commonAgentId, rareAgentId, SPREAD_MS]);
+    await client.query(text, [projectId, rows, commonAgentId, rareAgentId, SPREAD_FROM.getTime()]);
   }
 }
 
@@ -40,7 +42,7 @@ export async function findRowId(
   number: number,
 ): Promise<string> {
   const text = `select pg_temp.row_id($1, $2::bigint, $3::bigint, $4::bigint) as id`;
-  const { rows } = await client.query<{ id: string }>(text, [prefix, number, project.rows, SPREAD_MS]);
+  const { rows } = await client.query<{ id: string }>(text, [prefix, number, project.rows, SPREAD_FROM.getTime()]);
   return rows[0]?.id ?? '';
 }
 
@@ -49,11 +51,13 @@ export function rareSmithNumber(index: number, rows: number): number {
   return 1 + index * Math.floor(rows / RUNS_PER_SMITH / RARE_ROWS) * RUNS_PER_SMITH;
 }
 
-/** Ids as the program mints them, of rows evenly spread up to now. Hexadecimal digits are a subset of those of a ULID. */
+/**
+ * Ids as the program mints them, of rows evenly spread; hexadecimal digits are a subset of those of a ULID. Immutable
+ * bodies alone, so that PostgreSQL inlines them: called, they would cost more than the insert.
+ */
 const FUNCTIONS = `
-  create or replace function pg_temp.row_time(n bigint, total bigint, spread bigint) returns bigint
-    language sql immutable as $$
-      select (extract(epoch from current_date) * 1000)::bigint - spread + (n * spread) / total $$;
+  create or replace function pg_temp.row_time(n bigint, total bigint, first bigint) returns bigint
+    language sql immutable as $$ select first + (n * ${DAY_MS}) / total $$;
   create or replace function pg_temp.base32(ms bigint, place int) returns text
     language sql immutable as $$
       select substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> (5 * place)) & 31)::int + 1, 1) $$;
@@ -62,10 +66,10 @@ const FUNCTIONS = `
       select prefix || '_' || pg_temp.base32(ms, 9) || pg_temp.base32(ms, 8) || pg_temp.base32(ms, 7)
         || pg_temp.base32(ms, 6) || pg_temp.base32(ms, 5) || pg_temp.base32(ms, 4) || pg_temp.base32(ms, 3)
         || pg_temp.base32(ms, 2) || pg_temp.base32(ms, 1) || pg_temp.base32(ms, 0) || lpad(to_hex(n), 16, '0') $$;
-  create or replace function pg_temp.row_id(prefix text, n bigint, total bigint, spread bigint) returns text
-    language sql immutable as $$ select pg_temp.id_of(prefix, pg_temp.row_time(n, total, spread), n) $$;
-  create or replace function pg_temp.row_at(n bigint, total bigint, spread bigint) returns timestamptz
-    language sql immutable as $$ select to_timestamp(pg_temp.row_time(n, total, spread) / 1000.0) $$;
+  create or replace function pg_temp.row_id(prefix text, n bigint, total bigint, first bigint) returns text
+    language sql immutable as $$ select pg_temp.id_of(prefix, pg_temp.row_time(n, total, first), n) $$;
+  create or replace function pg_temp.row_at(n bigint, total bigint, first bigint) returns timestamptz
+    language sql immutable as $$ select to_timestamp(pg_temp.row_time(n, total, first) / 1000.0) $$;
   create or replace function pg_temp.is_rare(n bigint, total bigint) returns boolean
     language sql immutable as $$
       select (n - 1) % (total / ${RUNS_PER_SMITH} / ${RARE_ROWS} * ${RUNS_PER_SMITH}) = 0
@@ -74,7 +78,7 @@ const FUNCTIONS = `
     language sql immutable as $$ select (n - 1) / ${RUNS_PER_SMITH} * ${RUNS_PER_SMITH} + 1 $$;
 `;
 
-/** Parameters of each: project, rows, common agent, rare agent, spread. All are used by all, for one call serves them. */
+/** Parameters of each: project, rows, common agent, rare agent, first millisecond. All are used by all, for one call serves them. */
 const CUSTOMERS = `
   insert into customers (project_id, id, name, created_at)
   select $1, pg_temp.row_id('cus', n, $2::bigint, $5::bigint), 'Customer ' || n, pg_temp.row_at(n, $2::bigint, $5::bigint)
