@@ -119,8 +119,9 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   await app.register(underPressure, {
     maxEventLoopDelay: options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS,
     sampleInterval: 250,
-    pressureHandler(request) {
-      if (request.routeOptions.config.operation === undefined) return;
+    pressureHandler(request, _reply, _type, value) {
+      // Infinity: the monitor took no sample in its last interval, as after one block of 250 ms or a start-up.
+      if (value === Number.POSITIVE_INFINITY || request.routeOptions.config.operation === undefined) return;
       throw new ApiError('service_overloaded', { retryAfterSeconds: 2 });
     },
   });
