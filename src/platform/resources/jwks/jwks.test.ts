@@ -8,7 +8,7 @@ after(() => platform.close());
 
 test('anyone may read the keys, and a token verifies against them', async () => {
   const project = await platform.createProject();
-  const answer = await platform.as(undefined).get('/.well-known/jwks.json');
+  const answer = await platform.organization.as('').get('/.well-known/jwks.json');
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('cache-control') ?? '', /^public, max-age=\d+$/);
   for (const key of answer.body.keys) {
