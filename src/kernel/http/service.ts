@@ -203,6 +203,10 @@ function mount<Caller>(app: FastifyInstance, operation: Operation<Caller>, optio
     url: fastifyPath(operation.path),
     config: { operation: operation as Operation<unknown> },
     schema: routeSchema(operation as Operation<unknown>, options.errors),
+    // No body says as much as an empty one; the validation then names what is missing.
+    preValidation: async (request) => {
+      if (operation.body !== undefined && request.body === undefined) request.body = {};
+    },
     handler: (request, reply) => run(request, reply, operation, options),
   });
 }
