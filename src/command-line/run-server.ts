@@ -16,6 +16,7 @@ import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
 import { migrationSources } from './migrations.ts';
 import { openVault, proveVault } from './open-store.ts';
+import { releaseStartupMemory } from './release-startup-memory.ts';
 import { SERVICE_NAME } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
@@ -107,6 +108,7 @@ async function listen({ config, platform, boot, publicUrl }: Server, held: HeldP
   await platform.app.ready();
   // First, so that no turn is started by a replica that is not registered.
   await platform.start();
+  releaseStartupMemory();
   await held.release();
   try {
     await platform.app.listen({ host, port });

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkNode } from './check-machine.ts';
+import { judgeClock, judgeVector } from './check-store.ts';
+
+test('a Node that is too old fails, a newer one passes', () => {
+  assert.equal(checkNode('20.19.2').status, 'failed');
+  assert.equal(checkNode('24.0.0').status, 'ok');
+  assert.equal(checkNode('26.1.0').status, 'ok');
+});
+
+const VECTORS: readonly [installed: string | null, available: string | null, status: string, mend: RegExp][] = [
+  [null, null, 'failed', /Install pgvector 0\.8/],
+  [null, '0.7.4', 'failed', /Install pgvector 0\.8/],
+  [null, '0.8.0', 'ok', /^$/],
+  ['0.7.4', '0.8.1', 'failed', /^In this database, run: alter extension vector update$/],
+  ['0.7.4', '0.7.4', 'failed', /Install pgvector 0\.8.*alter extension/],
+  ['0.8.0', '0.8.0', 'ok', /^$/],
+  ['0.10.0', '0.10.0', 'ok', /^$/],
+  ['1.0', '1.0', 'ok', /^$/],
+];
+
+for (const [installed, available, status, mend] of VECTORS) {
+  test(`pgvector ${installed ?? 'absent'}, ${available ?? 'none'} on offer: ${status}`, () => {
+    const finding = judgeVector(installed, available);
+    assert.equal(finding.status, status);
+    assert.match(finding.mend ?? '', mend);
+  });
+}
+
+test('a clock may differ by five seconds, either way', () => {
+  assert.equal(judgeClock(5_000).status, 'ok');
+  assert.equal(judgeClock(-5_000).status, 'ok');
+  assert.match(judgeClock(5_001).detail, /ahead of the database/);
+  assert.match(judgeClock(-60_000).detail, /60\.0 s behind the database/);
+  assert.equal(judgeClock(Number.NaN).status, 'failed');
+});

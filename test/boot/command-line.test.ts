@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { chmod, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
+import { makeFolder, runVerb } from './server-process.ts';
+
+const VERBS = [
+  [],
+  ['serve'],
+  ['migrate'],
+  ['token'],
+  ['token', 'mint'],
+  ['org'],
+  ['org', 'create'],
+  ['keys'],
+  ['keys', 'rotate'],
+  ['doctor'],
+];
+
+for (const verb of VERBS) {
+  test(`${['ironcraft', ...verb].join(' ')} --help explains itself and the environment`, async (t) => {
+    const { code, stdout, stderr } = await runVerb([...verb, '--help'], await makeFolder(t));
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+    assert.match(stdout, new RegExp(`^Usage: ironcraft${verb.map((word) => ` ${word}`).join('')}`));
+    for (const { name } of ENVIRONMENT) assert.ok(stdout.includes(name), name);
+  });
+}
+
+const WRONG_USAGE: readonly [string, readonly string[], RegExp][] = [
+  ['an unknown verb', ['fly'], /unknown command 'fly'/],
+  ['an unknown option', ['serve', '--fast'], /unknown option '--fast'/],
+  ['a missing name', ['org', 'create'], /missing required argument 'name'/],
+  ['an empty name', ['org', 'create', ' '], /NAME must be 1 to 200 characters/],
+  ['an unknown scope', ['token', 'mint', '--scope', 'all'], /Allowed choices are admin, smith, organization/],
+  ['a lifetime of nothing', ['token', 'mint', '--ttl', '0'], /from 1 to 315360000/],
+  ['a smith token without a smith', ['token', 'mint', '--scope', 'smith', '--permission', 'runs:read'], /--smith/],
+  ['a smith token without permissions', ['token', 'mint', '--scope', 'smith', '--smith', 'smt_1'], /--permission/],
+  [
+    'an unknown permission',
+    ['token', 'mint', '--scope', 'smith', '--smith', 'smt_1', '--permission', 'runs:all'],
+    /runs:all is not a permission/,
+  ],
+  [
+    'a smith token of two days',
+    ['token', 'mint', '--scope', 'smith', '--smith', 'smt_1', '--permission', 'runs:read', '--ttl', '172800'],
+    /at most 86400 seconds/,
+  ],
+  ['an admin token with permissions', ['token', 'mint', '--permission', 'runs:read'], /belong to --scope smith/],
+  ['an organization key that expires', ['token', 'mint', '--scope', 'organization', '--ttl', '9'], /leave --ttl out/],
+];
+
+for (const [what, args, message] of WRONG_USAGE) {
+  test(`${what} is wrong usage: exit code 2, and the message says what to do`, async (t) => {
+    const folder = await makeFolder(t);
+    const { code, stdout, stderr } = await runVerb(args, folder);
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.match(stderr, message);
+    await assert.rejects(stat(join(folder, '.ironcraft')), 'nothing was made');
+  });
+}
+
+test('a bad environment is refused with every problem at once, without values of secrets or a stack', async (t) => {
+  const variables = {
+    IRONCRAFT_PORT: '99999',
+    IRONCRAFT_LOG_LEVEL: 'loud',
+    IRONCRAFT_DATABASE_URL: 'mysql://root:hunter2@localhost/db',
+  };
+  for (const verb of [['serve'], ['migrate'], ['token', 'mint']]) {
+    const { code, stderr } = await runVerb(verb, await makeFolder(t), variables);
+    assert.equal(code, 2);
+    for (const name of Object.keys(variables)) assert.ok(stderr.includes(name), `${verb}: ${name}`);
+    assert.doesNotMatch(stderr, /hunter2|\bat .*\.ts:/);
+  }
+});
+
+test('a .env file in the working folder is read', async (t) => {
+  const folder = await makeFolder(t);
+  await writeFile(join(folder, '.env'), 'IRONCRAFT_PORT=nonsense\n');
+  const { code, stderr } = await runVerb(['serve'], folder);
+  assert.equal(code, 2);
+  assert.match(stderr, /IRONCRAFT_PORT="nonsense"/);
+});
+
+test('an unreachable database is a one-line failure that says what to check; debug adds the stack', async (t) => {
+  const variables = { IRONCRAFT_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:9/app' };
+  const folder = await makeFolder(t);
+  const { code, stderr } = await runVerb(['migrate'], folder, variables);
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: .*127\.0\.0\.1:9\/app.*Check the database URL.*\n$/);
+  const debug = await runVerb(['migrate'], folder, { ...variables, IRONCRAFT_LOG_LEVEL: 'debug' });
+  assert.match(debug.stderr, /\bat .*\.ts:/);
+  assert.doesNotMatch(stderr + debug.stderr, /hunter2/);
+});
+
+test('before the first start, verbs say so and doctor finds nothing wrong; neither makes anything', async (t) => {
+  const folder = await makeFolder(t);
+  for (const verb of [
+    ['token', 'mint'],
+    ['org', 'create', 'Acme'],
+    ['keys', 'rotate'],
+  ]) {
+    const { code, stderr } = await runVerb(verb, folder);
+    assert.equal(code, 1);
+    assert.match(stderr, /There is no database in .*\.ironcraft yet/);
+  }
+  assert.match(
+    (await runVerb(['migrate', '--dry-run'], folder)).stdout,
+    /^would apply +platform\/0001_foundation\.sql$/m,
+  );
+  const doctor = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  assert.equal(doctor.code, 0, doctor.stdout);
+  await assert.rejects(stat(join(folder, '.ironcraft')));
+});
+
+test('doctor names each bad setting', async (t) => {
+  const { code, stdout } = await runVerb(['doctor', '--json'], await makeFolder(t), {
+    IRONCRAFT_PORT: 'x',
+    IRONCRAFT_LOG_LEVEL: 'loud',
+  });
+  assert.equal(code, 1);
+  const report = JSON.parse(stdout);
+  assert.equal(report.ok, false);
+  const problems = report.findings.filter((finding: { status: string }) => finding.status === 'failed');
+  assert.deepEqual(
+    problems.map((finding: { detail: string; mend: string }) => [finding.detail.split('=')[0], finding.mend !== '']),
+    [
+      ['IRONCRAFT_PORT', true],
+      ['IRONCRAFT_LOG_LEVEL', true],
+    ],
+  );
+});
+
+test('doctor warns of a variable that no setting has, and passes', async (t) => {
+  const { code, stdout } = await runVerb(['doctor'], await makeFolder(t), { IRONCRAFT_PORT: '0', IRONCRAFT_PROT: '1' });
+  assert.equal(code, 0);
+  assert.match(stdout, /^WARNING +environment +IRONCRAFT_PROT is no setting\n +→ /m);
+});
+
+test('doctor and serve find a port that another program holds', async (t) => {
+  const other = createServer((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nhello'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.after(() => void other.close());
+  const address = other.address();
+  const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  const folder = await makeFolder(t);
+  const doctor = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: port });
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /^FAILED +port .*in use by another program\n +→ .*IRONCRAFT_PORT/m);
+  const serve = await runVerb(['serve'], folder, { IRONCRAFT_PORT: port });
+  assert.equal(serve.code, 1);
+  assert.match(serve.stderr, new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} is in use.*IRONCRAFT_PORT`, 'm'));
+});
+
+test('doctor reports a database that cannot be reached, with the mend', async (t) => {
+  const { code, stdout } = await runVerb(['doctor'], await makeFolder(t), {
+    IRONCRAFT_PORT: '0',
+    IRONCRAFT_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:9/app',
+  });
+  assert.equal(code, 1);
+  assert.match(stdout, /^FAILED +database .*127\.0\.0\.1:9\/app.*\n +→ Check IRONCRAFT_DATABASE_URL/m);
+  assert.doesNotMatch(stdout, /hunter2/);
+});
+
+/** One embedded database for the tests below, each of which leaves it as usable as it was. */
+let folder = '';
+const cleanups: Array<() => Promise<void>> = [];
+before(async () => {
+  folder = await makeFolder({ after: (work) => cleanups.push(work) });
+  const { code, stderr } = await runVerb(['migrate'], folder);
+  assert.equal(code, 0, stderr);
+  const organization = await runVerb(['org', 'create', 'Acme', '--json'], folder);
+  assert.equal(organization.code, 0, organization.stderr);
+});
+after(async () => {
+  for (const work of cleanups) await work();
+});
+
+test('migrate applies what is missing once', async () => {
+  const again = await runVerb(['migrate'], folder);
+  assert.deepEqual([again.code, again.stdout], [0, 'The database is up to date.\n']);
+  const { stdout } = await runVerb(['migrate', '--status'], folder);
+  assert.match(stdout, /^applied +platform\/0001_foundation\.sql$/m);
+  assert.doesNotMatch(stdout, /pending/);
+});
+
+test('doctor finds a healthy database healthy', async () => {
+  const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  assert.equal(code, 0, stdout);
+  for (const check of ['node', 'environment', 'data folder', 'master key', 'database', 'pgvector', 'writing']) {
+    assert.match(stdout, new RegExp(`^ok +${check} `, 'm'));
+  }
+  for (const check of ['migrations', 'clock', 'signing keys']) assert.match(stdout, new RegExp(`^ok +${check} `, 'm'));
+});
+
+test('a token is printed alone on standard output, so that a script can keep it', async () => {
+  const { code, stdout, stderr } = await runVerb(['token', 'mint', '--scope', 'organization', '--name', 'ci'], folder);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^tho_live_[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  assert.match(stderr, /^tok_\w+ for org_\w+: organization:\*; does not expire\n$/);
+});
+
+test('a verb that needs a project says how to make one', async () => {
+  const { code, stderr } = await runVerb(['token', 'mint'], folder);
+  assert.equal(code, 1);
+  assert.match(stderr, /There is no project yet.*POST \/v1\/organization\/projects/);
+});
+
+test('a file mode that gives secrets away fails the doctor', async () => {
+  const key = join(folder, '.ironcraft', 'master.key');
+  await chmod(key, 0o644);
+  try {
+    const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+    assert.equal(code, 1);
+    assert.match(stdout, /^FAILED +master key .*chmod 600/m);
+  } finally {
+    await chmod(key, 0o600);
+  }
+});
+
+test('another master key than the database was set up with is refused, and nothing is made in its place', async () => {
+  const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), IRONCRAFT_PORT: '0' };
+  for (const verb of [['token', 'mint'], ['keys', 'rotate'], ['serve']]) {
+    const { code, stderr } = await runVerb(verb, folder, wrong);
+    assert.equal(code, 1, `${verb}`);
+    assert.match(stderr, /master key of this process does not open/);
+  }
+  const doctor = await runVerb(['doctor'], folder, wrong);
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /^FAILED +signing keys /m);
+});

@@ -1,0 +1,145 @@
+/** The program as an operator runs it: real processes with a folder and an environment of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
+
+export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** The first start of an embedded database on a busy machine. */
+const READY_MS = 90_000;
+const POLL_MS = 20;
+
+export type Variables = Readonly<Record<string, string>>;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly url: string;
+  readonly dataDir: string;
+  readonly credentials: Credentials;
+  stdout(): string;
+  stderr(): string;
+  kill(signal: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+  /** Drains the server and waits for its end. */
+  stop(): Promise<Ended>;
+}
+
+interface Cleanup {
+  after(work: () => Promise<void>): void;
+}
+
+/** A folder that goes away with the test. */
+export async function makeFolder(t: Cleanup): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ironcraft-boot-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts `serve` on a free port and waits until it says that it is ready. It is killed, at the latest, with the test. */
+export async function startServer(t: Cleanup, folder: string, variables: Variables = {}): Promise<ServerProcess> {
+  const process_ = launch(['serve'], folder, { IRONCRAFT_PORT: '0', ...variables });
+  t.after(async () => {
+    process_.child.kill('SIGKILL');
+    await process_.ended;
+  });
+  const url = await waitFor('a ready server', READY_MS, async () => {
+    if (process_.child.exitCode !== null) throw new Error(`serve ended early:\n${process_.stderr()}`);
+    return /^ {2}listening +(\S+)$/m.exec(process_.stdout())?.[1] ?? /ready at (\S+)\n/.exec(process_.stdout())?.[1];
+  });
+  const dataDir = variables.IRONCRAFT_DATA_DIR ?? join(folder, '.ironcraft');
+  return {
+    pid: process_.child.pid ?? 0,
+    url,
+    dataDir,
+    credentials: await readCredentials(dataDir),
+    stdout: process_.stdout,
+    stderr: process_.stderr,
+    kill: (signal) => void process_.child.kill(signal),
+    ended: process_.ended,
+    stop() {
+      process_.child.kill('SIGTERM');
+      return process_.ended;
+    },
+  };
+}
+
+/** Runs one command line to its end. */
+export async function runVerb(args: readonly string[], folder: string, variables: Variables = {}) {
+  const process_ = launch(args, folder, variables);
+  const { code } = await process_.ended;
+  return { code, stdout: process_.stdout(), stderr: process_.stderr() };
+}
+
+/** Polls until the work gives a value. */
+export async function waitFor<Value>(
+  what: string,
+  timeoutMs: number,
+  work: () => Promise<Value | undefined>,
+): Promise<Value> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await work();
+    if (value !== undefined) return value;
+    if (performance.now() > deadlineMs) throw new Error(`no ${what} within ${timeoutMs} ms`);
+    await wait(POLL_MS);
+  }
+}
+
+export function call(base: string, token: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(base + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+async function readCredentials(dataDir: string): Promise<Credentials> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
+  } catch {
+    return { base_url: '', organization_key: '', project_id: '', tenant_token: '' };
+  }
+}
+
+interface Launched {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout(): string;
+  stderr(): string;
+}
+
+function launch(args: readonly string[], folder: string, variables: Variables): Launched {
+  const child = spawn(process.execPath, [mainFile, ...args], {
+    // Not the checkout: its .env belongs to whoever works there.
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  return { child, ended, stdout: () => output.stdout, stderr: () => output.stderr };
+}
+
+export type { TestContext };
