@@ -17,6 +17,7 @@ export function renderMarkdown({ machine, store, quick, findings, errors }: Repo
   const rows = [...findings.values()].flatMap(({ figures }) => figures).map(renderRow);
   const remarks = [
     ...(quick ? ['**Quick: too short to judge by.**'] : []),
+    `Before the measurement other work kept the machine ${Math.round(machine.busy_before * 100)} % busy.`,
     ...[...findings.values()].flatMap((found) => found.remarks),
     ...[...errors].map(([name, message]) => `**${name} could not be measured:** ${message.split('\n')[0]}`),
   ];

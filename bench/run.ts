@@ -37,6 +37,7 @@ async function main(options: BenchOptions, cleanUp: AsyncDisposableStack): Promi
       say(`${name} failed: ${error instanceof Error ? error.stack : String(error)}`);
     }
   };
+  const machine = await describeMachine();
   const chosen = [...SERVER_MEASURES].filter(([name]) => options.measures.has(name));
   let store = 'no store';
   if (chosen.length > 0) {
@@ -51,7 +52,7 @@ async function main(options: BenchOptions, cleanUp: AsyncDisposableStack): Promi
     await using served = cleanUp.use(new AsyncDisposableStack());
     await attempt('peer', () => measurePeer({ quick: options.quick, say, ourRunsPerSecond, served }));
   }
-  const report = { machine: describeMachine(), store, quick: options.quick, findings, errors };
+  const report = { machine, store, quick: options.quick, findings, errors };
   await writeJson(RESULTS, report);
   process.stdout.write(renderMarkdown(report));
   return errors.size === 0 ? 0 : 1;

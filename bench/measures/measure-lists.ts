@@ -42,11 +42,11 @@ export async function measureLists({ server, database, quick, say }: BenchContex
 
   const smallLists = await describeLists(database, small);
   const largeLists = await describeLists(database, large);
+  say('lists: reading them');
   const rounds = quick ? 20 : 200;
   const compared = [];
   const failures = [];
   for (const [name, smallRequest] of smallLists) {
-    say(`lists: ${name}`);
     const largeRequest = largeLists.get(name) ?? smallRequest;
     await requireFullPages(server, name, smallRequest, largeRequest);
     const { host, port } = server;
@@ -54,19 +54,24 @@ export async function measureLists({ server, database, quick, say }: BenchContex
     const result = await generateLoad({ kind: 'sequence', host, port, requests, warmUpRounds: rounds / 10, rounds });
     failures.push(...remarkFailures(name, result));
     const [p50Small, p50Large] = [getSummary(result, 'small').p50, getSummary(result, 'large').p50];
-    compared.push({ name, p50_small: p50Small, p50_large: p50Large, ratio: p50Large / p50Small });
+    compared.push({
+      resource: name.split(/\W/, 1)[0] ?? name,
+      name,
+      p50_small: p50Small,
+      p50_large: p50Large,
+      ratio: p50Large / p50Small,
+    });
   }
-  const figures = compared.map(({ name, ratio }): Figure => {
-    return {
-      name: `list ${name}: ${largeRows} rows against ${smallRows}, p50`,
-      value: ratio,
-      unit: '×',
-      bar: { atMost: RATIO },
-    };
-  });
   const slowest = Math.max(...compared.map(({ p50_large }) => p50_large));
   return {
-    figures: [...figures, { name: `list, slowest of these at ${largeRows} rows, p50`, value: slowest, unit: 'ms' }],
+    figures: [
+      ...Object.entries(Object.groupBy(compared, ({ resource }) => resource)).map(([resource, lists = []]): Figure => {
+        const worst = lists.reduce((found, each) => (each.ratio > found.ratio ? each : found));
+        const name = `lists of ${resource}, ${largeRows} rows against ${smallRows}, p50, worst of ${lists.length}: ${worst.name}`;
+        return { name, value: worst.ratio, unit: '×', bar: { atMost: RATIO } };
+      }),
+      { name: `slowest list at ${largeRows} rows, p50`, value: slowest, unit: 'ms' },
+    ],
     remarks: failures,
     details: compared,
   };
