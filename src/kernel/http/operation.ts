@@ -50,6 +50,8 @@ export interface OperationFacts {
   readonly method: Method;
   /** Template with braces: `/v1/smiths/{sid}`. */
   readonly path: string;
+  /** The last path parameter takes the rest of the path: clients send its slashes encoded, or as they are. */
+  readonly restOfPath?: boolean;
   readonly summary: string;
   readonly description?: string;
   /** Who may call; the service's gate gives the words their meaning. `public` takes no token. */

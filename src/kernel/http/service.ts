@@ -6,7 +6,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import underPressure from '@fastify/under-pressure';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type RouteOptions,
+} from 'fastify';
 import type { TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -198,16 +206,31 @@ async function checkCaller<Caller>(
 }
 
 function mount<Caller>(app: FastifyInstance, operation: Operation<Caller>, options: ServiceOptions<Caller>): void {
-  app.route({
+  const route = {
     method: operation.method,
     url: fastifyPath(operation.path),
     config: { operation: operation as Operation<unknown> },
     schema: routeSchema(operation as Operation<unknown>, options.errors),
     // No body says as much as an empty one; the validation then names what is missing.
-    preValidation: async (request) => {
+    preValidation: async (request: FastifyRequest) => {
       if (operation.body !== undefined && request.body === undefined) request.body = {};
     },
-    handler: (request, reply) => run(request, reply, operation, options),
+    handler: (request: FastifyRequest, reply: FastifyReply) => run(request, reply, operation, options),
+  };
+  app.route(route);
+  if (operation.restOfPath === true) mountRestOfPath(app, route);
+}
+
+/** The router ends a parameter at a slash: an id with one is caught by a wildcard, which the documentation leaves out. */
+function mountRestOfPath(app: FastifyInstance, route: RouteOptions): void {
+  const [, prefix = '', name = ''] = /^(.*):(\w+)$/.exec(route.url) ?? [];
+  app.route({
+    ...route,
+    url: `${prefix}*`,
+    schema: { ...route.schema, hide: true },
+    onRequest: async (request) => {
+      request.params = { [name]: (request.params as { '*': string })['*'] };
+    },
   });
 }
 
