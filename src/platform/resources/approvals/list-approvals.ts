@@ -1,0 +1,13 @@
+import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderApproval } from './render-approval.ts';
+import type { ApprovalQuery } from './schema.ts';
+import { listApprovals as listRows } from './store.ts';
+
+export async function listApprovals({ db, caller, query }: ProjectRead<{ query: ApprovalQuery }>) {
+  const page = readPage(query);
+  const filter = { status: query.status, smithId: caller.kind === 'smith' ? caller.smithId : undefined };
+  const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
+  return pageReply(rows, page, (row) => row.id, renderApproval);
+}

@@ -1,0 +1,2 @@
+/** What other resources may use of model keys. */
+export { listKeyedProviders, TENANT_OWNER } from './store.ts';

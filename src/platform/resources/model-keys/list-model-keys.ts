@@ -1,0 +1,21 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { findSmith } from '../smiths/index.ts';
+import { renderModelKey } from './render-model-key.ts';
+import type { ModelKeyList, SmithPath } from './schema.ts';
+import { listModelKeys, TENANT_OWNER } from './store.ts';
+
+export async function listTenantModelKeys({ db, caller }: ProjectRead): Promise<ModelKeyList> {
+  return listOf(tenantDb(db, caller.projectId), TENANT_OWNER);
+}
+
+export async function listSmithModelKeys(request: ProjectRead<{ params: SmithPath }>): Promise<ModelKeyList> {
+  const db = tenantDb(request.db, request.caller.projectId);
+  if ((await findSmith(db, request.params.sid)) === undefined) throw new ApiError('not_found');
+  return listOf(db, request.params.sid);
+}
+
+async function listOf(db: TenantDb, owner: string): Promise<ModelKeyList> {
+  return { data: (await listModelKeys(db, owner)).map(renderModelKey) };
+}

@@ -1,0 +1,64 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import { modelKeyContext } from '../../engine/open-turn-model.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { findSmith, holdSmiths } from '../smiths/index.ts';
+import { type CheckedModelKey, checkModelKey } from './check-model-key.ts';
+import type { ModelKeyServices } from './operations.ts';
+import type { ModelKeyConfigured, ModelKeyIn, ProviderPath, SmithProviderPath } from './schema.ts';
+import { putModelKey, TENANT_OWNER } from './store.ts';
+
+type Request<Params> = ProjectRead<{ params: Params; body: ModelKeyIn }>;
+
+export function putTenantModelKey(services: ModelKeyServices) {
+  const policy = services.config.modelPrivateAddresses === 'allow' ? 'private' : 'public';
+  return async ({ db, caller, params, body }: Request<ProviderPath>): Promise<ModelKeyConfigured> => {
+    const key = await checkModelKey(params.provider, body, { outbound: services.outbound, policy });
+    await db.transaction((tx) => save(services, tx, caller, TENANT_OWNER, params.provider, key));
+    return renderConfigured(params.provider, key);
+  };
+}
+
+/** An end user chooses the address, so that it must be public whatever the operator allows to tenants. */
+export function putSmithModelKey(services: ModelKeyServices) {
+  return async ({ db, caller, params, body }: Request<SmithProviderPath>): Promise<ModelKeyConfigured> => {
+    const { sid, provider } = params;
+    if ((await findSmith(tenantDb(db, caller.projectId), sid)) === undefined) throw new ApiError('not_found');
+    const key = await checkModelKey(provider, body, { outbound: services.outbound, policy: 'public' });
+    await db.transaction(async (tx) => {
+      // Held, because it may have been deleted while the address was looked up.
+      if ((await holdSmiths(tenantDb(tx, caller.projectId), [sid])).length === 0) throw new ApiError('not_found');
+      await save(services, tx, caller, sid, provider, key);
+    });
+    return renderConfigured(provider, key);
+  };
+}
+
+async function save(
+  { vault }: Pick<ModelKeyServices, 'vault'>,
+  tx: Parameters<typeof appendEvent>[0],
+  caller: ProjectCaller,
+  owner: string,
+  provider: string,
+  key: CheckedModelKey,
+): Promise<void> {
+  const { projectId } = caller;
+  await putModelKey(tenantDb(tx, projectId), owner, {
+    provider,
+    sealed_api_key: vault.seal(key.apiKey, modelKeyContext(projectId, owner, provider)),
+    base_url: key.baseUrl,
+    workspace_id: key.workspaceId,
+  });
+  await appendEvent(tx, projectId, {
+    type: 'model_key.updated',
+    smithId: owner === TENANT_OWNER ? null : owner,
+    actor: actorOf(caller),
+    data: { provider, scope: owner === TENANT_OWNER ? 'tenant' : 'smith', base_url: key.baseUrl },
+  });
+}
+
+function renderConfigured(provider: string, key: CheckedModelKey): ModelKeyConfigured {
+  return { provider, configured: true, base_url: key.baseUrl, workspace_id: key.workspaceId };
+}
