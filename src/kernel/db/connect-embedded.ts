@@ -12,8 +12,10 @@ import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { Gate } from './gate.ts';
 import {
   checkChannel,
+  isScript,
   notifyStatement,
   refuseInsideTransaction,
+  runScript,
   runStatement,
   runTransaction,
   type StoreLogger,
@@ -114,7 +116,14 @@ class EmbeddedConnection implements EmbeddedDatabase {
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     refuseInsideTransaction('Database.query');
-    return this.#gate.pass(() => runStatement<Row>(this.#client, statement));
+    if (!isScript(statement)) return this.#gate.pass(() => runStatement<Row>(this.#client, statement));
+    return this.#gate.enter(async (leave) => {
+      try {
+        return await runScript<Row>(this.#client, statement);
+      } finally {
+        leave();
+      }
+    });
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

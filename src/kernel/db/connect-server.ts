@@ -2,7 +2,15 @@
 import pg from 'pg';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { NotificationListener } from './notification-listener.ts';
-import { notifyStatement, refuseInsideTransaction, runStatement, runTransaction, type StoreLogger } from './session.ts';
+import {
+  isScript,
+  notifyStatement,
+  refuseInsideTransaction,
+  runScript,
+  runStatement,
+  runTransaction,
+  type StoreLogger,
+} from './session.ts';
 import { StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
 import { columnTypes } from './values.ts';
 
@@ -71,7 +79,7 @@ class ServerDatabase implements Database {
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     refuseInsideTransaction('Database.query');
-    return this.#use((client) => runStatement<Row>(client, statement));
+    return this.#use((client) => (isScript(statement) ? runScript<Row> : runStatement<Row>)(client, statement));
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -93,7 +101,7 @@ class ServerDatabase implements Database {
       reject(new StoreUnreachableError(`PostgreSQL at ${this.address} did not answer within ${pingTimeoutMs} ms`));
     }, pingTimeoutMs);
     try {
-      await Promise.race([this.#use((client) => runStatement(client, { text: 'select 1' })), late]);
+      await Promise.race([this.#use((client) => runStatement(client, { text: 'select 1', values: [] })), late]);
     } finally {
       clearTimeout(timer);
     }

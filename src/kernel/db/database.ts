@@ -3,7 +3,11 @@
  * server ("server"). Nothing above this file knows which one it talks to.
  */
 
-/** A statement with its values. A `name` makes it a prepared statement: use one for every fixed hot-path text. */
+/**
+ * A statement with its values (see `values.ts` for what travels as what). A `name` makes it a prepared statement: use one
+ * for every fixed hot-path text. With neither name nor values it is a script, which may hold several statements and
+ * returns the rows of all of them.
+ */
 export interface Statement {
   readonly name?: string;
   readonly text: string;

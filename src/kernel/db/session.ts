@@ -35,26 +35,34 @@ export function refuseInsideTransaction(what: string): void {
   }
 }
 
-/** Several statements in one text are allowed where it has neither name nor values; the last one's rows are returned. */
-export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
-  const { name, text, values } = statement;
-  const isScript = name === undefined && values === undefined;
-  const answer = await (isScript
-    ? client.query(text)
-    : client.query({ ...(name !== undefined && { name }), text, values: encodeValues(values ?? []), ...extended }));
-  const result = lastResult(answer);
-  // The row's shape is the caller's claim about its own SQL: the wire carries no types to check it against.
-  return { rows: result.rows as Row[], rowCount: result.rowCount ?? result.rows.length };
+/** A text with neither name nor values is a script: it may hold several statements, also BEGIN and COMMIT. */
+export function isScript(statement: Statement): boolean {
+  return statement.name === undefined && statement.values === undefined;
 }
 
-// Without it `pg` sends a text that has no values as a script, which may hold several statements.
+// Without it `pg` sends a text that has no values as a script.
 const extended = { queryMode: 'extended' } as const;
 
-function lastResult(answer: pg.QueryResult | pg.QueryResult[]): pg.QueryResult {
-  if (!Array.isArray(answer)) return answer;
-  const last = answer.at(-1);
-  if (last === undefined) throw new Error('the store answered a script with no result');
-  return last;
+/** A script returns the rows of all its statements, one after the other. */
+export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
+  const { name, text, values } = statement;
+  const answer: pg.QueryResult | pg.QueryResult[] = await (isScript(statement)
+    ? client.query(text)
+    : client.query({ ...(name !== undefined && { name }), text, values: encodeValues(values ?? []), ...extended }));
+  // The row's shape is the caller's claim about its own SQL: the wire carries no types to check it against.
+  if (!Array.isArray(answer)) return { rows: answer.rows as Row[], rowCount: answer.rowCount ?? answer.rows.length };
+  const rows = answer.flatMap((result) => result.rows as Row[]);
+  return { rows, rowCount: answer.at(-1)?.rowCount ?? rows.length };
+}
+
+/** Runs a script on a connection that nobody else uses meanwhile, and never leaves its BEGIN open. */
+export async function runScript<Row>(client: pg.ClientBase, script: Statement): Promise<Rows<Row>> {
+  try {
+    return await runStatement<Row>(client, script);
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
 }
 
 export function notifyStatement(channel: string, payload: string): Statement {

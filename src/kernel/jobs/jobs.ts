@@ -1,0 +1,245 @@
+/**
+ * Work that outlives a request: jobs are rows, written in the caller's transaction and run by any replica. pg-boss keeps
+ * them (schema `jobs`); this port decides how many run here at a time.
+ *
+ *   enqueue ─▶ waiting ─▶ active ─▶ done
+ *                 ▲         │ throws, times out, or its process dies
+ *                 └─ retry ─┘ … until the retries are used up ─▶ failed (kept for a week, and logged)
+ *
+ * A job runs at least once: when a process dies between taking a job and finishing it, the job runs again, so handlers are
+ * idempotent. Time is the database's, so that replicas agree.
+ */
+import type { PgBoss } from 'pg-boss';
+import type { Database, Executor } from '../db/database.ts';
+import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
+import { QueueRunner } from './queue-runner.ts';
+
+/** The part of the application's logger that jobs use. */
+export interface JobsLogger {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Job<Data extends object> {
+  readonly id: string;
+  readonly data: Data;
+  /** 1 on the first run. */
+  readonly attempt: number;
+  /** Aborted when the job's time is up or the process stops: leave off, the job runs again. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the job is done; rejects to have it run again. */
+export type JobHandler<Data extends object> = (job: Job<Data>) => Promise<void>;
+
+export interface QueueOptions {
+  /** Jobs of this name that run in this process at a time. Default 5. */
+  readonly concurrency?: number;
+  /** Runs after the first; a run that a crash cut off counts. Default 3. */
+  readonly retryLimit?: number;
+  /** Wait before the first retry. Default 1. */
+  readonly retryDelaySeconds?: number;
+  /** Double the wait with each retry, up to this. Default 3,600; equal to the delay: a constant wait. */
+  readonly retryDelayMaxSeconds?: number;
+  /** Longest run; then the signal is aborted and the job counts as failed. Default 900. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface EnqueueOptions {
+  /** While a job with this key waits for its first run, another is not added. One that runs already does not count. */
+  readonly singletonKey?: string;
+  /** Not before this time. */
+  readonly startAfter?: Date;
+}
+
+export interface ScheduleOptions {
+  /** IANA name; cron times are read in it. Default UTC. */
+  readonly timezone?: string;
+}
+
+export interface JobsOptions {
+  readonly logger: JobsLogger;
+  /** A backstop: wake-ups start jobs at once, this finds retries and jobs whose time has come. Default 2,000. */
+  readonly pollIntervalMs?: number;
+  /** A process that is silent for so long is taken for dead and its jobs run elsewhere. Default 15, at least 10. */
+  readonly heartbeatSeconds?: number;
+  /** How often one replica looks for dead ones. Default 10. */
+  readonly superviseIntervalSeconds?: number;
+}
+
+export interface Jobs {
+  /** Before `start`. Names: letters, digits, `-`, `_`, `.`, `/`. */
+  define<Data extends object>(name: string, handler: JobHandler<Data>, options?: QueueOptions): void;
+  /**
+   * Adds a job; it exists when the executor's transaction commits. The id, or undefined when one with the same singleton
+   * key waits already. `data` must survive JSON.
+   */
+  enqueue(executor: Executor, name: string, data: object, options?: EnqueueOptions): Promise<string | undefined>;
+  /** Before `start`. Adds a job at each time of the cron expression (minutes are the finest), once for all replicas. */
+  schedule(name: string, cron: string, data: object, options?: ScheduleOptions): void;
+  /** Creates what the database lacks and begins to run jobs. */
+  start(): Promise<void>;
+  /**
+   * Takes no more jobs, waits up to `graceMs` for those that run, then aborts them, to be run again. Default 10,000.
+   */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+export function createJobs(db: Database, options: JobsOptions): Jobs {
+  return new BossJobs(db, options);
+}
+
+interface Definition {
+  readonly handler: JobHandler<object>;
+  readonly options: QueueOptions;
+}
+
+interface ScheduleDefinition {
+  readonly name: string;
+  readonly cron: string;
+  readonly data: object;
+  readonly timezone: string;
+}
+
+const schema = 'jobs';
+const daySeconds = 86_400;
+
+class BossJobs implements Jobs {
+  readonly #db: Database;
+  readonly #options: JobsOptions;
+  readonly #definitions = new Map<string, Definition>();
+  readonly #schedules: ScheduleDefinition[] = [];
+  readonly #runners = new Map<string, QueueRunner>();
+  #boss: PgBoss | undefined;
+  #started = false;
+
+  constructor(db: Database, options: JobsOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  define<Data extends object>(name: string, handler: JobHandler<Data>, options: QueueOptions = {}): void {
+    if (this.#started) throw new Error(`define the job ${name} before start()`);
+    if (this.#definitions.has(name)) throw new Error(`the job ${name} is defined twice`);
+    // What is enqueued under a name is what its handler takes: the name ties them, not the type.
+    this.#definitions.set(name, { handler: handler as JobHandler<object>, options });
+  }
+
+  schedule(name: string, cron: string, data: object, options: ScheduleOptions = {}): void {
+    if (this.#started) throw new Error(`schedule the job ${name} before start()`);
+    this.#requireDefined(name);
+    this.#schedules.push({ name, cron, data, timezone: options.timezone ?? 'UTC' });
+  }
+
+  async enqueue(
+    executor: Executor,
+    name: string,
+    data: object,
+    options: EnqueueOptions = {},
+  ): Promise<string | undefined> {
+    this.#requireDefined(name);
+    if (this.#boss === undefined) throw new Error(`start() the jobs before enqueueing ${name}`);
+    const id = await this.#boss.send(name, data, {
+      db: adaptExecutor(executor),
+      // The queue admits one waiting job a key; a job that asks for no such limit gets a key of its own.
+      singletonKey: options.singletonKey ?? crypto.randomUUID(),
+      ...(options.startAfter !== undefined && { startAfter: options.startAfter }),
+    });
+    return id ?? undefined;
+  }
+
+  async start(): Promise<void> {
+    if (this.#started) throw new Error('the jobs are started already');
+    this.#started = true;
+    const wakeUps: WakeUps = {
+      wake: (name) => this.#runners.get(name)?.wake(),
+      wakeAll: () => {
+        for (const runner of this.#runners.values()) runner.wake();
+      },
+    };
+    const boss = await this.#openBoss(wakeUps);
+    for (const [name, definition] of this.#definitions) await this.#createQueue(boss, name, definition.options);
+    await this.#applySchedules(boss);
+    for (const [name, { handler, options }] of this.#definitions) {
+      const runner = new QueueRunner(boss, name, handler, {
+        logger: this.#options.logger,
+        concurrency: options.concurrency ?? 5,
+        retryLimit: options.retryLimit ?? 3,
+        pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
+        heartbeatMs: this.#heartbeatSeconds * 1_000,
+      });
+      this.#runners.set(name, runner);
+      // Also makes pg-boss remember the queue, so that enqueue needs no statement outside the caller's transaction.
+      await runner.start();
+    }
+    this.#boss = boss;
+  }
+
+  async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    await Promise.all([...this.#runners.values()].map((runner) => runner.stop(graceMs)));
+    this.#runners.clear();
+    const boss = this.#boss;
+    this.#boss = undefined;
+    await boss?.stop({ graceful: false, close: false });
+  }
+
+  get #heartbeatSeconds(): number {
+    return this.#options.heartbeatSeconds ?? 15;
+  }
+
+  async #openBoss(wakeUps: WakeUps): Promise<PgBoss> {
+    // Loaded here, as a process that runs no jobs needs none of it.
+    const { PgBoss } = await import('pg-boss');
+    const { logger, superviseIntervalSeconds = 10 } = this.#options;
+    const embedded = this.#db.kind === 'embedded';
+    const boss = new PgBoss({
+      db: adaptExecutor(this.#db, this.#db, wakeUps),
+      schema,
+      backend: embedded ? 'pglite' : 'postgres',
+      useListenNotify: true,
+      superviseIntervalSeconds,
+      monitorIntervalSeconds: superviseIntervalSeconds,
+      maintenanceIntervalSeconds: 3_600,
+      // Both look after a server with background processes; the embedded store looks after itself.
+      monitorVacuum: !embedded,
+      reindex: !embedded,
+    });
+    boss.on('error', (error) => logger.error({ err: error }, 'the job queue failed at its own work'));
+    boss.on('warning', (warning) => logger.warn({ warning }, 'the job queue warns'));
+    await boss.start();
+    return boss;
+  }
+
+  async #createQueue(boss: PgBoss, name: string, options: QueueOptions): Promise<void> {
+    const retryDelay = options.retryDelaySeconds ?? 1;
+    const retryDelayMax = Math.max(options.retryDelayMaxSeconds ?? 3_600, retryDelay);
+    const settings = {
+      notify: true,
+      retryLimit: options.retryLimit ?? 3,
+      retryDelay,
+      // With the least wait equal to the most, doubling is no more than jitter.
+      retryBackoff: retryDelayMax > retryDelay,
+      ...(retryDelayMax > retryDelay && { retryDelayMax }),
+      expireInSeconds: options.timeoutSeconds ?? 900,
+      heartbeatSeconds: this.#heartbeatSeconds,
+      deleteAfterSeconds: 7 * daySeconds,
+    };
+    await boss.createQueue(name, { ...settings, policy: 'short' });
+    await boss.updateQueue(name, settings);
+  }
+
+  /** The database keeps the schedules of the program as it is now: those that it no longer names are removed. */
+  async #applySchedules(boss: PgBoss): Promise<void> {
+    const wanted = new Map(this.#schedules.map((schedule, index) => [`schedule-${index}`, schedule]));
+    for (const { name, key } of await boss.getSchedules()) {
+      if (wanted.get(key)?.name !== name) await boss.unschedule(name, key);
+    }
+    for (const [key, { name, cron, data, timezone }] of wanted) {
+      await boss.schedule(name, cron, data, { tz: timezone, key, singletonKey: key });
+    }
+  }
+
+  #requireDefined(name: string): void {
+    if (!this.#definitions.has(name)) throw new Error(`the job ${name} is not defined: define() it first`);
+  }
+}

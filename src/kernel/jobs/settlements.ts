@@ -1,0 +1,77 @@
+/**
+ * Reports finished jobs to the database. Those that finish while one report is on its way share the next: under load one
+ * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
+ */
+import type { PgBoss } from 'pg-boss';
+import type { JobsLogger } from './jobs.ts';
+import type { Claim } from './queue-runner.ts';
+
+const attempts = 5;
+const retryDelayMs = 200;
+
+export class Settlements {
+  readonly #boss: PgBoss;
+  readonly #name: string;
+  readonly #logger: JobsLogger;
+  #completed: Claim[] = [];
+  #failed: Array<{ readonly claim: Claim; readonly reason: string }> = [];
+  #flushing: Promise<void> | undefined;
+
+  constructor(boss: PgBoss, name: string, logger: JobsLogger) {
+    this.#boss = boss;
+    this.#name = name;
+    this.#logger = logger;
+  }
+
+  complete(claim: Claim): void {
+    this.#completed.push(claim);
+    this.#start();
+  }
+
+  fail(claim: Claim, reason: string): void {
+    this.#failed.push({ claim, reason });
+    this.#start();
+  }
+
+  /** Resolves when everything reported so far has arrived or was given up. */
+  async flushed(): Promise<void> {
+    while (this.#flushing !== undefined) await this.#flushing;
+  }
+
+  #start(): void {
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#completed.length > 0 || this.#failed.length > 0) {
+      const completed = this.#completed;
+      const failed = this.#failed;
+      this.#completed = [];
+      this.#failed = [];
+      if (completed.length > 0) await this.#report(() => this.#boss.complete(this.#name, completed));
+      for (const { claim, reason } of failed) {
+        await this.#report(() => this.#boss.fail(this.#name, [claim], { message: reason }));
+      }
+    }
+  }
+
+  async #report(send: () => Promise<unknown>): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await send();
+        return;
+      } catch (error) {
+        if (attempt === attempts) {
+          this.#logger.error(
+            { err: error, job: this.#name },
+            'a finished job could not be reported and will run again',
+          );
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, retryDelayMs * attempt));
+      }
+    }
+  }
+}
