@@ -8,6 +8,7 @@ import { addDoctor } from './doctor.ts';
 import { environmentTable } from './environment-table.ts';
 import { addMigrate } from './migrate.ts';
 import { addMintToken } from './mint-token.ts';
+import { addResealSecrets } from './reseal-secrets.ts';
 import { addRotateKeys } from './rotate-keys.ts';
 import { addServe } from './serve.ts';
 import { readPackageVersion, sourceRoot } from './source-commit.ts';
@@ -44,8 +45,9 @@ export function buildProgram(finish: Finish): Command {
   addMintToken(token);
   const organization = program.command('org').description('make organizations');
   addCreateOrganization(organization);
-  const keys = program.command('keys').description('rotate the keys that sign tokens');
+  const keys = program.command('keys').description('rotate signing keys and the master key');
   addRotateKeys(keys);
+  addResealSecrets(keys);
   addDoctor(program, finish);
   return program;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -16,6 +16,7 @@ const VERBS = [
   ['org', 'create'],
   ['keys'],
   ['keys', 'rotate'],
+  ['keys', 'reseal'],
   ['doctor'],
 ];
 
@@ -229,4 +230,18 @@ test('another master key than the database was set up with is refused, and nothi
   const doctor = await runVerb(['doctor'], folder, wrong);
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +signing keys /m);
+});
+
+test('a new master key takes over: the old one reads until everything is sealed again', async () => {
+  const old = (await readFile(join(folder, '.ironcraft', 'master.key'), 'utf8')).trim();
+  const next = Buffer.alloc(32, 9).toString('base64');
+  const both = { IRONCRAFT_MASTER_KEY: `${next},${old}` };
+  const resealed = await runVerb(['keys', 'reseal'], folder, both);
+  assert.deepEqual([resealed.code, resealed.stdout], [0, 'signing_keys: 1 sealed again\nmodel_keys: 0 sealed again\n']);
+  const again = await runVerb(['keys', 'reseal'], folder, both);
+  assert.match(again.stdout, /^signing_keys: 0 sealed again$/m);
+  const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder, { IRONCRAFT_MASTER_KEY: next });
+  assert.equal(minted.code, 0, minted.stderr);
+  const back = await runVerb(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
+  assert.match(back.stdout, /^signing_keys: 1 sealed again$/m);
 });

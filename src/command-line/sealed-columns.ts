@@ -1,0 +1,99 @@
+/** Every column of the database whose values the master key seals for good: what a new master key has to seal again. */
+import type { Database, Transaction } from '../kernel/db/database.ts';
+import { type Vault, VaultError } from '../kernel/vault/vault.ts';
+import { modelKeyContext } from '../platform/engine/open-turn-model.ts';
+
+type SealedRow = Readonly<Record<string, string>>;
+
+export interface SealedColumn {
+  readonly table: string;
+  readonly column: string;
+  /** The primary key; all text. */
+  readonly key: readonly string[];
+  /** What the value was sealed for: the vault opens it with nothing else. */
+  readonly context: (row: SealedRow) => string;
+}
+
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    table: 'signing_keys',
+    column: 'sealed_private_jwk',
+    key: ['kid'],
+    context: ({ kid = '' }) => `signing_keys/${kid}`,
+  },
+  {
+    table: 'model_keys',
+    column: 'sealed_api_key',
+    key: ['project_id', 'smith_id', 'provider'],
+    context: ({ project_id = '', smith_id = '', provider = '' }) => modelKeyContext(project_id, smith_id, provider),
+  },
+];
+
+/** Sealed too, and gone by themselves within a day: stored answers of Idempotency-Key. */
+export const passingColumns: readonly string[] = ['idempotency_keys.sealed_body'];
+
+export interface Resealed {
+  readonly sealed: number;
+  /** Values under a master key that the vault does not have: left as they are. */
+  readonly unreadable: number;
+}
+
+const BATCH = 200;
+
+/** Seals under the first master key whatever lies under another one. Rows are locked a batch at a time. */
+export async function resealColumn(db: Database, vault: Vault, column: SealedColumn): Promise<Resealed> {
+  const total = { sealed: 0, unreadable: 0 };
+  let after: readonly string[] | undefined;
+  do {
+    const batch = await db.transaction((tx) => resealBatch(tx, vault, column, after));
+    total.sealed += batch.sealed;
+    total.unreadable += batch.unreadable;
+    after = batch.last;
+  } while (after !== undefined);
+  return total;
+}
+
+/** `last` is the key to go on after; undefined at the end. */
+async function resealBatch(
+  tx: Transaction,
+  vault: Vault,
+  { table, column, key, context }: SealedColumn,
+  after: readonly string[] | undefined,
+): Promise<Resealed & { last: readonly string[] | undefined }> {
+  const keyList = key.join(', ');
+  const places = key.map((_, index) => `$${index + 1}`).join(', ');
+  const { rows } = await tx.query<Record<string, string>>({
+    text: `select ${keyList}, ${column} from ${table} ${after === undefined ? '' : `where (${keyList}) > (${places})`}
+           order by ${keyList} limit ${BATCH} for update`,
+    values: [...(after ?? [])],
+  });
+  const count = { sealed: 0, unreadable: 0 };
+  for (const row of rows) {
+    const value = row[column] ?? '';
+    if (!vault.needsReseal(value)) continue;
+    const sealed = reseal(vault, value, context(row));
+    if (sealed === undefined) count.unreadable += 1;
+    else {
+      await tx.query({
+        text: `update ${table} set ${column} = $${key.length + 1} where (${keyList}) = (${places})`,
+        values: [...keyOf(row, key), sealed],
+      });
+      count.sealed += 1;
+    }
+  }
+  const last = rows.at(-1);
+  return { ...count, last: last === undefined || rows.length < BATCH ? undefined : keyOf(last, key) };
+}
+
+function reseal(vault: Vault, value: string, context: string): string | undefined {
+  try {
+    return vault.seal(vault.openBytes(value, context), context);
+  } catch (error) {
+    if (error instanceof VaultError && error.code === 'unknown_key') return undefined;
+    throw error;
+  }
+}
+
+function keyOf(row: SealedRow, key: readonly string[]): string[] {
+  return key.map((name) => row[name] ?? '');
+}
