@@ -82,6 +82,8 @@ declare module 'fastify' {
 }
 
 export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
+/** How often the event loop's delay is measured. */
+const DELAY_SAMPLE_MS = 250;
 
 /** Builds the server; it does not listen yet. */
 export async function createService<Caller>(options: ServiceOptions<Caller>): Promise<FastifyInstance> {
@@ -124,12 +126,18 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
       return reply.code(204).send();
     }
   });
+  // Starting blocks the loop, and the monitor tells of it until its next interval ends: no reason to refuse the first callers.
+  let settledAtMs = 0;
+  app.addHook('onListen', async () => {
+    settledAtMs = performance.now() + 2 * DELAY_SAMPLE_MS;
+  });
   await app.register(underPressure, {
     maxEventLoopDelay: options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS,
-    sampleInterval: 250,
+    sampleInterval: DELAY_SAMPLE_MS,
     pressureHandler(request, _reply, _type, value) {
-      // Infinity: the monitor took no sample in its last interval, as after one block of 250 ms or a start-up.
-      if (value === Number.POSITIVE_INFINITY || request.routeOptions.config.operation === undefined) return;
+      // Infinity: the monitor took no sample in its last interval, as after one block of the whole interval.
+      if (value === Number.POSITIVE_INFINITY || performance.now() < settledAtMs) return;
+      if (request.routeOptions.config.operation === undefined) return;
       throw new ApiError('service_overloaded', { retryAfterSeconds: 2 });
     },
   });
