@@ -3,11 +3,13 @@
  * commit together or not at all. An administrative event never carries the credential it concerns.
  */
 import type { Executor } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import type { EventType } from './event-types.ts';
 
 export interface FeedEvent {
-  readonly type: string;
+  readonly type: EventType;
   readonly smithId?: string | null;
   readonly actor: Actor | null;
   readonly data: JsonObject;
@@ -24,8 +26,8 @@ export async function appendEvent(tx: Executor, projectId: string, event: FeedEv
       id,
       event.type,
       event.smithId ?? null,
-      event.actor === null ? null : JSON.stringify(event.actor),
-      JSON.stringify(event.data),
+      event.actor === null ? null : json(event.actor),
+      json(event.data),
     ],
   });
   return id;
