@@ -37,7 +37,7 @@ export interface QueueOptions {
   readonly concurrency?: number;
   /** Runs after the first; a run that a crash cut off counts. Default 3. */
   readonly retryLimit?: number;
-  /** Wait before the first retry. Default 1. */
+  /** Wait before the first retry. Default 1; 0: at once, each time. */
   readonly retryDelaySeconds?: number;
   /** Double the wait with each retry, up to this. Default 3,600; equal to the delay: a constant wait. */
   readonly retryDelayMaxSeconds?: number;
@@ -213,13 +213,12 @@ class BossJobs implements Jobs {
   async #createQueue(boss: PgBoss, name: string, options: QueueOptions): Promise<void> {
     const retryDelay = options.retryDelaySeconds ?? 1;
     const retryDelayMax = Math.max(options.retryDelayMaxSeconds ?? 3_600, retryDelay);
+    const doubles = retryDelay > 0 && retryDelayMax > retryDelay;
     const settings = {
       notify: true,
       retryLimit: options.retryLimit ?? 3,
       retryDelay,
-      // With the least wait equal to the most, doubling is no more than jitter.
-      retryBackoff: retryDelayMax > retryDelay,
-      ...(retryDelayMax > retryDelay && { retryDelayMax }),
+      ...(doubles ? { retryBackoff: true, retryDelayMax } : { retryBackoff: false }),
       expireInSeconds: options.timeoutSeconds ?? 900,
       heartbeatSeconds: this.#heartbeatSeconds,
       deleteAfterSeconds: 7 * daySeconds,

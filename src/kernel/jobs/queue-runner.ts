@@ -51,7 +51,7 @@ export class QueueRunner {
     this.#name = name;
     this.#handler = handler;
     this.#options = options;
-    this.#settlements = new Settlements(boss, name, options.logger);
+    this.#settlements = new Settlements(boss, name, options.logger, () => this.wake());
   }
 
   async start(): Promise<void> {

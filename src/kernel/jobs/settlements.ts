@@ -13,14 +13,17 @@ export class Settlements {
   readonly #boss: PgBoss;
   readonly #name: string;
   readonly #logger: JobsLogger;
+  readonly #onFailed: () => void;
   #completed: Claim[] = [];
   #failed: Array<{ readonly claim: Claim; readonly reason: string }> = [];
   #flushing: Promise<void> | undefined;
 
-  constructor(boss: PgBoss, name: string, logger: JobsLogger) {
+  /** `onFailed` is called once failed jobs are reported: one may be ready to run again at once. */
+  constructor(boss: PgBoss, name: string, logger: JobsLogger, onFailed: () => void) {
     this.#boss = boss;
     this.#name = name;
     this.#logger = logger;
+    this.#onFailed = onFailed;
   }
 
   complete(claim: Claim): void {
@@ -54,6 +57,7 @@ export class Settlements {
       for (const { claim, reason } of failed) {
         await this.#report(() => this.#boss.fail(this.#name, [claim], { message: reason }));
       }
+      if (failed.length > 0) this.#onFailed();
     }
   }
 
