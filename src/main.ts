@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=16
 import { runProgram } from './command-line/program.ts';
 
 const exitCode = await runProgram(process.argv.slice(2));
