@@ -15,7 +15,8 @@ export async function listAvailableProviders(db: Executor, caller: ProjectCaller
 
 /** The known models of these providers, the built-in one first. */
 export function listModelsOf(providers: ReadonlySet<string>): readonly ModelInfo[] {
+  if (providers.size > 1) return listModels().filter((model) => providers.has(model.provider));
   // The catalogue, which costs memory to load, knows nothing more of the built-in provider.
-  const models = providers.size === 1 ? [findModel(DEMO_MODEL_ID)] : listModels();
-  return models.filter((model) => model !== undefined).filter((model) => providers.has(model.provider));
+  const demo = findModel(DEMO_MODEL_ID);
+  return demo === undefined ? [] : [demo];
 }
