@@ -30,6 +30,7 @@ import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
+import type { ModelCallLimits } from './models/index.ts';
 import type { ToolSource } from './tools/tool.ts';
 
 /** The only live version of the request and response vocabulary. */
@@ -55,6 +56,8 @@ export interface PlatformParts {
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
+  /** Patience with model providers, where it differs from the default. */
+  readonly modelCall?: Partial<ModelCallLimits>;
 }
 
 export interface Platform {
@@ -105,6 +108,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     models: createModelOpener(vault, parts.outbound, config.modelPrivateAddresses === 'allow'),
     toolSources: [createHostedTools(clock), ...(parts.toolSources ?? [])],
     runsInFlightPerProject: config.projectRunsInFlight,
+    modelCall: parts.modelCall,
   });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine });
   const app = await createService({

@@ -12,6 +12,7 @@ import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { createPlatform, type Platform, type PlatformParts } from '../../src/platform/app.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
+import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 
@@ -68,6 +69,7 @@ export interface TestPlatformOptions {
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];
+  readonly modelCall?: Partial<ModelCallLimits>;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault };
 }
@@ -100,6 +102,7 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
     logger,
     metrics: createMetrics(),
     toolSources: options.toolSources ?? [],
+    ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });
   await platform.start();

@@ -9,7 +9,14 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import { mintId } from '../../kernel/ids/ids.ts';
-import { estimatePromptTokens, estimateTokens, isReasoningEffort, reasoningOptions, streamModelCall } from '../models/index.ts';
+import {
+  estimatePromptTokens,
+  estimateTokens,
+  isReasoningEffort,
+  type ModelCallLimits,
+  reasoningOptions,
+  streamModelCall,
+} from '../models/index.ts';
 import type { JsonObject } from '../tables.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from './live-turn.ts';
@@ -51,6 +58,7 @@ export interface ModelStep {
   /** Call ids that earlier steps of the run used: providers may count from zero in each answer. */
   readonly usedCallIds: ReadonlySet<string>;
   readonly flush: () => Promise<void>;
+  readonly limits: Partial<ModelCallLimits> | undefined;
   /** Grows while the answer arrives, so that a cut-off call can be accounted for. */
   readonly partial: { text: string; reasoning: string };
 }
@@ -59,7 +67,7 @@ export interface ModelStep {
 export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<ModelAnswer> {
   const collector = new AnswerCollector(step);
   const options = callOptions(step);
-  const parts = streamModelCall({ model: step.model, options, signal: live.abort.signal });
+  const parts = streamModelCall({ model: step.model, options, signal: live.abort.signal, limits: step.limits });
   for await (const part of parts) {
     switch (part.type) {
       case 'text-delta':

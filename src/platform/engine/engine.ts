@@ -9,7 +9,7 @@ import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
-import { findModel } from '../models/index.ts';
+import { findModel, type ModelCallLimits } from '../models/index.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
 import { executeTurn, type TurnState, TurnStopped } from './execute-turn.ts';
@@ -31,6 +31,8 @@ export interface EngineParts {
   readonly models: ModelOpener;
   readonly toolSources: readonly ToolSource[];
   readonly runsInFlightPerProject: number;
+  /** Patience with model providers, where it differs from the default. */
+  readonly modelCall?: Partial<ModelCallLimits> | undefined;
 }
 
 export interface Engine {
@@ -108,7 +110,7 @@ export function createEngine(parts: EngineParts): Engine {
         execution.model ??
         parts.models.open(key.projectId, state.config.model, await loadModelKeys(db, key.projectId, key.smithId));
       void executeTurn(
-        { db, replicaId, logger, flush: writer.flush, openModel, listTools: () => listTools(key, state.config) },
+        { db, replicaId, logger, modelCall: parts.modelCall, flush: writer.flush, openModel, listTools: () => listTools(key, state.config) },
         turn,
         {
           ...state,

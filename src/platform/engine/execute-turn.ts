@@ -7,7 +7,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import { estimatePromptTokens, estimateTokens, ModelCallError, priceUsage } from '../models/index.ts';
+import { estimatePromptTokens, estimateTokens, ModelCallError, type ModelCallLimits, priceUsage } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import type { Tool, ToolOutcome } from '../tools/tool.ts';
 import { advanceTurn, type ApprovalRequest, type StepRecord, type TurnAdvance } from './advance-turn.ts';
@@ -64,6 +64,7 @@ export interface TurnParts {
   readonly db: Database;
   readonly replicaId: string;
   readonly logger: Logger;
+  readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly flush: () => Promise<void>;
   readonly openModel: () => Promise<LanguageModelV4>;
   readonly listTools: () => Promise<readonly Tool[]>;
@@ -157,6 +158,7 @@ class TurnExecution {
           step,
           usedCallIds: this.#usedCallIds,
           flush: this.#parts.flush,
+          limits: this.#parts.modelCall,
           partial,
         });
       } catch (error) {
@@ -190,7 +192,12 @@ class TurnExecution {
   async #fold(model: LanguageModelV4, folded: StoredMessage[], kept: StoredMessage[], turn: number, room: number) {
     const startedAt = new Date().toISOString();
     const limits = { maxTokens: Math.floor(room * SUMMARY_SHARE), room: Math.floor(room * 0.7) };
-    const summary = await summarizeThread(model, this.#state.history.summary, folded, limits, this.#live.abort.signal);
+    const summary = await summarizeThread(
+      { model, limits: this.#parts.modelCall, signal: this.#live.abort.signal },
+      this.#state.history.summary,
+      folded,
+      limits,
+    );
     this.#warn('history_compacted', `Turns up to ${turn} no longer fit the model’s window and were summarized.`);
     const usage = { inputTokens: summary.inputTokens, outputTokens: summary.outputTokens };
     const record = this.#modelRecord(this.#state.nextPosition, startedAt, usage, summary.byModel ? 'summary' : 'excerpt');

@@ -1,6 +1,5 @@
 /** Folds earlier turns of a thread into a summary: the model writes it; where it cannot, their first lines stand in. */
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { estimateTokens, streamModelCall } from '../models/index.ts';
+import { estimateTokens, type ModelCall, streamModelCall } from '../models/index.ts';
 import type { StoredMessage } from './turn.ts';
 
 export interface ThreadSummary {
@@ -18,16 +17,15 @@ const EXCERPT_CHARS = 240;
 
 /** `maxTokens` bounds the summary, `room` what may be sent to the model. Never throws but on abort. */
 export async function summarizeThread(
-  model: LanguageModelV4,
+  call: Pick<ModelCall, 'model' | 'limits' | 'signal'>,
   earlier: string | null,
   messages: readonly StoredMessage[],
   limits: { readonly maxTokens: number; readonly room: number },
-  signal: AbortSignal,
 ): Promise<ThreadSummary> {
   const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(tellMessage)];
   const excerpt = clipToTokens(lines.map((line) => line.slice(0, EXCERPT_CHARS)).join('\n'), limits.maxTokens);
   // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
-  if (model.provider.startsWith('builtin')) return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  if (call.model.provider.startsWith('builtin')) return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
   try {
     let text = '';
     let inputTokens = 0;
@@ -36,7 +34,7 @@ export async function summarizeThread(
       { role: 'system' as const, content: BRIEF },
       { role: 'user' as const, content: [{ type: 'text' as const, text: clipToTokens(lines.join('\n'), limits.room) }] },
     ];
-    for await (const part of streamModelCall({ model, options: { prompt, maxOutputTokens: limits.maxTokens }, signal })) {
+    for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
       if (part.type === 'text-delta') text += part.delta;
       if (part.type === 'finish') {
         inputTokens = part.usage.inputTokens.total ?? 0;
@@ -46,7 +44,7 @@ export async function summarizeThread(
     const usable = text.trim() !== '';
     return { text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt, inputTokens, outputTokens, byModel: usable };
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (call.signal?.aborted) throw error;
     return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
   }
 }
