@@ -8,7 +8,15 @@ import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import type { RunRow } from './run-row.ts';
-import { LeaseLostError, type RunFailure, type RunStatus, type StepStatus, type StoredMessage, type TurnKey, type Warning } from './turn.ts';
+import {
+  LeaseLostError,
+  type RunFailure,
+  type RunStatus,
+  type StepStatus,
+  type StoredMessage,
+  type TurnKey,
+  type Warning,
+} from './turn.ts';
 
 export interface StepRecord {
   readonly position: number;

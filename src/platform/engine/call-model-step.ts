@@ -131,7 +131,12 @@ function callOptions({ config, prompt, tools, step }: ModelStep): LanguageModelV
         ? { toolChoice: { type: 'none' as const } }
         : step > 0
           ? {}
-          : { toolChoice: choice === 'required' ? { type: 'required' as const } : { type: 'tool' as const, toolName: choice.name } }),
+          : {
+              toolChoice:
+                choice === 'required'
+                  ? { type: 'required' as const }
+                  : { type: 'tool' as const, toolName: choice.name },
+            }),
     ...(config.max_output_tokens === null ? {} : { maxOutputTokens: config.max_output_tokens }),
     ...(config.temperature === null ? {} : { temperature: config.temperature }),
     ...(config.top_p === null ? {} : { topP: config.top_p }),

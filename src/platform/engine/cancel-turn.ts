@@ -8,8 +8,8 @@ import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Actor } from '../tables.ts';
-import { TurnStopped } from './execute-turn.ts';
 import type { Engine } from './engine.ts';
+import { TurnStopped } from './execute-turn.ts';
 import { getRun } from './get-run.ts';
 import type { RunRow } from './run-row.ts';
 import { isSettled, SEQ_JUMP } from './turn.ts';
@@ -47,7 +47,9 @@ export async function cancelTurn(
     current = await getRun(db, run.projectId, run.runId);
   }
   if (current.status !== 'cancelled') {
-    throw new ApiError('invalid_state', { message: `The run has ${current.status} already; there is nothing to cancel.` });
+    throw new ApiError('invalid_state', {
+      message: `The run has ${current.status} already; there is nothing to cancel.`,
+    });
   }
 }
 

@@ -141,7 +141,10 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
 function checkToolChoice(choice: ToolChoice, tools: readonly ClientTool[], hosted: readonly string[]): void {
   const names = [...tools.map((tool) => tool.name), ...hosted];
   if (new Set(names).size < names.length) {
-    throw new ApiError('invalid_request', { param: 'tools', message: 'Two tools share a name. Give each a name of its own.' });
+    throw new ApiError('invalid_request', {
+      param: 'tools',
+      message: 'Two tools share a name. Give each a name of its own.',
+    });
   }
   if (choice === 'auto' || choice === 'none') return;
   if (choice === 'required' ? names.length > 0 : names.includes(choice.name)) return;

@@ -9,8 +9,8 @@ import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
-import { findModel, type ModelCallLimits } from '../models/index.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
+import { findModel, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
 import { executeTurn, type TurnState, TurnStopped } from './execute-turn.ts';
 import { LiveTurn } from './live-turn.ts';
@@ -88,13 +88,19 @@ export function createEngine(parts: EngineParts): Engine {
     signals,
     async start() {
       await registerReplica(db, replicaId);
-      await signals.start({ onCancel: (runId) => live.get(runId)?.abort.abort(new TurnStopped('cancelled')), onOrphans: adopt });
+      await signals.start({
+        onCancel: (runId) => live.get(runId)?.abort.abort(new TurnStopped('cancelled')),
+        onOrphans: adopt,
+      });
       writer.start();
       heartbeat = setTimeout(pulse, 0);
     },
     admit(projectId) {
       if (draining.signal.aborted) {
-        throw new ApiError('service_overloaded', { retryAfterSeconds: 1, message: 'This server is going away. Try again.' });
+        throw new ApiError('service_overloaded', {
+          retryAfterSeconds: 1,
+          message: 'This server is going away. Try again.',
+        });
       }
       if ((inFlight.get(projectId) ?? 0) < parts.runsInFlightPerProject) return;
       throw new ApiError('concurrency_limit_exceeded', { retryAfterSeconds: CONCURRENCY_RETRY_SECONDS });
@@ -110,7 +116,15 @@ export function createEngine(parts: EngineParts): Engine {
         execution.model ??
         parts.models.open(key.projectId, state.config.model, await loadModelKeys(db, key.projectId, key.smithId));
       void executeTurn(
-        { db, replicaId, logger, modelCall: parts.modelCall, flush: writer.flush, openModel, listTools: () => listTools(key, state.config) },
+        {
+          db,
+          replicaId,
+          logger,
+          modelCall: parts.modelCall,
+          flush: writer.flush,
+          openModel,
+          listTools: () => listTools(key, state.config),
+        },
         turn,
         {
           ...state,
@@ -206,7 +220,9 @@ export function createEngine(parts: EngineParts): Engine {
     if (run.cancel_requested_at !== null) turn.abort.abort(new TurnStopped('cancelled'));
     else if (run.attempt > MAX_ATTEMPTS) {
       turn.abort.abort(
-        new ApiError('resume_failed', { message: `The turn was interrupted ${run.attempt - 1} times and is given up.` }),
+        new ApiError('resume_failed', {
+          message: `The turn was interrupted ${run.attempt - 1} times and is given up.`,
+        }),
       );
     }
   }

@@ -2,20 +2,34 @@
  * Runs a turn from where it is to where it rests. The same loop starts and resumes: it looks at what is open (tool calls
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
-import { Ajv2020 } from 'ajv/dist/2020.js';
+
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import { estimatePromptTokens, estimateTokens, ModelCallError, type ModelCallLimits, priceUsage } from '../models/index.ts';
+import {
+  estimatePromptTokens,
+  estimateTokens,
+  ModelCallError,
+  type ModelCallLimits,
+  priceUsage,
+} from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import type { Tool, ToolOutcome } from '../tools/tool.ts';
-import { advanceTurn, type ApprovalRequest, type StepRecord, type TurnAdvance } from './advance-turn.ts';
+import { type ApprovalRequest, advanceTurn, type StepRecord, type TurnAdvance } from './advance-turn.ts';
 import { buildPrompt } from './build-prompt.ts';
-import { callModelStep, estimateUsage, functionTools, type ModelAnswer, type RequestedCall, type StepUsage } from './call-model-step.ts';
+import {
+  callModelStep,
+  estimateUsage,
+  functionTools,
+  type ModelAnswer,
+  type RequestedCall,
+  type StepUsage,
+} from './call-model-step.ts';
 import { cutLargestTexts, fitHistory, SUMMARY_SHARE } from './fit-history.ts';
 import type { LiveTurn, NewFrame } from './live-turn.ts';
-import { renderUsage, type RunRow } from './run-row.ts';
+import { type RunRow, renderUsage } from './run-row.ts';
 import { summarizeThread } from './summarize-thread.ts';
 import {
   LeaseLostError,
@@ -121,7 +135,10 @@ class TurnExecution {
       await this.#runStartedCalls();
       if (this.#state.openCalls.length > 0) return this.#pause();
       if (this.#state.modelCalls >= MAX_STEPS) {
-        return this.#fail({ code: 'tool_loop_failed', message: `The turn did not end within ${MAX_STEPS} model calls.` });
+        return this.#fail({
+          code: 'tool_loop_failed',
+          message: `The turn did not end within ${MAX_STEPS} model calls.`,
+        });
       }
       const settled = await this.#callModel(model);
       if (settled !== undefined) return settled;
@@ -200,7 +217,12 @@ class TurnExecution {
     );
     this.#warn('history_compacted', `Turns up to ${turn} no longer fit the model’s window and were summarized.`);
     const usage = { inputTokens: summary.inputTokens, outputTokens: summary.outputTokens };
-    const record = this.#modelRecord(this.#state.nextPosition, startedAt, usage, summary.byModel ? 'summary' : 'excerpt');
+    const record = this.#modelRecord(
+      this.#state.nextPosition,
+      startedAt,
+      usage,
+      summary.byModel ? 'summary' : 'excerpt',
+    );
     this.#state.nextPosition += 1;
     await this.#commit({
       status: 'in_progress',
@@ -214,18 +236,28 @@ class TurnExecution {
   /** The turn's last model call: an answer. Undefined when the answer must be asked for again. */
   async #commitAnswer(record: StepRecord, message: StoredMessage, answer: ModelAnswer): Promise<RunRow | undefined> {
     const { response_format: format } = this.#state.config;
-    const problem = format.type === 'json' && answer.finishReason !== 'content_filter' ? findJsonProblem(answer.text, format.schema) : undefined;
+    const problem =
+      format.type === 'json' && answer.finishReason !== 'content_filter'
+        ? findJsonProblem(answer.text, format.schema)
+        : undefined;
     if (problem !== undefined) return this.#askAgain(record, message, answer, problem);
-    if (answer.finishReason === 'length') this.#warn('output_truncated', 'The answer reached its limit of output tokens.');
+    if (answer.finishReason === 'length')
+      this.#warn('output_truncated', 'The answer reached its limit of output tokens.');
     const output = this.#output(answer.text);
-    const stopReason = answer.finishReason === 'tool_calls' || answer.finishReason === 'other' ? 'stop' : answer.finishReason;
+    const stopReason =
+      answer.finishReason === 'tool_calls' || answer.finishReason === 'other' ? 'stop' : answer.finishReason;
     return this.#settle('completed', {
       steps: [record],
       messages: [message],
       output,
       stopReason,
       ...this.#billed(record),
-      frames: [{ type: 'message.completed', data: { content: answer.text, content_type: output.content_type, step: record.position } }],
+      frames: [
+        {
+          type: 'message.completed',
+          data: { content: answer.text, content_type: output.content_type, step: record.position },
+        },
+      ],
     });
   }
 
@@ -233,14 +265,22 @@ class TurnExecution {
     this.#structuredAttempts += 1;
     if (this.#structuredAttempts >= STRUCTURED_ATTEMPTS) {
       return this.#fail(
-        { code: 'structured_output_failed', message: `The model's answer does not match the requested format: ${problem}` },
+        {
+          code: 'structured_output_failed',
+          message: `The model's answer does not match the requested format: ${problem}`,
+        },
         { steps: [record], messages: [message], output: this.#output(answer.text), ...this.#billed(record) },
       );
     }
     const text = `That answer does not match the required format: ${problem}. Answer again, with the JSON alone.`;
     const demand = this.#message('user', [{ type: 'text', text }]);
     this.#warn('structured_output_retried', `The first answer did not match the requested format: ${problem}`);
-    await this.#commit({ status: 'in_progress', steps: [record], messages: [message, demand], ...this.#billed(record) });
+    await this.#commit({
+      status: 'in_progress',
+      steps: [record],
+      messages: [message, demand],
+      ...this.#billed(record),
+    });
     this.#remember(message, demand);
     return undefined;
   }
@@ -262,7 +302,14 @@ class TurnExecution {
     this.#state.openCalls = planned.filter((step) => step.status !== 'completed');
     for (const step of planned) this.#usedCallIds.add(step.callId);
     const said: NewFrame[] =
-      answer.text === '' ? [] : [{ type: 'message.completed', data: { content: answer.text, content_type: 'text/plain', step: record.position } }];
+      answer.text === ''
+        ? []
+        : [
+            {
+              type: 'message.completed',
+              data: { content: answer.text, content_type: 'text/plain', step: record.position },
+            },
+          ];
     const rests = this.#state.openCalls.length > 0 && executing.length === 0;
     const advance = {
       steps: [record, ...planned.map(toolRecord)],
@@ -320,9 +367,19 @@ class TurnExecution {
     const message = this.#resultMessage(step);
     const frame = {
       type: 'tool.completed',
-      data: { tool: step.name, tool_call_id: step.callId, output: step.error === null ? step.output : { error: step.error } },
+      data: {
+        tool: step.name,
+        tool_call_id: step.callId,
+        output: step.error === null ? step.output : { error: step.error },
+      },
     };
-    await this.#commit({ status: 'in_progress', steps: [toolRecord(step)], messages: [message], frames: [frame], feed: [frame] });
+    await this.#commit({
+      status: 'in_progress',
+      steps: [toolRecord(step)],
+      messages: [message],
+      frames: [frame],
+      feed: [frame],
+    });
     this.#remember(message);
   }
 
@@ -381,13 +438,21 @@ class TurnExecution {
       if (reason instanceof TurnStopped) {
         const text = this.#call?.partial.text ?? '';
         const messages = text === '' ? [] : [this.#message('assistant', [{ type: 'text', text }])];
-        return await this.#settle('cancelled', { ...cutOff, messages, output: this.#output(text), stopReason: 'cancelled' });
+        return await this.#settle('cancelled', {
+          ...cutOff,
+          messages,
+          output: this.#output(text),
+          stopReason: 'cancelled',
+        });
       }
       return await this.#fail(this.#describeFailure(reason), cutOff);
     } catch (failure) {
       if (!(failure instanceof LeaseLostError)) {
         // The store does not answer. The lease lapses, and a replica that reaches the store takes the turn over.
-        this.#parts.logger.error({ err: failure, runId: this.#live.key.runId }, 'the end of a turn could not be stored');
+        this.#parts.logger.error(
+          { err: failure, runId: this.#live.key.runId },
+          'the end of a turn could not be stored',
+        );
       }
       return undefined;
     }
@@ -569,7 +634,16 @@ export function renderCall(step: ToolStep): JsonObject {
     id: step.callId,
     name: step.name,
     arguments: step.input,
-    status: step.status === 'approval' ? 'requires_approval' : step.status === 'waiting' ? 'requires_result' : step.status === 'started' ? 'executing' : step.error === null ? 'completed' : 'failed',
+    status:
+      step.status === 'approval'
+        ? 'requires_approval'
+        : step.status === 'waiting'
+          ? 'requires_result'
+          : step.status === 'started'
+            ? 'executing'
+            : step.error === null
+              ? 'completed'
+              : 'failed',
     ...(step.approvalId === undefined ? {} : { approval_id: step.approvalId }),
   };
 }

@@ -40,7 +40,10 @@ export function fitHistory(history: ThreadHistory, currentTurn: number, room: nu
 }
 
 /** Cuts the largest texts until the messages fit. Returns the messages unchanged when they do already. */
-export function cutLargestTexts(messages: readonly StoredMessage[], room: number): { messages: StoredMessage[]; cut: boolean } {
+export function cutLargestTexts(
+  messages: readonly StoredMessage[],
+  room: number,
+): { messages: StoredMessage[]; cut: boolean } {
   let excess = sumTokens(messages) - room;
   if (excess <= 0) return { messages: [...messages], cut: false };
   const result = [...messages];

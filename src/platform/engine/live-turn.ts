@@ -24,7 +24,12 @@ interface PendingFrame {
 }
 
 /** Frames after which a run does nothing until somebody acts. */
-export const RESTING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused']);
+export const RESTING_TYPES: ReadonlySet<string> = new Set([
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+  'run.paused',
+]);
 
 /** Sees each frame as it happens: its number, its type and its wire form. */
 export type FrameListener = (seq: number, type: string, wire: string) => void;

@@ -22,7 +22,11 @@ export interface StoredModelKey {
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. */
-export async function loadSmithForTurn(db: Executor, projectId: string, smithId: string): Promise<SmithForTurn | undefined> {
+export async function loadSmithForTurn(
+  db: Executor,
+  projectId: string,
+  smithId: string,
+): Promise<SmithForTurn | undefined> {
   const { rows } = await db.query<SmithForTurn>({
     name: 'load_smith_for_turn',
     text: `

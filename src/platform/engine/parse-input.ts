@@ -24,13 +24,17 @@ type Part = LanguageModelV4TextPart | LanguageModelV4FilePart;
 export function parseInput(input: readonly InputMessage[]): NewMessage[] {
   if (input.length === 0) throw invalid('input', 'must hold at least one message');
   if (input.length > MAX_INPUT_MESSAGES) {
-    throw new ApiError('too_many_inputs', { param: 'input', message: `At most ${MAX_INPUT_MESSAGES} messages a turn.` });
+    throw new ApiError('too_many_inputs', {
+      param: 'input',
+      message: `At most ${MAX_INPUT_MESSAGES} messages a turn.`,
+    });
   }
   return input.map((message, index) => parseMessage(message, `input.${index}`));
 }
 
 function parseMessage({ role, content }: InputMessage, at: string): NewMessage {
-  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : parseParts(content, `${at}.content`);
+  const parts =
+    typeof content === 'string' ? [{ type: 'text' as const, text: content }] : parseParts(content, `${at}.content`);
   switch (role) {
     case 'user':
       return sized('user', parts);
@@ -71,17 +75,29 @@ function parsePart(part: JsonObject, at: string): Part {
     case 'output_text':
       return { type: 'text', text: stringAt(part.text, `${at}.text`) };
     case 'image_url':
-      return filePart(stringAt(isObject(part.image_url) ? part.image_url.url : part.image_url, `${at}.image_url.url`), 'image/*', at);
+      return filePart(
+        stringAt(isObject(part.image_url) ? part.image_url.url : part.image_url, `${at}.image_url.url`),
+        'image/*',
+        at,
+      );
     case 'input_image':
     case 'image':
-      return filePart(stringAt(part.image_url ?? part.url ?? part.data, `${at}.image_url`), mediaTypeOf(part, 'image/*'), at);
+      return filePart(
+        stringAt(part.image_url ?? part.url ?? part.data, `${at}.image_url`),
+        mediaTypeOf(part, 'image/*'),
+        at,
+      );
     case 'file':
     case 'input_file':
       return parseFile(isObject(part.file) ? part.file : part, at);
     case 'input_audio': {
       const audio = isObject(part.input_audio) ? part.input_audio : part;
       const format = typeof audio.format === 'string' ? audio.format : 'wav';
-      return inlinePart(stringAt(audio.data, `${at}.input_audio.data`), `audio/${format === 'mp3' ? 'mpeg' : format}`, at);
+      return inlinePart(
+        stringAt(audio.data, `${at}.input_audio.data`),
+        `audio/${format === 'mp3' ? 'mpeg' : format}`,
+        at,
+      );
     }
     default:
       throw invalid(`${at}.type`, 'must be text, image_url, input_image, input_file or input_audio');
@@ -108,7 +124,8 @@ function filePart(source: string, mediaType: string, at: string): LanguageModelV
 }
 
 function inlinePart(data: string, mediaType: string, at: string): LanguageModelV4FilePart {
-  if (data === '' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(data)) throw invalid(at, 'must hold base64 data or an https address');
+  if (data === '' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(data))
+    throw invalid(at, 'must hold base64 data or an https address');
   return { type: 'file', mediaType, data: { type: 'data', data } };
 }
 

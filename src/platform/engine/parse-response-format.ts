@@ -42,5 +42,8 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function invalid(problem: string): ApiError {
-  return new ApiError('invalid_response_format', { param: 'response_format', message: `\`response_format\` ${problem}.` });
+  return new ApiError('invalid_response_format', {
+    param: 'response_format',
+    message: `\`response_format\` ${problem}.`,
+  });
 }

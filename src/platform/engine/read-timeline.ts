@@ -7,7 +7,12 @@ import type { StoredFrame } from './advance-turn.ts';
 export const PAGE = 500;
 
 /** The next frames beyond `after`, oldest first, at most one page. */
-export async function readFrames(db: Executor, projectId: string, runId: string, after: number): Promise<StoredFrame[]> {
+export async function readFrames(
+  db: Executor,
+  projectId: string,
+  runId: string,
+  after: number,
+): Promise<StoredFrame[]> {
   const { rows } = await db.query<{ seq: number; type: string; data: JsonObject; created_at: Date }>({
     name: 'read_timeline',
     text: `

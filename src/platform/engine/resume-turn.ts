@@ -30,7 +30,10 @@ export interface ResumableTurn {
 }
 
 export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
-  const { rows } = await db.query<StoredTurn>({ ...statement, values: [run.project_id, run.id, run.smith_id, run.thread_id] });
+  const { rows } = await db.query<StoredTurn>({
+    ...statement,
+    values: [run.project_id, run.id, run.smith_id, run.thread_id],
+  });
   const row = rows[0];
   if (row === undefined) throw new Error(`Run ${run.id} has vanished`);
   const calls = row.steps.flatMap((step): ToolStep[] =>

@@ -53,7 +53,9 @@ export async function submitToTurn(
   try {
     const { row, turn, lastSeq } = await engine.db.transaction((tx) => record(engine, tx, run, submission, actor));
     const live =
-      row.status === 'in_progress' ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state }) : undefined;
+      row.status === 'in_progress'
+        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state })
+        : undefined;
     engine.signals.announce([row.id]);
     return { run: row, live, lastSeq };
   } catch (error) {

@@ -25,14 +25,18 @@ export async function summarizeThread(
   const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(tellMessage)];
   const excerpt = clipToTokens(lines.map((line) => line.slice(0, EXCERPT_CHARS)).join('\n'), limits.maxTokens);
   // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
-  if (call.model.provider.startsWith('builtin')) return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  if (call.model.provider.startsWith('builtin'))
+    return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
   try {
     let text = '';
     let inputTokens = 0;
     let outputTokens = 0;
     const prompt = [
       { role: 'system' as const, content: BRIEF },
-      { role: 'user' as const, content: [{ type: 'text' as const, text: clipToTokens(lines.join('\n'), limits.room) }] },
+      {
+        role: 'user' as const,
+        content: [{ type: 'text' as const, text: clipToTokens(lines.join('\n'), limits.room) }],
+      },
     ];
     for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
       if (part.type === 'text-delta') text += part.delta;
@@ -42,7 +46,12 @@ export async function summarizeThread(
       }
     }
     const usable = text.trim() !== '';
-    return { text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt, inputTokens, outputTokens, byModel: usable };
+    return {
+      text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt,
+      inputTokens,
+      outputTokens,
+      byModel: usable,
+    };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };

@@ -16,7 +16,11 @@ export interface WaitPreference {
 }
 
 export function readPreference(prefer: string | string[] | undefined): WaitPreference {
-  const words = [prefer ?? []].flat().join(',').split(/[,;]/).map((word) => word.trim().toLowerCase());
+  const words = [prefer ?? []]
+    .flat()
+    .join(',')
+    .split(/[,;]/)
+    .map((word) => word.trim().toLowerCase());
   if (words.includes('respond-async')) return { waitMs: 0, applied: 'respond-async' };
   const wait = words.map((word) => /^wait=(\d{1,5})$/.exec(word)?.[1]).find((seconds) => seconds !== undefined);
   if (wait === undefined) return { waitMs: undefined, applied: undefined };
@@ -33,7 +37,8 @@ export async function answerWithRun(
   const { waitMs, applied } = options.prefer;
   const headers = applied === undefined ? {} : { 'preference-applied': applied };
   if (waitMs === 0) return new HttpReply(options.status, renderRun(run), headers);
-  const timeout = waitMs === undefined ? options.signal : AbortSignal.any([options.signal, AbortSignal.timeout(waitMs)]);
+  const timeout =
+    waitMs === undefined ? options.signal : AbortSignal.any([options.signal, AbortSignal.timeout(waitMs)]);
   const rested = await restOf(engine, run, live, timeout);
   return new HttpReply(options.status, renderRun(rested), headers);
 }

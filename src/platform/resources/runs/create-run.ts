@@ -14,7 +14,14 @@ import type { Run, RunIn, SmithPath } from './schema.ts';
 type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: IdempotencyClaim | undefined }>;
 
 export function createRun(engine: Engine) {
-  return async ({ caller, params, body, headers, idempotency, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
+  return async ({
+    caller,
+    params,
+    body,
+    headers,
+    idempotency,
+    ...request
+  }: Request): Promise<HttpReply<Run> | EventStream> => {
     const created = await createTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,

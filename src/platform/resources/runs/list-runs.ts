@@ -22,7 +22,12 @@ interface RunQuery extends PageQuery {
   since?: string;
 }
 
-export async function listSmithRuns({ db, caller, params, query }: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
+export async function listSmithRuns({
+  db,
+  caller,
+  params,
+  query,
+}: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
   const page = readPage(query);
   const scope = tenantDb(db, caller.projectId);
   const rows = await listRows(scope, { smithId: params.sid }, page);

@@ -41,7 +41,15 @@ export function runOperations({ engine }: { engine: Engine }) {
       params: SmithPath,
       body: RunIn,
       reply: Run,
-      errors: [...TURN_ERRORS, 'invalid_input', 'too_many_inputs', 'invalid_tool_choice', 'invalid_response_format', 'invalid_reasoning_effort', 'unknown_provider'],
+      errors: [
+        ...TURN_ERRORS,
+        'invalid_input',
+        'too_many_inputs',
+        'invalid_tool_choice',
+        'invalid_response_format',
+        'invalid_reasoning_effort',
+        'unknown_provider',
+      ],
       handler: createRun(engine),
     }),
     project.read({
@@ -95,7 +103,15 @@ export function runOperations({ engine }: { engine: Engine }) {
       params: RunPath,
       body: Submit,
       reply: Run,
-      errors: ['run_not_paused', 'run_cancelled', 'invalid_state', 'invalid_kind', 'invalid_decision', 'conversation_locked', 'concurrency_limit_exceeded'],
+      errors: [
+        'run_not_paused',
+        'run_cancelled',
+        'invalid_state',
+        'invalid_kind',
+        'invalid_decision',
+        'conversation_locked',
+        'concurrency_limit_exceeded',
+      ],
       handler: submitRun(engine),
     }),
     project.turn({

@@ -14,11 +14,23 @@ import { answerWithRun, readPreference, streamDuplicate, streamFromStart } from 
 import { renderRun } from './render-run.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 
-type Request = ProjectRead<{ params: RunPath; body: RunReplayIn | undefined; idempotency: IdempotencyClaim | undefined }>;
+type Request = ProjectRead<{
+  params: RunPath;
+  body: RunReplayIn | undefined;
+  idempotency: IdempotencyClaim | undefined;
+}>;
 
 /** Asks a run's question again, in a new thread that holds the conversation as it stood before that run. */
 export function replayRun(engine: Engine) {
-  return async ({ db, caller, params, body, headers, idempotency, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
+  return async ({
+    db,
+    caller,
+    params,
+    body,
+    headers,
+    idempotency,
+    ...request
+  }: Request): Promise<HttpReply<Run> | EventStream> => {
     const original = await getRun(db, caller.projectId, params.rid, params.sid);
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
@@ -48,7 +60,9 @@ export function replayRun(engine: Engine) {
     });
     const stream = body?.stream === true;
     if (created.kind === 'duplicate') {
-      return stream ? streamDuplicate(created.run) : new HttpReply(201, renderRun(created.run), { 'idempotent-replay': 'true' });
+      return stream
+        ? streamDuplicate(created.run)
+        : new HttpReply(201, renderRun(created.run), { 'idempotent-replay': 'true' });
     }
     if (stream) return streamFromStart(engine, created.run, 201);
     const prefer = readPreference(headers.prefer);

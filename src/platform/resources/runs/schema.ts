@@ -1,6 +1,14 @@
 /** A run: one turn of a smith. */
 import Type, { type Static } from 'typebox';
-import { closedObject, component, failsWith, jsonObject, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import {
+  closedObject,
+  component,
+  failsWith,
+  jsonObject,
+  nullable,
+  oneOf,
+  timestamp,
+} from '../../../kernel/http/schema.ts';
 
 const Actor = Type.Object({
   kind: oneOf(['smith', 'tenant', 'operator']),
@@ -65,13 +73,21 @@ export const Run = component(
       properties: { code: { type: 'string' }, message: { type: 'string' } },
       description: 'Why a failed run failed: a code of the error catalogue.',
     }),
-    usage: Type.Unsafe<{ input_tokens: number; output_tokens: number; total_tokens: number; cost: number | null } | null>({
+    usage: Type.Unsafe<{
+      input_tokens: number;
+      output_tokens: number;
+      total_tokens: number;
+      cost: number | null;
+    } | null>({
       type: ['object', 'null'],
       properties: {
         input_tokens: { type: 'integer' },
         output_tokens: { type: 'integer' },
         total_tokens: { type: 'integer' },
-        cost: { type: ['number', 'null'], description: 'US dollars, exact to the millionth; null without a known price.' },
+        cost: {
+          type: ['number', 'null'],
+          description: 'US dollars, exact to the millionth; null without a known price.',
+        },
       },
     }),
     metadata: jsonObject(),
@@ -117,7 +133,9 @@ export const RunIn = component(
       }),
     ),
     model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Instead of the smith’s.' })),
-    instructions: Type.Optional(Type.String({ maxLength: 200_000, description: 'Appended to the smith’s, for this turn.' })),
+    instructions: Type.Optional(
+      Type.String({ maxLength: 200_000, description: 'Appended to the smith’s, for this turn.' }),
+    ),
     tools: Type.Optional(
       Type.Array(ClientTool, {
         maxItems: 128,
@@ -149,7 +167,9 @@ export const Submit = component(
     result: Type.Optional(nullable(jsonObject())),
     approval_id: Type.Optional(Type.String({ maxLength: 64 })),
     decision: Type.Optional(oneOf(DECISIONS, failsWith('invalid_decision'))),
-    content: Type.Optional(nullable(jsonObject({ description: 'What the person entered, where a question asked for it.' }))),
+    content: Type.Optional(
+      nullable(jsonObject({ description: 'What the person entered, where a question asked for it.' })),
+    ),
     actor: Type.Optional(nullable(Type.String({ maxLength: 256, description: 'Who decided, in your own words.' }))),
     reason: Type.Optional(nullable(Type.String({ maxLength: 4_000 }))),
     stream: Type.Optional(Type.Boolean({ default: false })),

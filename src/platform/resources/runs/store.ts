@@ -24,7 +24,10 @@ export async function listRuns(db: TenantDb, filter: RunFilter, page: PageReques
   const prefix = filter.externalIdPrefix;
   if (prefix !== undefined) {
     query = query.where('runs.smith_id', 'in', (eb) =>
-      eb.selectFrom('smiths').select('smiths.id').where('smiths.external_id', 'like', `${escapeLike(prefix)}%`),
+      eb
+        .selectFrom('smiths')
+        .select('smiths.id')
+        .where('smiths.external_id', 'like', `${escapeLike(prefix)}%`),
     );
   }
   return (await pageById(query, 'runs.id', page).execute()) as unknown as RunRow[];

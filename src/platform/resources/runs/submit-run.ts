@@ -17,7 +17,11 @@ export function submitRun(engine: Engine) {
     const key = { projectId: caller.projectId, smithId: params.sid, runId: params.rid };
     const { run, live, lastSeq } = await submitToTurn(engine, key, readSubmission(body), actorOf(caller));
     if (body.stream === true) return streamAfter(engine, run, lastSeq);
-    return answerWithRun(engine, run, live, { status: 200, prefer: readPreference(headers.prefer), signal: request.signal });
+    return answerWithRun(engine, run, live, {
+      status: 200,
+      prefer: readPreference(headers.prefer),
+      signal: request.signal,
+    });
   };
 }
 
