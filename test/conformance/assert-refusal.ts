@@ -1,0 +1,48 @@
+/** What every error answer has in common, whoever gives it. */
+import assert from 'node:assert/strict';
+import { platformErrors } from '../../src/platform/errors.ts';
+import type { Answer } from '../support/platform.ts';
+
+const catalogue: Readonly<Record<string, { readonly status: number; readonly type: string }>> = platformErrors;
+
+/** The headers that say what is left of a budget: the two of the IETF draft, and those of OpenAI's clients. */
+export const QUOTA_HEADERS = [
+  'ratelimit',
+  'ratelimit-policy',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+] as const;
+
+/** Fails unless the answer is this refusal, in the contract's envelope, with the headers that every answer has. */
+export function assertRefusal(answer: Answer, status: number, code: string, param?: string | null): void {
+  assert.equal(`${answer.status} ${answer.body?.error?.code}`, `${status} ${code}`, answer.text);
+  if (param !== undefined) assert.equal(answer.body.error.param, param, answer.text);
+  assertEnvelope(answer);
+}
+
+/** Fails unless the body is the error envelope, with a code and a type that belong to the status. */
+export function assertEnvelope(answer: Answer): void {
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/, `no JSON: ${answer.text.slice(0, 200)}`);
+  assert.deepEqual(Object.keys(answer.body), ['error'], answer.text);
+  const { message, type, param, code, details, ...others } = answer.body.error;
+  assert.deepEqual(others, {}, answer.text);
+  assert.equal(typeof message, 'string', answer.text);
+  assert.notEqual(message, '', answer.text);
+  assert.ok(param === null || typeof param === 'string', answer.text);
+  const entry = catalogue[code];
+  assert.ok(entry, `not a code of the catalogue: ${answer.text}`);
+  assert.deepEqual({ status: answer.status, type }, { status: entry.status, type: entry.type }, answer.text);
+  if (details !== undefined) assert.equal(typeof details, 'object', answer.text);
+  assertCommonHeaders(answer);
+}
+
+/** Fails unless the answer carries the headers that every answer of `/v1` does. */
+export function assertCommonHeaders({ headers }: Pick<Answer, 'headers'>): void {
+  assert.match(headers.get('x-request-id') ?? '', /^[\w.:-]{1,128}$/);
+  assert.equal(headers.get('ic-api-version'), '2026-05-01');
+  assert.equal(headers.get('access-control-allow-origin'), '*');
+  assert.equal(headers.get('access-control-expose-headers'), '*');
+  assert.equal(headers.get('access-control-allow-credentials'), null);
+  for (const name of QUOTA_HEADERS) assert.notEqual(headers.get(name), null, `no ${name} header`);
+}

@@ -1,0 +1,186 @@
+/**
+ * A project with one object of every kind, in an organization of its own: what table-driven tests fill paths and bodies
+ * with. A path parameter or a body that is missing here makes them fail, so a new operation cannot go untested.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mintId } from '../../src/kernel/ids/ids.ts';
+import { SCOPES } from '../../src/platform/access/scopes.ts';
+import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
+
+export interface World {
+  /** Called with the organization's key. */
+  readonly organization: Client;
+  /** Called with a tenant-admin token. */
+  readonly tenant: Client;
+  readonly projectId: string;
+  readonly agentId: string;
+  readonly smithId: string;
+  readonly otherSmithId: string;
+  readonly customerId: string;
+  /** Completed. */
+  readonly runId: string;
+  readonly pausedRunId: string;
+  readonly approvalId: string;
+  readonly tokenId: string;
+  /** A project of the same organization that nothing else uses. */
+  readonly spareProjectId: string;
+  /** A token bound to `smithId`; every scope unless they are named. */
+  smithToken(scopes?: readonly string[]): Promise<string>;
+}
+
+/** What fills one path parameter. */
+interface PathParameter {
+  /** Prefix of the ids; absent where the name is no tenant's object: a version's number, a provider's name. */
+  readonly prefix?: string;
+  readonly of: (world: World) => string;
+}
+
+/** By the path up to and with the parameter. */
+const pathParameters: Readonly<Record<string, PathParameter>> = {
+  '/v1/organization/projects/{pid}': { prefix: 'proj', of: (world) => world.spareProjectId },
+  '/v1/tenant/tokens/{tid}': { prefix: 'tok', of: (world) => world.tokenId },
+  '/v1/tenant/model_keys/{provider}': { of: () => 'openai' },
+  '/v1/agents/{aid}': { prefix: 'agt', of: (world) => world.agentId },
+  '/v1/smiths/{sid}': { prefix: 'smt', of: (world) => world.smithId },
+  '/v1/smiths/{sid}/revisions/{n}': { of: () => '1' },
+  '/v1/smiths/{sid}/runs/{rid}': { prefix: 'run', of: (world) => world.runId },
+  '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
+  '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
+  '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
+  '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
+};
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A body that the operation accepts, by operation id; each call makes another object. `undefined`: it takes none. */
+const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
+  'organization.projects.create': () => ({ name: uniqueName(), metadata: { tier: 'gold' } }),
+  'organization.projects.tokens.create': () => ({ name: 'server' }),
+  'tenant.tokens.create': ({ smithId }) => ({ scope: 'smith', smith_id: smithId, permissions: ['runs:read'] }),
+  'tenant.model_keys.put': () => ({ api_key: 'sk-conformance' }),
+  'smiths.model_keys.put': () => ({ api_key: 'sk-conformance' }),
+  'agents.create': () => ({ name: uniqueName(), instructions: 'Answer briefly.' }),
+  'agents.update': () => ({ name: uniqueName() }),
+  'agents.versions.publish': () => ({ note: uniqueName() }),
+  'agents.rollout': () => ({ version: 1 }),
+  'agents.attach': ({ otherSmithId }) => ({ smith_ids: [otherSmithId] }),
+  'agents.import': ({ smithId }) => ({ from_smith: smithId, name: uniqueName() }),
+  'smiths.create': () => ({ model: 'builtin/demo', display_name: uniqueName() }),
+  'smiths.update': () => ({ display_name: uniqueName() }),
+  'smiths.revisions.restore': () => ({ note: uniqueName() }),
+  'smiths.runs.create': () => ({ input: [{ role: 'user', content: 'Write 2 words' }] }),
+  'smiths.runs.submit': () => ({ kind: 'tool_result', tool_call_id: 'call_0', result: { ok: true } }),
+  'smiths.runs.replay': () => ({ stream: false }),
+  'smiths.runs.cancel': undefined,
+  'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
+  'customers.update': () => ({ name: uniqueName() }),
+};
+
+interface Described {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** A body for the operation, or undefined where it takes none. Fails for an operation that is not in the table. */
+export function bodyFor(operation: Described, world: World): Body | undefined {
+  if (operation.method === 'GET' || operation.method === 'DELETE') return undefined;
+  assert.ok(Object.hasOwn(bodies, operation.id), `give ${operation.id} a body in test/conformance/world.ts`);
+  return bodies[operation.id]?.(world);
+}
+
+/** One `{parameter}` of a path. */
+export interface PathSlot {
+  readonly name: string;
+  readonly prefix: string | undefined;
+  valueIn(world: World): string;
+}
+
+/** The path's parameters from left to right. Fails for one that is not in the table. */
+export function slotsOf(path: string): PathSlot[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => {
+    const upToHere = path.slice(0, match.index + match[0].length);
+    const parameter = pathParameters[upToHere];
+    assert.ok(parameter, `give ${upToHere} a value in test/conformance/world.ts`);
+    return { name: match[1] ?? '', prefix: parameter.prefix, valueIn: parameter.of };
+  });
+}
+
+/** The path with each parameter's value, from left to right. */
+export function fillPath(path: string, values: readonly string[]): string {
+  let next = 0;
+  return path.replaceAll(/\{\w+\}/g, () => values[next++] ?? '');
+}
+
+/** The path of the world's own objects. */
+export function pathIn(path: string, world: World): string {
+  return fillPath(
+    path,
+    slotsOf(path).map((slot) => slot.valueIn(world)),
+  );
+}
+
+/** An id that was never given to anything. */
+export function missingId(prefix: string): string {
+  return mintId(prefix);
+}
+
+export function uniqueName(): string {
+  return `Name ${randomBytes(6).toString('hex')}`;
+}
+
+export async function createWorld(platform: TestPlatform): Promise<World> {
+  const { client: organization } = await platform.createOrganization();
+  const projectId = await createdId(organization.post('/v1/organization/projects', { name: uniqueName() }));
+  const minted = await organization.post(`/v1/organization/projects/${projectId}/tokens`);
+  assert.equal(minted.status, 201, minted.text);
+  const tenant = createClient(platform.url, minted.body.token);
+  const agentId = await createdId(tenant.post('/v1/agents', { name: uniqueName(), model: 'builtin/demo' }));
+  await created(tenant.post(`/v1/agents/${agentId}/versions`, {}));
+  const smithId = await createdId(tenant.post('/v1/smiths', { model: 'builtin/demo', external_id: uniqueName() }));
+  const otherSmithId = await createdId(tenant.post('/v1/smiths', { model: 'builtin/demo' }));
+  const runsPath = `/v1/smiths/${smithId}/runs`;
+  const runId = await createdId(tenant.post(runsPath, say('Write 2 words')));
+  const paused = await created(
+    tenant.post(runsPath, {
+      ...say('Call the tool notify with {"to": "Ada"}'),
+      tools: [{ name: 'notify', requires_approval: true }],
+    }),
+  );
+  assert.equal(paused.body.status, 'paused', paused.text);
+  const smithToken = async (scopes: readonly string[] = SCOPES) => {
+    const answer = await tenant.post('/v1/tenant/tokens', { scope: 'smith', smith_id: smithId, permissions: scopes });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body.token as string;
+  };
+  return {
+    organization,
+    tenant,
+    projectId,
+    agentId,
+    smithId,
+    otherSmithId,
+    customerId: await createdId(tenant.post('/v1/customers', { name: uniqueName() })),
+    runId,
+    pausedRunId: paused.body.id,
+    approvalId: paused.body.output.tool_calls[0].approval_id,
+    tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
+    spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
+    smithToken,
+  };
+}
+
+function say(text: string): Body {
+  return { input: [{ role: 'user', content: text }] };
+}
+
+async function created(answering: Promise<Answer>): Promise<Answer> {
+  const answer = await answering;
+  assert.equal(answer.status, 201, answer.text);
+  return answer;
+}
+
+async function createdId(answering: Promise<Answer>): Promise<string> {
+  return (await created(answering)).body.id;
+}
