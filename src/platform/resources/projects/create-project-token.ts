@@ -12,13 +12,13 @@ export function createProjectToken({ issuer }: { issuer: Pick<TokenIssuer, 'issu
     caller,
     params,
     body,
-  }: OrganizationChange<{ params: ProjectPath; body: ProjectTokenIn | null }>): Promise<ProjectTokenOut> => {
+  }: OrganizationChange<{ params: ProjectPath; body: ProjectTokenIn }>): Promise<ProjectTokenOut> => {
     const project = await findProject(systemDb(tx), caller.organizationId, params.pid);
     if (project === undefined) throw new ApiError('not_found');
     const issued = await issuer.issueProjectToken(tx, {
       projectId: project.id,
-      name: body?.name,
-      ttlSeconds: body?.ttl_seconds,
+      name: body.name,
+      ttlSeconds: body.ttl_seconds,
       actor: actorOf(caller),
     });
     return {

@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
-import { nullable } from '../../../kernel/http/schema.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
 import { organization } from '../../operation.ts';
 import { createProject } from './create-project.ts';
@@ -67,8 +66,7 @@ export function projectOperations(deps: { issuer: Pick<TokenIssuer, 'issueProjec
       description: 'The token carries `tenant:*`. Its text is in this answer and nowhere else.',
       status: 201,
       params: ProjectPath,
-      // A token that needs no name and no end needs no body.
-      body: nullable(ProjectTokenIn),
+      body: ProjectTokenIn,
       reply: ProjectTokenOut,
       errors: ['invalid_name', 'minting_unavailable'],
       handler: createProjectToken(deps),

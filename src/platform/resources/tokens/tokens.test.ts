@@ -18,7 +18,7 @@ test('a smith token is bound to its smith, holds its permissions and is told of 
   const minted = await project.post(PATH, {
     scope: 'smith',
     smith_id: smithId,
-    permissions: ['runs:read', 'runs:write', 'runs:read'],
+    permissions: ['runs:read', 'files:write', 'runs:read'],
     ttl_seconds: 600,
     name: 'phone',
   });
@@ -28,12 +28,13 @@ test('a smith token is bound to its smith, holds its permissions and is told of 
   assert.match(token, /^thp_live_/);
   assert.ok(Math.abs(Date.parse(expires_at) - Date.now() - 600_000) < 10_000);
   const sub = `${project.projectId}:${smithId}`;
-  assert.deepEqual(rest, { scope: 'smith', sub, scopes: ['runs:read', 'runs:write'], name: 'phone' });
+  assert.deepEqual(rest, { scope: 'smith', sub, scopes: ['runs:read', 'files:write'], name: 'phone' });
 
   const smith = project.as(token);
   assert.equal((await smith.get(`/v1/smiths/${smithId}`)).status, 200);
-  const lacking = await smith.get(`/v1/smiths/${smithId}/memory`);
-  if (lacking.status !== 404) assert.equal(lacking.body.error.code, 'insufficient_scope');
+  const lacking = await smith.post(`/v1/smiths/${smithId}/runs`, { input: [] });
+  assert.deepEqual([lacking.status, lacking.body.error.code], [403, 'insufficient_scope']);
+  assert.deepEqual(lacking.body.error.details, { required_scope: 'runs:write' });
   assert.equal((await smith.get(PATH)).body.error.code, 'admin_required');
 
   const events = await project.get('/v1/events?type=token.created&limit=1');
@@ -45,7 +46,7 @@ test('a smith token is bound to its smith, holds its permissions and is told of 
     token_id: id,
     scope: 'smith',
     sub,
-    scopes: ['runs:read', 'runs:write'],
+    scopes: ['runs:read', 'files:write'],
     name: 'phone',
     expires_at,
   });
@@ -286,3 +287,23 @@ test('a token is refused once its lifetime is over, and the answer says to mint 
     await timed.close();
   }
 });
+
+for (const [what, name] of [
+  ['a null character', 'a\u0000b'],
+  ['a lone surrogate', 'a\ud800b'],
+  ['200 emoji', '🦾'.repeat(200)],
+  ['SQL', `'); drop table tokens; --`],
+  ['a prototype’s name', '__proto__'],
+] as const) {
+  test(`a name with ${what} is kept as far as it can be`, async () => {
+    const project = await platform.createProject();
+    const minted = await project.post(PATH, { scope: 'admin', name });
+    assert.equal(minted.status, 201);
+    const kept = name.replace('\u0000', '\ufffd').replace('\ud800', '\ufffd');
+    const { body: list } = await project.get(`${PATH}?limit=1`);
+    assert.equal(list.data[0].name, kept);
+    const { body: events } = await project.get('/v1/events?type=token.created&limit=1');
+    assert.equal(events.data[0].data.name, kept);
+    assert.equal((await project.delete(`${PATH}/${minted.body.id}`)).status, 204);
+  });
+}
