@@ -13,3 +13,6 @@ export const EXIT_OK = 0;
 export const EXIT_FAILURE = 1;
 /** A wrong command line or a wrong environment: starting again without a change is pointless. */
 export const EXIT_USAGE = 2;
+
+/** What a verb's action calls with its exit code when that is not 0. */
+export type Finish = (exitCode: number) => void;

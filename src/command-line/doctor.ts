@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { scrubText } from '../kernel/log/redact.ts';
-import { EXIT_FAILURE } from './command-error.ts';
+import { EXIT_FAILURE, type Finish } from './command-error.ts';
 import { checkDataFolder, checkEnvironment, checkMasterKey, checkNode } from './doctor/check-machine.ts';
 import { checkServer } from './doctor/check-server.ts';
 import { checkStore } from './doctor/check-store.ts';
 import type { Finding } from './doctor/finding.ts';
-import type { Finish } from './program.ts';
 
 export function addDoctor(program: Command, finish: Finish): void {
   program

@@ -2,12 +2,13 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, loadConfig } from '../kernel/config/config.ts';
 import { scrubText } from '../kernel/log/redact.ts';
-import { CommandError, EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './command-error.ts';
+import { CommandError, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Finish } from './command-error.ts';
 import { addCreateOrganization } from './create-organization.ts';
 import { addDoctor } from './doctor.ts';
 import { environmentTable } from './environment-table.ts';
 import { addMigrate } from './migrate.ts';
 import { addMintToken } from './mint-token.ts';
+import { addRecoverKeys } from './recover-keys.ts';
 import { addResealSecrets } from './reseal-secrets.ts';
 import { addRotateKeys } from './rotate-keys.ts';
 import { addServe } from './serve.ts';
@@ -28,10 +29,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What a verb's action calls with its exit code when that is not 0. */
-export type Finish = (exitCode: number) => void;
-
-export function buildProgram(finish: Finish): Command {
+function buildProgram(finish: Finish): Command {
   const program = new Command('ironcraft')
     .description('A self-hosted agent platform.')
     .version(readPackageVersion(sourceRoot))
@@ -48,6 +46,7 @@ export function buildProgram(finish: Finish): Command {
   const keys = program.command('keys').description('rotate signing keys and the master key');
   addRotateKeys(keys);
   addResealSecrets(keys);
+  addRecoverKeys(keys, finish);
   addDoctor(program, finish);
   return program;
 }

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { sql } from 'kysely';
+import type { Transaction } from '../kernel/db/database.ts';
+import type { Vault } from '../kernel/vault/vault.ts';
 import { addSigningKey } from '../platform/access/signing-keys.ts';
 import { systemDb } from '../platform/tenant-scope.ts';
 import { openVault, type Store, withMigratedStore } from './open-store.ts';
@@ -36,15 +38,22 @@ export function addRotateKeys(keys: Command): void {
 
 async function rotate({ config, db }: Store, retireEarlier: boolean): Promise<{ kid: string; retired: number }> {
   const vault = await openVault(config, db);
-  return db.transaction(async (tx) => {
-    const { kid } = await addSigningKey(tx, vault);
-    if (!retireEarlier) return { kid, retired: 0 };
-    const result = await systemDb(tx)
-      .updateTable('signing_keys')
-      .set({ retired_at: sql<Date>`now()` })
-      .where('kid', '!=', kid)
-      .where('retired_at', 'is', null)
-      .executeTakeFirst();
-    return { kid, retired: Number(result.numUpdatedRows) };
-  });
+  return db.transaction((tx) => rotateSigningKey(tx, vault, { retireEarlier }));
+}
+
+/** Makes a new key the one that signs; with `retireEarlier`, every token signed before is refused from the commit on. */
+export async function rotateSigningKey(
+  tx: Transaction,
+  vault: Vault,
+  { retireEarlier }: { retireEarlier: boolean },
+): Promise<{ kid: string; retired: number }> {
+  const { kid } = await addSigningKey(tx, vault);
+  if (!retireEarlier) return { kid, retired: 0 };
+  const result = await systemDb(tx)
+    .updateTable('signing_keys')
+    .set({ retired_at: sql<Date>`now()` })
+    .where('kid', '!=', kid)
+    .where('retired_at', 'is', null)
+    .executeTakeFirst();
+  return { kid, retired: Number(result.numUpdatedRows) };
 }

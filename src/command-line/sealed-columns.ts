@@ -1,5 +1,5 @@
 /** Every column of the database whose values the master key seals for good: what a new master key has to seal again. */
-import type { Database, Transaction } from '../kernel/db/database.ts';
+import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
 import { modelKeyContext } from '../platform/engine/open-turn-model.ts';
 
@@ -10,8 +10,12 @@ export interface SealedColumn {
   readonly column: string;
   /** The primary key; all text. */
   readonly key: readonly string[];
+  /** The rows whose values are still needed; all of them when absent. */
+  readonly where?: string;
   /** What the value was sealed for: the vault opens it with nothing else. */
   readonly context: (row: SealedRow) => string;
+  /** Whether a row whose value can never be opened again is better gone: its owner is then told to save it anew. */
+  readonly removeWhenLost: boolean;
 }
 
 export const sealedColumns: readonly SealedColumn[] = [
@@ -19,18 +23,23 @@ export const sealedColumns: readonly SealedColumn[] = [
     table: 'signing_keys',
     column: 'sealed_private_jwk',
     key: ['kid'],
+    where: 'retired_at is null',
     context: ({ kid = '' }) => `signing_keys/${kid}`,
+    removeWhenLost: false,
   },
   {
     table: 'model_keys',
     column: 'sealed_api_key',
     key: ['project_id', 'smith_id', 'provider'],
     context: ({ project_id = '', smith_id = '', provider = '' }) => modelKeyContext(project_id, smith_id, provider),
+    removeWhenLost: true,
   },
 ];
 
 /** Sealed too, and gone by themselves within a day: stored answers of Idempotency-Key. */
-export const passingColumns: readonly string[] = ['idempotency_keys.sealed_body'];
+export const passingColumns: readonly { readonly table: string; readonly column: string }[] = [
+  { table: 'idempotency_keys', column: 'sealed_body' },
+];
 
 export interface Resealed {
   readonly sealed: number;
@@ -39,6 +48,26 @@ export interface Resealed {
 }
 
 const BATCH = 200;
+
+/** Keys of the rows whose value no master key of the vault opens. */
+export async function listLost(db: Executor, vault: Vault, sealed: SealedColumn): Promise<string[][]> {
+  const { table, column, key, context, where = 'true' } = sealed;
+  const { rows } = await db.query<Record<string, string>>({
+    text: `select ${key.join(', ')}, ${column} from ${table} where ${where} order by ${key.join(', ')}`,
+    values: [],
+  });
+  return rows.filter((row) => !opens(vault, row[column] ?? '', context(row))).map((row) => keyOf(row, key));
+}
+
+function opens(vault: Vault, value: string, context: string): boolean {
+  try {
+    vault.openBytes(value, context);
+    return true;
+  } catch (error) {
+    if (error instanceof VaultError) return false;
+    throw error;
+  }
+}
 
 /** Seals under the first master key whatever lies under another one. Rows are locked a batch at a time. */
 export async function resealColumn(db: Database, vault: Vault, column: SealedColumn): Promise<Resealed> {
@@ -57,13 +86,13 @@ export async function resealColumn(db: Database, vault: Vault, column: SealedCol
 async function resealBatch(
   tx: Transaction,
   vault: Vault,
-  { table, column, key, context }: SealedColumn,
+  { table, column, key, context, where = 'true' }: SealedColumn,
   after: readonly string[] | undefined,
 ): Promise<Resealed & { last: readonly string[] | undefined }> {
   const keyList = key.join(', ');
   const places = key.map((_, index) => `$${index + 1}`).join(', ');
   const { rows } = await tx.query<Record<string, string>>({
-    text: `select ${keyList}, ${column} from ${table} ${after === undefined ? '' : `where (${keyList}) > (${places})`}
+    text: `select ${keyList}, ${column} from ${table} where ${where} ${after === undefined ? '' : `and (${keyList}) > (${places})`}
            order by ${keyList} limit ${BATCH} for update`,
     values: [...(after ?? [])],
   });

