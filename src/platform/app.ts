@@ -5,6 +5,7 @@ import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
+import { createJobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Outbound } from '../kernel/outbound/outbound.ts';
@@ -32,9 +33,13 @@ import { tokenOperations } from './resources/tokens/operations.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import type { ToolSource } from './tools/tool.ts';
+import { defineUpkeep } from './upkeep/define-upkeep.ts';
 
 /** The only live version of the request and response vocabulary. */
 export const API_VERSIONS = ['2026-05-01'] as const;
+
+/** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
+const JOBS_GRACE_MS = 1_000;
 
 export interface PlatformParts {
   readonly config: Pick<
@@ -110,6 +115,8 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,
   });
+  const jobs = createJobs(db, { logger });
+  defineUpkeep(jobs, db);
   const operations = listOperations({ ...parts, signingKeys, issuer, engine });
   const app = await createService({
     name: 'ironcraft',
@@ -137,10 +144,15 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     engine,
     issuer,
     operations,
-    start: () => engine.start(),
-    drain: (timeoutMs) => engine.drain(timeoutMs),
+    async start() {
+      await engine.start();
+      await jobs.start();
+    },
+    async drain(timeoutMs) {
+      await Promise.all([engine.drain(timeoutMs), jobs.stop({ graceMs: timeoutMs })]);
+    },
     async stop() {
-      await engine.stop();
+      await Promise.all([engine.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
       await app.close();
     },
   };

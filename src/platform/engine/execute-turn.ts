@@ -4,7 +4,6 @@
  */
 
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -19,6 +18,7 @@ import type { Actor, JsonObject } from '../tables.ts';
 import type { Tool, ToolOutcome } from '../tools/tool.ts';
 import { type ApprovalRequest, advanceTurn, type StepRecord, type TurnAdvance } from './advance-turn.ts';
 import { buildPrompt } from './build-prompt.ts';
+import { compileAnswerSchema, describeViolation } from './compile-answer-schema.ts';
 import {
   callModelStep,
   estimateUsage,
@@ -656,8 +656,5 @@ function findJsonProblem(text: string, schema: JsonObject | undefined): string |
   } catch {
     return 'it is not JSON';
   }
-  if (schema === undefined) return undefined;
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
-  const validate = ajv.compile(schema);
-  return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'answer' });
+  return schema === undefined ? undefined : describeViolation(compileAnswerSchema(schema), value);
 }

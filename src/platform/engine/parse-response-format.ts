@@ -1,7 +1,7 @@
 /** `response_format` of chat completions, `text.format` of responses: both spellings of one thing. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { JsonObject } from '../tables.ts';
+import { compileAnswerSchema } from './compile-answer-schema.ts';
 import type { ResponseFormat } from './turn.ts';
 
 /** Characters of a schema as JSON. */
@@ -30,7 +30,7 @@ function parseSchema({ schema, name }: JsonObject): ResponseFormat {
     throw invalid(`has a schema of more than ${MAX_SCHEMA_LENGTH} characters`);
   }
   try {
-    new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+    compileAnswerSchema(schema);
   } catch (error) {
     throw invalid(`has a schema that is no JSON Schema: ${error instanceof Error ? error.message : 'unreadable'}`);
   }

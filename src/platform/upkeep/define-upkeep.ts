@@ -1,0 +1,26 @@
+/** Housekeeping that some replica does on time: rows that have had their day are removed, in bounded bites. */
+import type { Database } from '../../kernel/db/database.ts';
+import type { Jobs } from '../../kernel/jobs/jobs.ts';
+
+const SWEEP_IDEMPOTENCY_KEYS = 'sweep-idempotency-keys';
+/** Rows a statement: a bite must not hold locks for long. */
+const BITE = 5_000;
+
+/** Defines the jobs and their times. Call before `jobs.start`. */
+export function defineUpkeep(jobs: Jobs, db: Database): void {
+  jobs.define(SWEEP_IDEMPOTENCY_KEYS, ({ signal }) => sweepIdempotencyKeys(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_IDEMPOTENCY_KEYS, '7 * * * *', {});
+}
+
+/** Removes stored answers that are past their 24 hours. */
+export async function sweepIdempotencyKeys(db: Database, signal: AbortSignal): Promise<void> {
+  for (let removed = BITE; removed === BITE && !signal.aborted; ) {
+    const { rowCount } = await db.query({
+      name: 'sweep_idempotency_keys',
+      text: `
+        delete from idempotency_keys where ctid in (
+          select ctid from idempotency_keys where expires_at <= now() limit ${BITE})`,
+    });
+    removed = rowCount;
+  }
+}
