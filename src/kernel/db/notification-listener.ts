@@ -83,7 +83,7 @@ export class NotificationListener {
   }
 
   async #open(): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.#config, keepAlive: true });
+    const client = new pg.Client({ ...this.#config, keepAlive: true, pipeline: true });
     // Without a listener the loss of the connection would end the process.
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('the connection ended')));

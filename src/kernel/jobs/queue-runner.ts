@@ -121,6 +121,8 @@ export class QueueRunner {
 
   async #execute(job: ClaimedJob, claim: Claim, abort: AbortController): Promise<void> {
     const timeout = setTimeout(() => abort.abort(new Error('the job’s time is up')), job.expireInSeconds * 1_000);
+    // A handler that never ends must not keep a process alive that has stopped.
+    timeout.unref();
     const attempt = job.retryCount + 1;
     try {
       await this.#handler({ id: job.id, data: job.data, attempt, signal: abort.signal });

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { afterEach, before, it } from 'node:test';
+import { describeOnEachStore } from '../../../test/support/database.ts';
+import { createJobs, type Job, type Jobs, type JobsLogger, type QueueOptions } from './jobs.ts';
+
+interface Data {
+  readonly n: number;
+}
+
+const silent: JobsLogger = { warn: () => undefined, error: () => undefined };
+
+/** Collects runs, and resolves when there are as many as wanted. */
+class Runs {
+  readonly seen: Job<Data>[] = [];
+  readonly #waiting: Array<{ count: number; resolve: () => void }> = [];
+
+  add(job: Job<Data>): void {
+    this.seen.push(job);
+    for (const { count, resolve } of this.#waiting) if (this.seen.length >= count) resolve();
+  }
+
+  async reach(count: number): Promise<void> {
+    if (this.seen.length >= count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+  }
+}
+
+describeOnEachStore('jobs', { sources: [] }, (current) => {
+  const started: Jobs[] = [];
+  let names = 0;
+
+  /** A queue of its own for each test, so that tests share the database. */
+  async function startQueue(
+    handler: (job: Job<Data>) => Promise<void>,
+    options?: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string },
+  ): Promise<{ jobs: Jobs; name: string }> {
+    names += 1;
+    const name = options?.name ?? `queue-${names}`;
+    const jobs = createJobs(current().db, {
+      logger: options?.logger ?? silent,
+      pollIntervalMs: 100,
+      superviseIntervalSeconds: 1,
+    });
+    jobs.define<Data>(name, handler, options);
+    started.push(jobs);
+    await jobs.start();
+    return { jobs, name };
+  }
+
+  async function statesOf(name: string): Promise<string[]> {
+    const { rows } = await current().db.query<{ state: string }>({
+      text: 'select state::text from jobs.job where name = $1 order by state',
+      values: [name],
+    });
+    return rows.map(({ state }) => state);
+  }
+
+  before(async () => {
+    // Creates the schema once; the tests after it only find it.
+    const { jobs } = await startQueue(async () => undefined);
+    await jobs.stop();
+  });
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((jobs) => jobs.stop({ graceMs: 0 })));
+  });
+
+  it('a job runs once its transaction commits', async () => {
+    const runs = new Runs();
+    const { jobs, name } = await startQueue(async (job) => runs.add(job));
+    let id: string | undefined;
+    await current().db.transaction(async (tx) => {
+      id = await jobs.enqueue(tx, name, { n: 1 });
+    });
+    await runs.reach(1);
+    const [run] = runs.seen;
+    assert.deepEqual({ id: run?.id, data: run?.data, attempt: run?.attempt }, { id, data: { n: 1 }, attempt: 1 });
+    await jobs.stop();
+    assert.deepEqual(await statesOf(name), ['completed']);
+  });
+
+  it('a job of a transaction that rolls back does not exist', async () => {
+    const { jobs, name } = await startQueue(async () => undefined);
+    const undone = current().db.transaction(async (tx) => {
+      await jobs.enqueue(tx, name, { n: 1 });
+      throw new Error('undo');
+    });
+    await assert.rejects(undone, /undo/);
+    assert.deepEqual(await statesOf(name), []);
+  });
+
+  it('a job that throws runs again until its retries are used up', async () => {
+    const runs = new Runs();
+    const messages: string[] = [];
+    const logger: JobsLogger = { warn: (_, text) => messages.push(text), error: (_, text) => messages.push(text) };
+    const { jobs, name } = await startQueue(
+      async (job) => {
+        runs.add(job);
+        throw new Error('no luck');
+      },
+      { retryLimit: 2, retryDelaySeconds: 0, logger },
+    );
+    await jobs.enqueue(current().db, name, { n: 1 });
+    await runs.reach(3);
+    await jobs.stop();
+    assert.deepEqual(
+      runs.seen.map(({ attempt }) => attempt),
+      [1, 2, 3],
+    );
+    assert.deepEqual(await statesOf(name), ['failed']);
+    const again = 'a job failed and will run again';
+    assert.deepEqual(messages, [again, again, 'a job failed for the last time']);
+  });
+
+  it('no more jobs run at a time than the queue allows, and all of them run', async () => {
+    const runs = new Runs();
+    let running = 0;
+    let most = 0;
+    const { jobs, name } = await startQueue(
+      async (job) => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        runs.add(job);
+      },
+      { concurrency: 3 },
+    );
+    await Promise.all(Array.from({ length: 30 }, (_, n) => jobs.enqueue(current().db, name, { n })));
+    await runs.reach(30);
+    assert.equal(most, 3);
+    const numbers = runs.seen.map(({ data }) => data.n).sort((a, b) => a - b);
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 30 }, (_, n) => n),
+    );
+  });
+
+  it('one job waits for each singleton key, and another may be added once it runs', async () => {
+    const runs = new Runs();
+    const finish = Promise.withResolvers<void>();
+    const { jobs, name } = await startQueue(
+      async (job) => {
+        runs.add(job);
+        await finish.promise;
+      },
+      { concurrency: 1 },
+    );
+    const enqueue = (key: string) => jobs.enqueue(current().db, name, { n: 1 }, { singletonKey: key });
+    assert.ok(await enqueue('a'));
+    await runs.reach(1);
+    assert.ok(await enqueue('a'));
+    assert.equal(await enqueue('a'), undefined);
+    assert.ok(await enqueue('b'));
+    finish.resolve();
+    await runs.reach(3);
+  });
+
+  it('a job does not run before its time', async () => {
+    const runs = new Runs();
+    const { jobs, name } = await startQueue(async (job) => runs.add(job));
+    await jobs.enqueue(current().db, name, { n: 2 }, { startAfter: new Date(Date.now() + 3_600_000) });
+    await jobs.enqueue(current().db, name, { n: 1 });
+    await runs.reach(1);
+    await current().db.query({
+      text: `update jobs.job set start_after = now() - interval '1 second' where name = $1 and state = 'created'`,
+      values: [name],
+    });
+    await runs.reach(2);
+    assert.deepEqual(
+      runs.seen.map(({ data }) => data.n),
+      [1, 2],
+    );
+  });
+
+  it('a job whose process died runs again elsewhere, and the dead one’s late answer changes nothing', async () => {
+    const dead = new Runs();
+    const alive = new Runs();
+    const late = Promise.withResolvers<void>();
+    const first = await startQueue(
+      async (job) => {
+        dead.add(job);
+        await late.promise;
+        throw new Error('too late');
+      },
+      { concurrency: 1 },
+    );
+    await first.jobs.enqueue(current().db, first.name, { n: 1 });
+    await dead.reach(1);
+    const finish = Promise.withResolvers<void>();
+    await startQueue(
+      async (job) => {
+        alive.add(job);
+        await finish.promise;
+      },
+      { name: first.name },
+    );
+    // The same as a minute without a sign of life.
+    await current().db.query({
+      text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
+             where name = $1`,
+      values: [first.name],
+    });
+    await alive.reach(1);
+    assert.equal(alive.seen[0]?.id, dead.seen[0]?.id);
+    assert.equal(alive.seen[0]?.attempt, 2);
+    late.resolve();
+    await first.jobs.stop();
+    finish.resolve();
+    await Promise.all(started.splice(0).map((jobs) => jobs.stop()));
+    assert.deepEqual(await statesOf(first.name), ['completed']);
+    assert.equal(alive.seen.length, 1);
+  });
+
+  it('stopping waits for jobs that run, and gives back those that do not finish in time', async () => {
+    const quick = new Runs();
+    const finish = Promise.withResolvers<void>();
+    const patient = await startQueue(async (job) => {
+      quick.add(job);
+      await finish.promise;
+    });
+    await patient.jobs.enqueue(current().db, patient.name, { n: 1 });
+    await quick.reach(1);
+    const stopped = patient.jobs.stop({ graceMs: 60_000 });
+    finish.resolve();
+    await stopped;
+    assert.deepEqual(await statesOf(patient.name), ['completed']);
+
+    const slow = new Runs();
+    const hasty = await startQueue(async (job) => {
+      slow.add(job);
+      await new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason)));
+    });
+    await hasty.jobs.enqueue(current().db, hasty.name, { n: 1 });
+    await slow.reach(1);
+    await hasty.jobs.stop({ graceMs: 0 });
+    assert.ok(slow.seen[0]?.signal.aborted);
+    assert.deepEqual(await statesOf(hasty.name), ['retry']);
+  });
+
+  it('the database keeps the schedules that the program names, and no others', async () => {
+    const start = async (cron: string | undefined): Promise<void> => {
+      const jobs = createJobs(current().db, { logger: silent });
+      jobs.define<Data>('scheduled', async () => undefined);
+      if (cron !== undefined) jobs.schedule('scheduled', cron, { n: 1 }, { timezone: 'Europe/Vienna' });
+      await jobs.start();
+      await jobs.stop();
+    };
+    const stored = async () =>
+      (await current().db.query({ text: 'select name, cron, timezone from jobs.schedule', values: [] })).rows;
+    await start('0 3 * * *');
+    await start('30 4 * * *');
+    assert.deepEqual(await stored(), [{ name: 'scheduled', cron: '30 4 * * *', timezone: 'Europe/Vienna' }]);
+    await start(undefined);
+    assert.deepEqual(await stored(), []);
+  });
+
+  it('misuse says what to do', async () => {
+    const jobs = createJobs(current().db, { logger: silent });
+    jobs.define('known', async () => undefined);
+    assert.throws(() => jobs.define('known', async () => undefined), /defined twice/);
+    assert.throws(() => jobs.schedule('unknown', '* * * * *', {}), /define\(\) it first/);
+    await assert.rejects(jobs.enqueue(current().db, 'unknown', {}), /define\(\) it first/);
+    await assert.rejects(jobs.enqueue(current().db, 'known', {}), /start\(\)/);
+  });
+});
