@@ -1,0 +1,65 @@
+/** What is served is what the contract lists: every operation of the groups in operations.tsv, and nothing besides. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import { startPlatform } from '../support/platform.ts';
+
+interface ContractRow {
+  readonly method: string;
+  readonly path: string;
+  readonly id: string;
+  readonly posture: string;
+  readonly scope: string;
+}
+
+const contract: readonly ContractRow[] = readFileSync(new URL('./operations.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => {
+    const [method = '', path = '', id = '', posture = '', scope = ''] = line.split('\t');
+    return { method, path, id, posture, scope };
+  });
+
+const platform = await startPlatform();
+after(() => platform.close());
+const served = new Map(
+  platform.platform.operations.map(({ method, path, id, posture, scope = '-' }) => [
+    id,
+    { method, path, id, posture, scope },
+  ]),
+);
+
+describe('every operation of the contract is served as it is listed', () => {
+  for (const row of contract) {
+    test(row.id, () => assert.deepEqual(served.get(row.id), row));
+  }
+});
+
+test('nothing is served that the contract does not list', () => {
+  const listed = new Set(contract.map(({ id }) => id));
+  assert.deepEqual(
+    [...served.keys()].filter((id) => !listed.has(id)),
+    [],
+  );
+});
+
+test('no two operations share an id, or a method and path', () => {
+  const { operations } = platform.platform;
+  assert.equal(new Set(operations.map(({ id }) => id)).size, operations.length);
+  assert.equal(new Set(operations.map(({ method, path }) => `${method} ${path}`)).size, operations.length);
+});
+
+test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
+  // Answering and cancelling act on one run that exists: the second call finds it answered or cancelled.
+  const repeatable = ['smiths.runs.submit', 'smiths.runs.cancel'];
+  const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
+  assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());
+});
+
+test('every route that is served answers something other than "no such route"', async () => {
+  for (const { method, path, id } of contract) {
+    const response = await fetch(platform.url + path.replaceAll(/\{\w+\}/g, 'x'), { method });
+    const text = await response.text();
+    assert.notEqual(response.status, 404, `${id}: ${text}`);
+  }
+});
