@@ -46,7 +46,8 @@ function render(findings: readonly Finding[]): string {
     `${LABEL[status].padEnd(8)}${check.padEnd(14)}${detail}`,
     ...(mend === undefined ? [] : [`${' '.repeat(22)}→ ${mend}`]),
   ]);
-  const problems = findings.filter(({ status }) => status === 'failed').length;
-  const verdict = problems === 0 ? 'Nothing is wrong.' : `${problems} problem(s).`;
+  const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
+  const [problems, warnings] = [count('failed'), count('warning')];
+  const verdict = problems + warnings === 0 ? 'Nothing is wrong.' : `${problems} problem(s), ${warnings} warning(s).`;
   return `${[...lines, '', verdict].join('\n')}\n`;
 }

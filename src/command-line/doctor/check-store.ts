@@ -9,7 +9,7 @@ import { loadMasterKeys } from '../../kernel/vault/load-master-keys.ts';
 import { createVault } from '../../kernel/vault/vault.ts';
 import { listPending, migrationSources } from '../migrations.ts';
 import { hasMasterKey, hasSigningKey, proveVault, storeExists } from '../open-store.ts';
-import { type Finding, failed, messageOf, ok, skipped } from './finding.ts';
+import { type Finding, failed, messageOf, ok, skipped, warning } from './finding.ts';
 
 export const OLDEST_POSTGRES = 15;
 export const OLDEST_PGVECTOR = '0.8';
@@ -76,24 +76,36 @@ async function checkVersion(db: Database): Promise<Finding> {
 }
 
 async function checkVector(db: Database): Promise<Finding> {
-  const { rows } = await db.query<{ installed: string | null; available: string | null }>({
-    text: `select (select extversion from pg_extension where extname = 'vector') as installed,
-             (select default_version from pg_available_extensions where name = 'vector') as available`,
+  const { rows } = await db.query<Vector>({
+    text: `select
+        (select extversion from pg_extension where extname = 'vector') as installed,
+        (select default_version from pg_available_extensions where name = 'vector') as available,
+        current_setting('is_superuser') = 'on' or coalesce(
+          (select bool_or(trusted) from pg_available_extension_versions where name = 'vector'), false) as creatable`,
     values: [],
   });
-  return judgeVector(rows[0]?.installed ?? null, rows[0]?.available ?? null);
+  return judgeVector(rows[0] ?? { installed: null, available: null, creatable: false });
 }
 
-export function judgeVector(installed: string | null, available: string | null): Finding {
+export interface Vector {
+  /** Its version in this database, and the one that the server offers. */
+  readonly installed: string | null;
+  readonly available: string | null;
+  /** Whether this role may surely enable it. A managed service may let others do so too. */
+  readonly creatable: boolean;
+}
+
+export function judgeVector({ installed, available, creatable }: Vector): Finding {
   const install = `Install pgvector ${OLDEST_PGVECTOR} or later on the database server (Debian and Ubuntu: postgresql-NN-pgvector).`;
-  if (installed === null && available === null) return failed('pgvector', 'the server does not have it', install);
   if (installed === null) {
-    return isOldVector(available)
-      ? failed('pgvector', `the server offers ${available}, which is too old`, install)
-      : ok('pgvector', `${available} is available; the first migration enables it`);
+    if (available === null) return failed('pgvector', 'the server does not have it', install);
+    if (isOldVector(available)) return failed('pgvector', `the server offers ${available}, which is too old`, install);
+    if (creatable) return ok('pgvector', `${available} is available; the first migration enables it`);
+    const mend = 'If the first start is refused, run this in the database as an administrator: create extension vector';
+    return warning('pgvector', `${available} is available, and this role may lack the right to enable it`, mend);
   }
   if (!isOldVector(installed)) return ok('pgvector', installed);
-  const update = 'In this database, run: alter extension vector update';
+  const update = 'In this database, run as an administrator: alter extension vector update';
   return failed('pgvector', `${installed} is too old`, isOldVector(available) ? `${install} ${update}` : update);
 }
 

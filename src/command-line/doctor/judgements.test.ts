@@ -13,7 +13,7 @@ const VECTORS: readonly [installed: string | null, available: string | null, sta
   [null, null, 'failed', /Install pgvector 0\.8/],
   [null, '0.7.4', 'failed', /Install pgvector 0\.8/],
   [null, '0.8.0', 'ok', /^$/],
-  ['0.7.4', '0.8.1', 'failed', /^In this database, run: alter extension vector update$/],
+  ['0.7.4', '0.8.1', 'failed', /^In this database, run as an administrator: alter extension vector update$/],
   ['0.7.4', '0.7.4', 'failed', /Install pgvector 0\.8.*alter extension/],
   ['0.8.0', '0.8.0', 'ok', /^$/],
   ['0.10.0', '0.10.0', 'ok', /^$/],
@@ -22,11 +22,17 @@ const VECTORS: readonly [installed: string | null, available: string | null, sta
 
 for (const [installed, available, status, mend] of VECTORS) {
   test(`pgvector ${installed ?? 'absent'}, ${available ?? 'none'} on offer: ${status}`, () => {
-    const finding = judgeVector(installed, available);
+    const finding = judgeVector({ installed, available, creatable: true });
     assert.equal(finding.status, status);
     assert.match(finding.mend ?? '', mend);
   });
 }
+
+test('a role that may not enable pgvector is warned while it is not enabled', () => {
+  const finding = judgeVector({ installed: null, available: '0.8.0', creatable: false });
+  assert.deepEqual([finding.status, finding.mend?.includes('create extension vector')], ['warning', true]);
+  assert.equal(judgeVector({ installed: '0.8.0', available: '0.8.0', creatable: false }).status, 'ok');
+});
 
 test('a clock may differ by five seconds, either way', () => {
   assert.equal(judgeClock(5_000).status, 'ok');
