@@ -1,15 +1,18 @@
 /** The OpenAPI 3.1 document, made from the same schemas that validate. */
-import swagger from '@fastify/swagger';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { ErrorCatalogue } from './errors.ts';
+import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
+import { componentOf } from './schema.ts';
 
 interface DocumentOptions {
   readonly title: string;
   readonly version: string;
   readonly description: string;
   readonly publicUrl: string;
+  readonly operations: readonly Operation<never>[];
 }
 
 /** Serves `/openapi.json` and `/docs`. Call before mounting operations. */
@@ -29,6 +32,11 @@ export async function documentOperations(app: FastifyInstance, options: Document
     },
     refResolver: { buildLocalReference: (json, _base, _fragment, index) => String(json.$id ?? `def-${index}`) },
     hideUntagged: true,
+    transformObject: (made) => {
+      if (!('openapiObject' in made)) return made.swaggerObject;
+      for (const operation of options.operations) completeDescription(made.openapiObject, operation);
+      return made.openapiObject;
+    },
   });
   app.get('/openapi.json', { logLevel: 'silent' }, async (_request, reply) => reply.send(app.swagger()));
   await app.register(swaggerUi, {
@@ -56,8 +64,44 @@ const errorSchema = {
   },
 } as const;
 
-/** Fastify's schema of one operation. */
-export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogue): FastifySchema {
+/** What the document says of an operation and the routes' schemas do not. */
+function completeDescription(document: OpenApiObject, operation: Operation<never>): void {
+  const described = document.paths?.[operation.path]?.[METHODS[operation.method]];
+  if (described === undefined) return;
+  if (described.requestBody !== undefined && 'content' in described.requestBody) {
+    described.requestBody.required = needsBody(operation.body);
+  }
+  if (operation.idempotent) described.parameters = [...(described.parameters ?? []), IDEMPOTENCY_PARAMETER];
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
+
+type OpenApiObject = Extract<
+  Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0],
+  { openapiObject: unknown }
+>['openapiObject'];
+
+const IDEMPOTENCY_PARAMETER = {
+  in: 'header',
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'Repeats with the same key and the same request get the first answer again.',
+  schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, pattern: '^[\\x20-\\x7e]+$' },
+} as const;
+
+/** Whether a request without a body is refused: something in it is required. */
+function needsBody(schema: object | undefined): boolean {
+  if (schema === undefined) return false;
+  const { required, anyOf } = (componentOf(schema)?.schema ?? schema) as { required?: string[]; anyOf?: object[] };
+  return anyOf === undefined ? (required ?? []).length > 0 : anyOf.every((one) => needsBody(one));
+}
+
+/** Fastify's schema of one operation. `refusals`: the codes that the service's gate may refuse it with. */
+export function routeSchema(
+  operation: Operation<unknown>,
+  errors: ErrorCatalogue,
+  refusals: readonly string[],
+): FastifySchema {
   const { params, query, body } = operation;
   return {
     operationId: operation.id,
@@ -68,7 +112,7 @@ export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogu
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),
     ...(body === undefined ? {} : { body }),
-    response: { ...successes(operation), ...failures(operation, errors) },
+    response: { ...successes(operation), ...failures(operation, errors, refusals) },
   } as FastifySchema;
 }
 
@@ -100,15 +144,26 @@ function successes(operation: Operation<unknown>): Record<number, unknown> {
   return Object.fromEntries(statuses.map((status) => [status, answer]));
 }
 
-function failures(operation: Operation<unknown>, errors: ErrorCatalogue): Record<number, unknown> {
-  const codes = [
-    ...(operation.posture === 'public' ? [] : ['unauthenticated', 'insufficient_scope']),
+function failures(
+  operation: Operation<unknown>,
+  errors: ErrorCatalogue,
+  refusals: readonly string[],
+): Record<number, unknown> {
+  const { posture, path, params, query, body, idempotent } = operation;
+  const codes = new Set([
+    'unsupported_api_version',
+    ...(posture === 'public' ? [] : ['unauthenticated']),
+    ...refusals,
     'invalid_request',
-    ...(operation.path.includes('{') ? ['not_found'] : []),
-    'rate_limit_exceeded',
-    'service_overloaded',
+    ...(path.includes('{') ? ['not_found'] : []),
+    ...(body === undefined ? [] : ['payload_too_large']),
+    ...(idempotent ? ['idempotency_in_progress', 'idempotency_key_reused'] : []),
+    ...[params, query, body].flatMap((schema) => codesOf(schema)),
     ...(operation.errors ?? []),
-  ];
+    'rate_limit_exceeded',
+    'internal_error',
+    'service_overloaded',
+  ]);
   const byStatus = new Map<number, string[]>();
   for (const code of codes) {
     const status = errors[code]?.status;
@@ -119,9 +174,18 @@ function failures(operation: Operation<unknown>, errors: ErrorCatalogue): Record
     [...byStatus].map(([status, names]) => [
       status,
       {
-        description: [...new Set(names)].map((name) => `\`${name}\``).join(', '),
+        description: names.map((name) => `\`${name}\``).join(', '),
         content: { 'application/json': { schema: { $ref: 'Error#' } } },
       },
     ]),
+  );
+}
+
+/** The codes that violations of a schema answer with, where it names them. */
+function codesOf(schema: unknown): string[] {
+  if (schema === null || typeof schema !== 'object') return [];
+  const definition: object = componentOf(schema)?.schema ?? schema;
+  return Object.entries(definition).flatMap(([name, member]: [string, unknown]) =>
+    typeof member === 'string' && (name === 'x-error-code' || name === 'x-required-code') ? [member] : codesOf(member),
   );
 }

@@ -27,6 +27,7 @@ import { documentOperations, routeSchema } from './openapi.ts';
 import { HttpReply, type IdempotencyClaim, type Operation, type OperationFacts } from './operation.ts';
 import { addressKey, createMeter, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
 import { componentOf } from './schema.ts';
+import { createSerializers } from './serialization.ts';
 import { createValidators, type RequestPart, refusalOf } from './validation.ts';
 
 /** Who may call what: the service gives the posture and scope words of its operations their meaning. */
@@ -35,6 +36,8 @@ export interface Gate<Caller> {
   authenticate(authorization: string | undefined): Promise<Caller>;
   /** Throws the refusal by posture, scope or subject. Sees the path, never the body. */
   authorize(operation: OperationFacts, caller: Caller, params: Readonly<Record<string, string>>): void;
+  /** The codes that `authorize` may refuse the operation with, for its description. */
+  refusalsOf(operation: OperationFacts): readonly string[];
   /** Whose request budget the call is taken from. */
   meterKey(caller: Caller): string;
 }
@@ -106,6 +109,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   const components = collectComponents(options.operations);
   for (const [name, schema] of components) app.addSchema({ ...schema, $id: name });
   const validators = createValidators(components);
+  app.setSerializerCompiler(createSerializers(components));
   app.setValidatorCompiler(({ schema, httpPart }) => validators.compile(httpPart as RequestPart, schema as TSchema));
 
   const ownerMeter = createMeter('project', options.requestsPerMinute);
@@ -218,7 +222,7 @@ function mount<Caller>(app: FastifyInstance, operation: Operation<Caller>, optio
     method: operation.method,
     url: fastifyPath(operation.path),
     config: { operation: operation as Operation<unknown> },
-    schema: routeSchema(operation as Operation<unknown>, options.errors),
+    schema: routeSchema(operation as Operation<unknown>, options.errors, options.gate.refusalsOf(operation)),
     // No body says as much as an empty one; the validation then names what is missing.
     preValidation: async (request: FastifyRequest) => {
       if (operation.body !== undefined && request.body === undefined) request.body = {};

@@ -20,6 +20,7 @@ export function createGate(verifier: TokenVerifier): Gate<Caller> {
       const smithId = params[SMITH_PARAMETER];
       if (smithId !== undefined) requireSmith(caller, smithId);
     },
+    refusalsOf,
     meterKey: (caller) => (caller.kind === 'organization' ? caller.organizationId : caller.projectId),
   };
 }
@@ -53,6 +54,16 @@ function refusalByPosture(allowed: readonly string[]): string {
   // An organization key reads no run, memory or smith; it needs a project's token for that.
   if (allowed.includes('tenant') || allowed.includes('any')) return 'tenant_token_required';
   return 'organization_required';
+}
+
+function refusalsOf({ posture, scope, path }: OperationFacts): string[] {
+  if (posture === 'public') return [];
+  const allowed = posture.split('|');
+  return [
+    refusalByPosture(allowed),
+    ...(scope === undefined ? [] : ['insufficient_scope']),
+    ...(allowed.includes('any') && path.includes(`{${SMITH_PARAMETER}}`) ? ['smith_mismatch'] : []),
+  ];
 }
 
 function bearerOf(authorization: string | undefined): string {

@@ -1,0 +1,200 @@
+/** The document at /openapi.json, as generators of clients and readers of /docs use it. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { platformErrors } from '../../src/platform/errors.ts';
+import { startPlatform } from '../support/platform.ts';
+
+interface Described {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly security?: readonly unknown[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: Record<string, unknown> }>>;
+  };
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { schema: unknown }>> }>
+  >;
+}
+
+interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
+}
+
+const platform = await startPlatform();
+after(() => platform.close());
+const { operations } = platform.platform;
+type Operation = (typeof operations)[number];
+
+const source = await fetch(`${platform.url}/openapi.json`).then((response) => response.text());
+const document = JSON.parse(source) as OpenApiDocument;
+const described = new Map(
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => [one.operationId, { path, method, ...one }] as const),
+  ),
+);
+const catalogue: Readonly<Record<string, { readonly status: number }>> = platformErrors;
+
+test('it is OpenAPI 3.1, version 1', () => {
+  assert.match(document.openapi, /^3\.1\.\d+$/);
+  assert.equal(document.info.version, '1');
+});
+
+test('Redocly’s recommended rules find neither an error nor a warning', async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  assert.deepEqual(
+    problems.map(
+      ({ severity, ruleId, message, location }) => `${severity} ${ruleId}: ${message} ${location[0]?.pointer}`,
+    ),
+    [],
+  );
+});
+
+test('it describes the operations that are served, and no others', () => {
+  assert.deepEqual([...described.keys()].sort(), operations.map(({ id }) => id).sort());
+});
+
+describe('each operation is described as it is served', () => {
+  for (const operation of operations) test(operation.id, () => checkDescription(operation, find(operation.id)));
+});
+
+describe('each operation names the codes that it may be refused with, by status', () => {
+  for (const operation of operations) {
+    test(operation.id, () => {
+      const named = codesOf(find(operation.id));
+      for (const [status, codes] of named) {
+        for (const code of codes) assert.equal(catalogue[code]?.status, status, `${code} under ${status}`);
+      }
+      const all = new Set([...named.values()].flat());
+      for (const code of codesThatFollow(operation)) assert.ok(all.has(code), `${code} is not named`);
+    });
+  }
+});
+
+test('components have names of their own, and every reference leads to one', () => {
+  const names = Object.keys(document.components.schemas);
+  for (const name of names) assert.match(name, /^[A-Z][A-Za-z0-9]+$/, `no name for a type: ${name}`);
+  const references = findReferences(document);
+  assert.ok(references.size > 0);
+  for (const reference of references) {
+    const name = /^#\/components\/schemas\/(\w+)$/.exec(reference)?.[1];
+    assert.ok(name !== undefined && names.includes(name), `${reference} leads nowhere`);
+  }
+});
+
+test('objects of the contract are named components wherever a body or a reply is one', () => {
+  for (const [id, { requestBody, responses }] of described) {
+    const body = requestBody?.content['application/json']?.schema;
+    if (body !== undefined) assert.ok(findReferences(body).size > 0, `the body of ${id} has no name`);
+    for (const [status, { content }] of Object.entries(responses)) {
+      const schema = content?.['application/json']?.schema;
+      if (schema !== undefined) assert.ok(findReferences(schema).size > 0, `the ${status} of ${id} has no name`);
+    }
+  }
+});
+
+test('/docs is a page whose every asset comes from this server', async () => {
+  const page = await fetch(`${platform.url}/docs`);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+  const html = await page.text();
+  const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => new URL(match[1] ?? '', page.url));
+  assert.ok(assets.length >= 4, html);
+  for (const asset of assets) {
+    assert.equal(asset.origin, platform.url, `${asset.href} is elsewhere`);
+    const answer = await fetch(asset);
+    assert.equal(answer.status, 200, asset.href);
+    const text = await answer.text();
+    // A style sheet loads what it names; a script's strings are data, but for the addresses that it is set up with.
+    if (asset.pathname.endsWith('.css')) assert.doesNotMatch(text, /(?:@import|url\()\s*["']?(?:https?:)?\/\//);
+    if (asset.pathname.endsWith('initializer.js')) assert.match(text, /validatorUrl: null/);
+  }
+  const own = await fetch(`${platform.url}/docs/json`).then((response) => response.json());
+  assert.deepEqual(own, document);
+});
+
+function find(id: string) {
+  const one = described.get(id);
+  assert.ok(one, `${id} is not in the document`);
+  return one;
+}
+
+function checkDescription(operation: Operation, one: ReturnType<typeof find>): void {
+  const { path, method, parameters = [], requestBody, responses, security, summary } = one;
+  assert.deepEqual([method.toUpperCase(), path], [operation.method, operation.path]);
+  assert.ok(summary);
+  assert.deepEqual(security, operation.posture === 'public' ? [] : [{ bearer: [] }]);
+  const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+  assert.deepEqual(inPath.sort(), [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort());
+  const inQuery = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  assert.deepEqual(inQuery.sort(), Object.keys(propertiesOf(operation.query)).sort());
+  const inHeader = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
+  assert.deepEqual(inHeader, operation.idempotent ? ['Idempotency-Key'] : []);
+  for (const parameter of parameters) assert.equal(parameter.required ?? false, parameter.in === 'path');
+  assert.equal(requestBody === undefined, operation.body === undefined);
+  assert.equal(requestBody?.required ?? false, needsBody(requestBody?.content['application/json']?.schema));
+  const successes = Object.keys(responses).filter((status) => status.startsWith('2'));
+  const usual = operation.status ?? (operation.reply === undefined ? 204 : 200);
+  assert.deepEqual(successes, [usual, ...(operation.alsoStatus ?? [])].map(String).sort());
+  for (const status of successes) {
+    const types = Object.keys(responses[status]?.content ?? {});
+    const streams = operation.streams === true ? ['text/event-stream'] : [];
+    assert.deepEqual(types, operation.reply === undefined ? [] : ['application/json', ...streams]);
+  }
+}
+
+/** Whether leaving the body out would be refused: a member of it is required. */
+function needsBody(schema: Record<string, unknown> | undefined): boolean {
+  if (schema === undefined) return false;
+  const { $ref, anyOf, required } = schema as { $ref?: string; anyOf?: Record<string, unknown>[]; required?: string[] };
+  if ($ref !== undefined) return needsBody(document.components.schemas[$ref.split('/').at(-1) ?? '']);
+  if (anyOf !== undefined) return anyOf.every((one) => needsBody(one));
+  return (required ?? []).length > 0;
+}
+
+/** What the contract says of every operation of this kind. */
+function codesThatFollow({ posture, scope, path, body, idempotent }: Operation): string[] {
+  const codes = ['invalid_request', 'unsupported_api_version', 'rate_limit_exceeded', 'service_overloaded'];
+  codes.push('internal_error');
+  if (posture !== 'public') codes.push('unauthenticated');
+  if (posture === 'tenant' || posture === 'any') codes.push('tenant_token_required');
+  if (posture === 'admin') codes.push('admin_required');
+  if (posture === 'org') codes.push('organization_required');
+  if (scope !== undefined) codes.push('insufficient_scope');
+  if (posture === 'any' && path.includes('{sid}')) codes.push('smith_mismatch');
+  if (path.includes('{')) codes.push('not_found');
+  if (body !== undefined) codes.push('payload_too_large');
+  if (idempotent) codes.push('idempotency_in_progress', 'idempotency_key_reused');
+  return codes;
+}
+
+/** The codes that stand between backticks in the description of each error status. */
+function codesOf({ responses }: Described): Map<number, string[]> {
+  const failures = Object.entries(responses).filter(([status]) => !status.startsWith('2'));
+  return new Map(
+    failures.map(([status, { description, content }]) => {
+      assert.match(description, /^`\w+`(?:, `\w+`)*$/, `${status} names no codes`);
+      assert.deepEqual(content?.['application/json']?.schema, { $ref: '#/components/schemas/Error' });
+      return [Number(status), [...description.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')];
+    }),
+  );
+}
+
+function propertiesOf(schema: unknown): Record<string, unknown> {
+  return (schema as { properties?: Record<string, unknown> } | undefined)?.properties ?? {};
+}
+
+function findReferences(value: unknown, found = new Set<string>()): Set<string> {
+  if (value === null || typeof value !== 'object') return found;
+  for (const [name, member] of Object.entries(value)) {
+    if (name === '$ref' && typeof member === 'string') found.add(member);
+    else findReferences(member, found);
+  }
+  return found;
+}
