@@ -2,8 +2,7 @@
  * A platform server for one test file, over real HTTP and real SQL. Tests make their own project in it: tenancy is the
  * isolation.
  */
-import { randomBytes } from 'node:crypto';
-import { createSecretKey } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
@@ -11,8 +10,8 @@ import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { createPlatform, type Platform, type PlatformParts } from '../../src/platform/app.ts';
-import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import type { ModelCallLimits } from '../../src/platform/models/index.ts';
+import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 
@@ -148,7 +147,11 @@ function createTestProject(url: string, projectId: string, token: string): TestP
     ...client,
     projectId,
     async smithToken(smithId, permissions) {
-      const { status, body, text } = await client.post('/v1/tenant/tokens', { scope: 'smith', smith_id: smithId, permissions });
+      const { status, body, text } = await client.post('/v1/tenant/tokens', {
+        scope: 'smith',
+        smith_id: smithId,
+        permissions,
+      });
       if (status !== 201) throw new Error(`no smith token: ${text}`);
       return body.token;
     },
@@ -176,7 +179,12 @@ export function createClient(url: string, token: string): Client {
     const response = await open(method, path, body, headers);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json') === true;
-    return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(text) : undefined };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
   };
   return {
     token,

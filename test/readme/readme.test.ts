@@ -1,0 +1,122 @@
+/** Runs every command of the README as a newcomer would, through `npm start` and `sh`. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+const READY_MS = 60_000;
+
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+let server: ChildProcess | undefined;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ironcraft-readme-'));
+  environment = {
+    ...process.env,
+    IRONCRAFT_DATABASE_URL: '',
+    IRONCRAFT_DATA_DIR: join(folder, '.ironcraft'),
+    IRONCRAFT_PORT: String(await findFreePort()),
+    IRONCRAFT_LOG_LEVEL: 'warn',
+  };
+});
+
+after(async () => {
+  await stopServer('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('the README’s commands stream a turn, survive kill -9 and show the whole timeline', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
+  const [install, setUp, create, stream, crash, timeline, develop] = blocks;
+  assert.equal(install?.trim(), 'npm ci && npm start');
+  assert.equal(develop?.trim(), 'npm ci && npm test');
+  assert.equal(blocks.length, 7, 'a new block of commands needs a place in this test');
+
+  await startServer();
+  const first = await shell(`${setUp}${create}${stream}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN"`);
+  assert.match(first, /"version":1/, 'the published version shows');
+  assert.match(first, /event: run\.started/);
+  assert.match(first, /event: message\.delta/);
+  assert.match(first, /Be brief with Ada/, 'the variable is filled');
+  assert.match(first, /event: run\.completed/);
+  const [, smith, runId] = /SMITH=(smt_\w+) RUN=(run_\w+)/.exec(first) ?? [];
+  assert.ok(smith && runId, first);
+
+  await waitForExit();
+  await startServer();
+  const second = await shell(`${setUp}SMITH=${smith}; RUN=${runId}\n${timeline}`);
+  assert.match(second, /event: run\.restarted/);
+  assert.match(second, /event: run\.completed/);
+  assert.equal(wordsAfterRestart(second), 300);
+});
+
+test('the command line that the README names prints its help', async () => {
+  const { stdout } = await run('npm', ['run', '--silent', 'ironcraft', '--', '--help'], { cwd: root });
+  assert.match(stdout, /serve/);
+});
+
+async function shell(script: string): Promise<string> {
+  const { stdout } = await run('sh', ['-ec', script], { cwd: folder, env: environment, maxBuffer: 32 * 1024 * 1024 });
+  return stdout;
+}
+
+async function startServer(): Promise<void> {
+  const child = spawn('npm', ['start'], { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+  server = child;
+  const output = child.stdout;
+  let text = '';
+  const deadline = setTimeout(() => child.kill('SIGKILL'), READY_MS);
+  for await (const chunk of output) {
+    text += String(chunk);
+    if (!/ is ready at /.test(text)) continue;
+    clearTimeout(deadline);
+    output.resume();
+    return;
+  }
+  throw new Error(`the server did not start: ${text}`);
+}
+
+async function waitForExit(): Promise<void> {
+  if (server !== undefined && server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+}
+
+/** The server is npm's grandchild; its own process id stands beside the lock. */
+async function stopServer(signal: NodeJS.Signals): Promise<void> {
+  if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+  const owner = JSON.parse(await readFile(join(folder, '.ironcraft/database/owner.json'), 'utf8')) as { pid: number };
+  process.kill(owner.pid, signal);
+  await waitForExit();
+}
+
+function wordsAfterRestart(stream: string): number {
+  const restart = stream.lastIndexOf('event: run.restarted');
+  const texts = [...stream.slice(restart).matchAll(/"type":"message\.delta","data":\{"text":"([^"]*)"/g)];
+  return texts
+    .map((match) => match[1])
+    .join('')
+    .trim()
+    .split(/\s+/).length;
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
