@@ -43,14 +43,36 @@ export function applyPatch(state: SmithState, patch: SmithPatch): SmithState {
 export function compareStates(before: SmithState, after: SmithState): StateChange {
   const old = flatten(before);
   const now = flatten(after);
-  const differing = Object.keys(now).filter((key) => !isDeepStrictEqual(old[key], now[key]));
+  const differing = fields.filter((field) => !isDeepStrictEqual(old[field], now[field]));
   return {
-    changed: differing.filter((key) => now[key] !== null),
-    cleared: differing.filter((key) => now[key] === null),
+    changed: differing.filter((field) => now[field] !== null),
+    cleared: differing.filter((field) => now[field] === null),
   };
 }
 
-function flatten({ config, metadata, ...rest }: SmithState): JsonObject {
-  const settings = Object.fromEntries(CONFIG_KEYS.map((key) => [key, config[key] ?? null]));
-  return { ...rest, metadata: Object.keys(metadata).length === 0 ? null : metadata, ...settings };
+const fields = [
+  'display_name',
+  'locale',
+  'timezone',
+  'customer_id',
+  'metadata',
+  'agent_id',
+  'pin',
+  ...CONFIG_KEYS,
+] as const;
+
+/** Null for what is not set. */
+function flatten({ config, metadata, ...rest }: SmithState): Record<(typeof fields)[number], unknown> {
+  return {
+    ...rest,
+    metadata: Object.keys(metadata).length === 0 ? null : metadata,
+    model: config.model ?? null,
+    instructions: config.instructions ?? null,
+    enabled_hosted_tools: config.enabled_hosted_tools ?? null,
+    vector_store_ids: config.vector_store_ids ?? null,
+    mcp_servers: config.mcp_servers ?? null,
+    skills: config.skills ?? null,
+    auto_memory: config.auto_memory ?? null,
+    memory_consolidation: config.memory_consolidation ?? null,
+  };
 }
