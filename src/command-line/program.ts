@@ -39,11 +39,11 @@ function buildProgram(finish: Finish): Command {
     .addHelpText('afterAll', `\n${environmentTable()}\n`);
   addServe(program, finish);
   addMigrate(program);
-  const token = program.command('token').description('mint tokens without a running server');
+  const token = program.command('token').helpCommand(false).description('mint tokens without a running server');
   addMintToken(token);
-  const organization = program.command('org').description('make organizations');
+  const organization = program.command('org').helpCommand(false).description('make organizations');
   addCreateOrganization(organization);
-  const keys = program.command('keys').description('rotate signing keys and the master key');
+  const keys = program.command('keys').helpCommand(false).description('rotate signing keys and the master key');
   addRotateKeys(keys);
   addResealSecrets(keys);
   addRecoverKeys(keys, finish);

@@ -1,0 +1,116 @@
+/** docs/operating.md is true: its tables are those of the program, and its commands do what they say. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
+import type { ErrorCatalogue } from '../../src/kernel/http/errors.ts';
+import { platformErrors } from '../../src/platform/errors.ts';
+import { mainFile, makeFolder, runVerb, startServer } from './server-process.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const guide = await readFile(join(root, 'docs', 'operating.md'), 'utf8');
+
+/** Cells of the table whose header begins with this cell. */
+function readTable(firstHeader: string): string[][] {
+  const lines = guide.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(`| ${firstHeader} |`));
+  assert.notEqual(start, -1, firstHeader);
+  const rows = [];
+  for (const line of lines.slice(start + 2)) {
+    if (!line.startsWith('|')) break;
+    rows.push(
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  }
+  return rows;
+}
+
+/** Fenced blocks of shell commands in order, without the indentation of a list. */
+function readCommands(): string[] {
+  return [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', text = '']) =>
+    text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+test('the table of the environment is the one of the program', () => {
+  assert.deepEqual(
+    readTable('variable'),
+    ENVIRONMENT.map(({ name, default: fallback, meaning }) => [
+      `\`${name}\``,
+      fallback === '' ? 'none' : `\`${fallback}\``,
+      meaning,
+    ]),
+  );
+});
+
+test('every verb is in the table of verbs', async (t) => {
+  const folder = await makeFolder(t);
+  const verbs = [];
+  for (const word of listCommands((await runVerb(['--help'], folder)).stdout)) {
+    const nested = listCommands((await runVerb([word, '--help'], folder)).stdout);
+    if (nested.length === 0) verbs.push(word);
+    for (const second of nested) verbs.push(`${word} ${second}`);
+  }
+  const documented = readTable('verb').flatMap(([cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, verb]) => verb),
+  );
+  assert.deepEqual(documented.sort(), verbs.sort());
+});
+
+function listCommands(help: string): string[] {
+  const section = /^Commands:\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? '';
+  return [...section.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
+}
+
+test('every error code that it names is one of the catalogue, with its status', () => {
+  const named = [...guide.matchAll(/(\d{3}) `?([a-z]+(?:_[a-z]+)+)`/g)];
+  assert.ok(named.length >= 6);
+  const catalogue: ErrorCatalogue = platformErrors;
+  for (const [, status, code = ''] of named) assert.equal(catalogue[code]?.status, Number(status), code);
+});
+
+test('its commands work, in the order in which it gives them, and its metrics are the ones that are served', async (t) => {
+  const folder = await makeFolder(t);
+  const server = await startServer(t, folder);
+  const commands = readCommands();
+  const online = commands.filter((text) => text.includes('http://127.0.0.1:8787'));
+  assert.equal(online.length, 1);
+  const hasCurl = (await run('curl', ['--version']).catch(() => undefined)) !== undefined;
+  for (const text of hasCurl ? online : [])
+    await runShell(folder, text.replaceAll('http://127.0.0.1:8787', server.url));
+
+  const page = await (await fetch(`${server.url}/metrics`)).text();
+  const served = [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+  const documented = readTable('metric').map(([name = '']) => name.replaceAll('`', ''));
+  const families = documented.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  const own = served.filter((name) => !families.some((family) => name.startsWith(family)));
+  assert.deepEqual(documented.filter((name) => !name.endsWith('*')).sort(), own.sort());
+  for (const [name] of guide.matchAll(/nodejs_\w*[a-z]/g)) assert.ok(served.includes(name) || name === 'nodejs', name);
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+
+  for (const text of commands.filter((text) => !online.includes(text))) await runShell(folder, text);
+});
+
+test('npm and the service manager run the program alike', async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  assert.match(scripts.ironcraft, /^node (?:--\S+ )*src\/main\.ts$/);
+  assert.equal(scripts.start, `${scripts.ironcraft} serve`);
+  assert.equal(/^ExecStart=(.*)$/m.exec(guide)?.[1], `/srv/ironcraft/node_modules/.bin/${scripts.start}`);
+});
+
+/** Runs the lines as they stand; `npm run --silent ironcraft --` is the program itself, which spares npm's start each time. */
+async function runShell(folder: string, text: string): Promise<void> {
+  const npm = `npm() { [ "$1 $2 $3 $4" = "run --silent ironcraft --" ] || return 9; shift 4; "$NODE" "$MAIN" "$@"; }`;
+  const env = { PATH: process.env.PATH, NODE: process.execPath, MAIN: mainFile, IRONCRAFT_PORT: '0' };
+  await run('sh', ['-ec', `${npm}\n${text}`], { cwd: folder, env }).catch((error: unknown) => {
+    throw new Error(`this does not work:\n${text}`, { cause: error });
+  });
+}
