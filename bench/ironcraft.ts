@@ -1,4 +1,5 @@
 /** The server under test: the program itself in a process and a data folder of its own. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { Parse } from 'typebox/value';
 import { OwnProcess } from './child-process.ts';
 import type { HttpRequest } from './load/jobs.ts';
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts');
+const ROOT = resolve(import.meta.dirname, '..');
 /** The embedded store's first start makes its folder. */
 const BOOT_TIMEOUT_MS = 120_000;
 const UNLIMITED = '1000000000';
@@ -42,7 +43,7 @@ export async function startIroncraft(parts: {
   const port = await findFreePort(host);
   const profiling = parts.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(parts.profileDir)}`];
   const server = new OwnProcess({
-    args: [...profiling, MAIN, 'serve'],
+    args: [...profiling, ...readStartArguments()],
     // Not the checkout: its .env is for whoever works there.
     cwd: folder,
     logPath: join(folder, 'server.log'),
@@ -74,6 +75,15 @@ export async function startIroncraft(parts: {
     await stop();
     throw error;
   }
+}
+
+/** What `npm start` gives to Node, so that the server runs with the same flags as a user's. */
+function readStartArguments(): string[] {
+  const Manifest = Type.Object({ scripts: Type.Object({ start: Type.String() }) });
+  const { start } = Parse(Manifest, JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).scripts;
+  const [node, ...args] = start.split(' ');
+  if (node !== 'node') throw new Error(`the start script of package.json does not begin with node: ${start}`);
+  return args.map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each));
 }
 
 async function callJson(base: string, token: string, method: string, path: string, body: unknown): Promise<unknown> {
