@@ -115,7 +115,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
-    refuseInsideTransaction('Database.query');
+    refuseInsideTransaction(this, 'Database.query');
     if (!isScript(statement)) return this.#gate.pass(() => runStatement<Row>(this.#client, statement));
     return this.#gate.enter(async (leave) => {
       try {
@@ -128,9 +128,14 @@ class EmbeddedConnection implements EmbeddedDatabase {
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireOpen();
-    refuseInsideTransaction('Database.transaction');
+    refuseInsideTransaction(this, 'Database.transaction');
     return this.#gate.enter((onEnding) =>
-      runTransaction(this.#client, work, { logger: this.#logger, onEnding, idleTimeoutMs: this.#idleTimeoutMs }),
+      runTransaction(this.#client, work, {
+        owner: this,
+        logger: this.#logger,
+        onEnding,
+        idleTimeoutMs: this.#idleTimeoutMs,
+      }),
     );
   }
 

@@ -78,13 +78,13 @@ class ServerDatabase implements Database {
   }
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
-    refuseInsideTransaction('Database.query');
+    refuseInsideTransaction(this, 'Database.query');
     return this.#use((client) => (isScript(statement) ? runScript<Row> : runStatement<Row>)(client, statement));
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    refuseInsideTransaction('Database.transaction');
-    return this.#use((client) => runTransaction(client, work, { logger: this.#logger }));
+    refuseInsideTransaction(this, 'Database.transaction');
+    return this.#use((client) => runTransaction(client, work, { owner: this, logger: this.#logger }));
   }
 
   async notify(channel: string, payload: string): Promise<void> {

@@ -34,7 +34,7 @@ export class EmbeddedUpkeep {
     const { rows: tables } = await this.#db.query<{ table: string }>({
       text: `select format('%I.%I', schemaname, relname) as table from pg_stat_all_tables
              where n_dead_tup + n_mod_since_analyze > $1
-               and n_dead_tup + n_mod_since_analyze > $2 * n_live_tup and schemaname not like 'pg\\_toast%'
+               and n_dead_tup + n_mod_since_analyze > $2::float8 * n_live_tup and schemaname not like 'pg\\_toast%'
              order by n_dead_tup desc limit $3`,
       values: [vacuumDeadRows, vacuumDeadShare, tablesPerPass],
     });

@@ -20,6 +20,7 @@ export interface StoreLogger {
 }
 
 interface Scope {
+  readonly owner: object;
   open: boolean;
 }
 
@@ -29,8 +30,9 @@ const openTransaction = new AsyncLocalStorage<Scope>();
  * The embedded store has one connection, so a statement beside the transaction that awaits it would wait for ever; a
  * small pool deadlocks the same way under load. Refused on both stores, so that it is found on either.
  */
-export function refuseInsideTransaction(what: string): void {
-  if (openTransaction.getStore()?.open === true) {
+export function refuseInsideTransaction(owner: object, what: string): void {
+  const scope = openTransaction.getStore();
+  if (scope?.open === true && scope.owner === owner) {
     throw new Error(`${what} was called inside an open transaction: use the transaction that its callback received`);
   }
 }
@@ -84,6 +86,8 @@ export function checkChannel(channel: string): string {
 }
 
 export interface TransactionOptions {
+  /** The database that the transaction is of. */
+  readonly owner: object;
   readonly logger: StoreLogger | undefined;
   /** Called once COMMIT or ROLLBACK is written: whatever is written next comes after the transaction. */
   readonly onEnding?: () => void;
@@ -100,7 +104,7 @@ export async function runTransaction<T>(
   work: (tx: Transaction) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  const open = new OpenTransaction(client, options.idleTimeoutMs ?? 0);
+  const open = new OpenTransaction(client, options);
   const begun = client.query('begin');
   // Awaited after the work; a failure meanwhile also fails the work's own statements.
   begun.catch(() => undefined);
@@ -131,7 +135,7 @@ export async function runTransaction<T>(
 }
 
 class OpenTransaction implements Transaction {
-  readonly scope: Scope = { open: true };
+  readonly scope: Scope;
   readonly actions: Array<() => void> = [];
   /** Rejects when nothing was sent for too long. */
   readonly abandoned: Promise<never>;
@@ -139,7 +143,8 @@ class OpenTransaction implements Transaction {
   readonly #idle: NodeJS.Timeout | undefined;
   #inFlight = 0;
 
-  constructor(client: pg.ClientBase, idleTimeoutMs: number) {
+  constructor(client: pg.ClientBase, { owner, idleTimeoutMs = 0 }: TransactionOptions) {
+    this.scope = { owner, open: true };
     this.#client = client;
     const { promise, reject } = Promise.withResolvers<never>();
     this.abandoned = promise;

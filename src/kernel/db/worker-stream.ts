@@ -5,7 +5,11 @@ import type { WorkerOptions, WorkerReply, WorkerRequest } from './embedded-worke
 
 /** Starts the thread; resolves when the store inside is open, rejects with the reason why it cannot be opened. */
 export async function startWorker(options: WorkerOptions): Promise<WorkerStream> {
-  const worker = new Worker(new URL('./embedded-worker.ts', import.meta.url), { workerData: options });
+  const worker = new Worker(new URL('./embedded-worker.ts', import.meta.url), {
+    workerData: options,
+    // Flags such as --input-type, which only fit the main program, would stop the thread.
+    execArgv: [],
+  });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.once('error', reject);
   worker.once('message', (reply: WorkerReply) => {
@@ -46,13 +50,17 @@ export class WorkerStream extends Duplex {
   /** Everything that the store holds, as a tar. Nothing else may be in flight. */
   dump(): Promise<Uint8Array> {
     this.#dumping = Promise.withResolvers<Uint8Array>();
+    this.#flush();
     this.#send('dump');
     return this.#dumping.promise;
   }
 
   /** Writes everything out and ends the thread. */
   async shutDown(): Promise<void> {
-    if (!this.destroyed) this.#send('close');
+    if (!this.destroyed) {
+      this.#flush();
+      this.#send('close');
+    }
     await this.#exited;
   }
 
@@ -102,7 +110,7 @@ export class WorkerStream extends Duplex {
   }
 
   #flush(): void {
-    if (this.destroyed) return;
+    if (this.destroyed || this.#pending.length === 0) return;
     let length = 0;
     for (const chunk of this.#pending) length += chunk.length;
     const batch = new Uint8Array(length);

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { connectEmbedded, type EmbeddedDatabase } from './connect-embedded.ts';
+import { EmbeddedUpkeep } from './embedded-upkeep.ts';
+import { FolderInUseError } from './folder-lock.ts';
+
+const source = new URL('./connect-embedded.ts', import.meta.url).href;
+
+/** Another process that opens the folder, and writes a row after the other, printing each id once it is committed. */
+function startWriter(folder: string): { process: ChildProcess; lines: AsyncIterator<string> } {
+  const program = `
+    const { connectEmbedded } = await import(${JSON.stringify(source)});
+    const db = await connectEmbedded({ folder: ${JSON.stringify(folder)} });
+    await db.query({ text: 'create table if not exists entry (id int primary key)', values: [] });
+    const { rows } = await db.query({ text: 'select coalesce(max(id), 0) as last from entry', values: [] });
+    for (let id = rows[0].last + 1; ; id += 1) {
+      await db.transaction(async (tx) => tx.query({ text: 'insert into entry values ($1)', values: [id] }));
+      process.stdout.write(id + '\\n');
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return { process: child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+describe('the embedded store in a folder', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'embedded-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('keeps what was committed through kill -9, and frees the folder', async () => {
+    const store = join(folder, 'killed');
+    let last = 0;
+    for (let round = 0; round < 3; round += 1) {
+      const writer = startWriter(store);
+      for (let count = 0; count < 40; count += 1) last = Number((await writer.lines.next()).value);
+      await kill(writer.process);
+      const db = await connectEmbedded({ folder: store });
+      const { rows } = await db.query<{ ids: number[] }>({
+        text: 'select array_agg(id order by id) as ids from entry',
+        values: [],
+      });
+      const ids = rows[0]?.ids ?? [];
+      assert.ok(ids.length >= last, `${last} were committed and ${ids.length} are left`);
+      assert.deepEqual(
+        ids,
+        Array.from({ length: ids.length }, (_, index) => index + 1),
+      );
+      await db.close();
+    }
+  });
+
+  it('refuses a second process, naming the first and the folder', async () => {
+    const store = join(folder, 'shared');
+    const writer = startWriter(store);
+    await writer.lines.next();
+    await assert.rejects(connectEmbedded({ folder: store }), (error) => {
+      assert.ok(error instanceof FolderInUseError);
+      assert.ok(
+        error.message.includes(store) && error.message.includes(`process ${writer.process.pid}`),
+        error.message,
+      );
+      return true;
+    });
+    await kill(writer.process);
+    const db = await connectEmbedded({ folder: store });
+    await assert.rejects(connectEmbedded({ folder: store }), FolderInUseError);
+    await db.close();
+  });
+
+  it('waits for the disk at each commit unless told otherwise', async () => {
+    for (const [flush, fsync] of [
+      [undefined, 'on'],
+      [false, 'off'],
+    ] as const) {
+      const db = await connectEmbedded({ folder: join(folder, 'flushed'), ...(flush !== undefined && { flush }) });
+      const { rows } = await db.query({ text: `select current_setting('fsync') as fsync`, values: [] });
+      assert.deepEqual(rows, [{ fsync }]);
+      await db.close();
+    }
+  });
+
+  it('starts anew where a first start was cut off half-way', async () => {
+    const store = join(folder, 'half-made');
+    await mkdir(join(store, 'data.partial-1'), { recursive: true });
+    await writeFile(join(store, 'data.partial-1', 'PG_VERSION'), '18');
+    await mkdir(join(store, 'data'));
+    const db = await connectEmbedded({ folder: store });
+    await db.ping();
+    await db.close();
+    assert.deepEqual((await readdir(store)).sort(), ['data', 'lock', 'owner.json']);
+  });
+
+  it('opens without a template where the cache cannot be written', async () => {
+    const file = join(folder, 'a-file');
+    await writeFile(file, '');
+    const db = await connectEmbedded({ folder: join(folder, 'uncached'), cacheFolder: join(file, 'cache') });
+    await db.ping();
+    await db.close();
+  });
+});
+
+describe('the embedded store', () => {
+  let db: EmbeddedDatabase;
+  before(async () => {
+    db = await connectEmbedded({ folder: undefined, idleTransactionTimeoutMs: 50 });
+    await db.query({ text: 'create extension vector; create table item (id int, at vector(2))' });
+  });
+  after(() => db.close());
+
+  it('leaves the event loop free while a slow statement runs', async () => {
+    let turns = 0;
+    let running = true;
+    const turn = (): void => {
+      turns += 1;
+      if (running) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await db.query({ text: 'select count(*) from generate_series(1, 2000000)', values: [] });
+    running = false;
+    assert.ok(turns > 100, `the event loop turned ${turns} times`);
+  });
+
+  it('rolls back a transaction that was abandoned, and goes on', async () => {
+    const abandoned = db.transaction(async (tx) => {
+      await tx.query({ text: 'insert into item (id) values (1)', values: [] });
+      await new Promise(() => undefined);
+    });
+    const next = db.query({ text: 'select * from item', values: [] });
+    await assert.rejects(abandoned, /sent nothing for 50 ms and was rolled back/);
+    assert.deepEqual((await next).rows, []);
+  });
+
+  it('lets a transaction run for longer while it sends statements', async () => {
+    await db.transaction(async (tx) => {
+      const untilMs = performance.now() + 150;
+      while (performance.now() < untilMs) await tx.query({ text: 'select 1', values: [] });
+    });
+  });
+
+  it('searches vectors', async () => {
+    await db.transaction(async (tx) => {
+      await tx.query({ text: `insert into item values (1, '[1,1]'), (2, '[5,5]')`, values: [] });
+      const { rows } = await tx.query({ text: 'select id from item order by at <-> $1 limit 1', values: ['[4,4]'] });
+      assert.deepEqual(rows, [{ id: 2 }]);
+    });
+  });
+
+  it('starts another one from its dump', async () => {
+    await db.query({ text: 'create table dumped as select generate_series(1, 1000) as id' });
+    const copy = await connectEmbedded({ folder: undefined, dump: await db.dump() });
+    await copy.query({ text: 'insert into dumped values (1001)', values: [] });
+    const counts = await Promise.all(
+      [db, copy].map((each) => each.query<{ n: number }>({ text: 'select count(*) as n from dumped', values: [] })),
+    );
+    assert.deepEqual(
+      counts.map(({ rows }) => rows[0]?.n),
+      [1000, 1001],
+    );
+    await copy.close();
+  });
+
+  it('vacuums tables that changed a lot, and writes a checkpoint when the log has grown', async () => {
+    await db.query({
+      text: `create table churn as select g as id, repeat('x', 300) as text from generate_series(1, 120000) g`,
+    });
+    await db.query({ text: 'delete from churn', values: [] });
+    const look = async () => {
+      const { rows } = await db.query<{ dead: number; wal: number }>({
+        text: `select n_dead_tup as dead, (select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8
+               from pg_control_checkpoint()) as wal from pg_stat_all_tables where relname = 'churn'`,
+        values: [],
+      });
+      return rows[0] ?? { dead: -1, wal: -1 };
+    };
+    const grown = await look();
+    assert.ok(grown.dead >= 120_000 && grown.wal > 32 * 1024 * 1024, JSON.stringify(grown));
+    const upkeep = new EmbeddedUpkeep(db, undefined);
+    await upkeep.run();
+    upkeep.stop();
+    const kept = await look();
+    assert.ok(kept.dead === 0 && kept.wal < 1024 * 1024, JSON.stringify(kept));
+  });
+
+  it('finishes what it accepted before it closes, and then says that it is closed', async () => {
+    const other = await connectEmbedded({ folder: undefined, dump: await db.dump() });
+    const accepted = Promise.all(
+      Array.from({ length: 20 }, (_, n) => other.query({ text: 'select $1::int as n', values: [n] })),
+    );
+    const closed = other.close();
+    assert.equal((await accepted).length, 20);
+    await closed;
+    await assert.rejects(other.query({ text: 'select 1', values: [] }), /is closed/);
+    await other.close();
+  });
+});

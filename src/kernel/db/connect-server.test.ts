@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { openTestDatabase, type TestDatabase, testServerUrl } from '../../../test/support/database.ts';
+import { connectServer } from './connect-server.ts';
+import { StoreUnreachableError, sqlStateOf } from './sql-errors.ts';
+
+describe('an unreachable server', () => {
+  it('is named in the error, without the password', async () => {
+    await assert.rejects(connectServer({ url: 'postgres://someone:secret@127.0.0.1:1/shop' }), (error) => {
+      assert.ok(error instanceof StoreUnreachableError);
+      assert.match(error.message, /127\.0\.0\.1:1\/shop.*ECONNREFUSED.*Check the database URL/);
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    });
+  });
+
+  it('that accepts and never answers is given up', async () => {
+    const sockets = new Set<{ destroy(): void }>();
+    const mute = createServer((socket) => sockets.add(socket));
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const address = mute.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    await assert.rejects(
+      connectServer({ url: `postgres://someone@127.0.0.1:${address.port}/shop`, connectTimeoutMs: 100 }),
+      StoreUnreachableError,
+    );
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+
+  it('with an address that is none is refused', async () => {
+    await assert.rejects(connectServer({ url: 'not a url' }), /use postgres:\/\//);
+  });
+});
+
+const skip = testServerUrl() === undefined ? 'set IRONCRAFT_TEST_DATABASE_URL to run these' : false;
+
+describe('a server connection', { skip }, () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await openTestDatabase({ sources: [], store: 'server' });
+  });
+  after(() => database.close());
+
+  /** Ends the other connections to this test's own database. */
+  async function cutOthers(): Promise<void> {
+    await database.db.query({
+      text: `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+      values: [],
+    });
+  }
+
+  async function untilNoneIdlesInTransaction(): Promise<void> {
+    for (;;) {
+      const { rowCount } = await database.db.query({
+        text: `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
+        values: [],
+      });
+      if (rowCount === 0) return;
+    }
+  }
+
+  function open(options: { readonly statementTimeoutMs?: number; readonly idleTransactionTimeoutMs?: number }) {
+    assert.ok(database.url);
+    return connectServer({ url: database.url, poolSize: 2, ...options });
+  }
+
+  it('that is lost while idle is replaced, and the process lives on', async () => {
+    const other = await open({});
+    await Promise.all([1, 2].map(() => other.query({ text: 'select 1', values: [] })));
+    await cutOthers();
+    // Until the loss is noticed a statement may still be given to the dead connection.
+    await other.query({ text: 'select 1', values: [] }).catch(() => undefined);
+    await other.query({ text: 'select 1', values: [] }).catch(() => undefined);
+    await other.ping();
+    await other.close();
+  });
+
+  it('that is lost inside a transaction rejects it', async () => {
+    const other = await open({});
+    await assert.rejects(
+      other.transaction(async (tx) => {
+        await tx.query({ text: 'select 1', values: [] });
+        await cutOthers();
+        await tx.query({ text: 'select 1', values: [] });
+      }),
+      /terminat/,
+    );
+    await other.ping();
+    await other.close();
+  });
+
+  it('for wake-ups is made again when it is lost, and tells of the gap', async () => {
+    const other = await open({});
+    const gap = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<string>();
+    await other.listen('news', heard.resolve, gap.resolve);
+    await cutOthers();
+    await gap.promise;
+    await database.db.notify('news', 'again');
+    assert.equal(await heard.promise, 'again');
+    await other.close();
+  });
+
+  it('wakes listeners of other processes', async () => {
+    const other = await open({});
+    const heard = Promise.withResolvers<string>();
+    await other.listen('news', heard.resolve);
+    await database.db.notify('news', 'hello');
+    assert.equal(await heard.promise, 'hello');
+    await other.close();
+  });
+
+  it('cancels a statement that takes too long, and stays usable', async () => {
+    const other = await open({ statementTimeoutMs: 50 });
+    await assert.rejects(
+      other.query({ text: 'select pg_sleep(10)', values: [] }),
+      (error) => sqlStateOf(error) === '57014',
+    );
+    await other.ping();
+    await other.close();
+  });
+
+  it('rolls back a transaction that was abandoned', async () => {
+    const other = await open({ idleTransactionTimeoutMs: 50 });
+    await other.query({ text: 'create table abandoned (id int)' });
+    const work = other.transaction(async (tx) => {
+      await tx.query({ text: 'insert into abandoned values (1)', values: [] });
+      await untilNoneIdlesInTransaction();
+      await tx.query({ text: 'select 1', values: [] });
+    });
+    await assert.rejects(work);
+    const { rows } = await other.query({ text: 'select * from abandoned', values: [] });
+    assert.deepEqual(rows, []);
+    await other.close();
+  });
+});
