@@ -101,9 +101,12 @@ test('its commands work, in the order in which it gives them, and its metrics ar
 
 test('npm and the service manager run the program alike', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  assert.match(scripts.ironcraft, /^node (?:--\S+ )*src\/main\.ts$/);
+  assert.match(scripts.ironcraft, /^(?:exec )?node (?:--\S+ )*src\/main\.ts$/);
   assert.equal(scripts.start, `${scripts.ironcraft} serve`);
-  assert.equal(/^ExecStart=(.*)$/m.exec(guide)?.[1], `/srv/ironcraft/node_modules/.bin/${scripts.start}`);
+  assert.equal(
+    /^ExecStart=(.*)$/m.exec(guide)?.[1],
+    `/srv/ironcraft/node_modules/.bin/${scripts.start.replace(/^exec /, '')}`,
+  );
 });
 
 /** Runs the lines as they stand; `npm run --silent ironcraft --` is the program itself, which spares npm's start each time. */
