@@ -12,8 +12,8 @@ export const WINDOW_SECONDS = 60;
 export interface Meter {
   /** Takes one from the key's budget; throws `rate_limit_exceeded` with the seconds to wait when nothing is left. */
   take(key: string): Promise<Quota>;
-  /** Gives one back: the caller turned out to be somebody else's to count. */
-  giveBack(key: string): Promise<void>;
+  /** What is left of the key's budget; takes nothing. */
+  look(key: string): Promise<Quota>;
 }
 
 /** What is left of a budget after a request. */
@@ -46,8 +46,9 @@ export function createMeter(policy: string, limit: number): Meter {
         });
       }
     },
-    async giveBack(key) {
-      await limiter.reward(key);
+    async look(key) {
+      const state = await limiter.get(key);
+      return state === null ? { policy, limit, remaining: limit, resetSeconds: WINDOW_SECONDS } : quotaOf(state);
     },
   };
 }

@@ -1,8 +1,8 @@
 /**
  * A service over HTTP: operations in, a Fastify instance out. Every operation gets, in this order and with no code of
- * its own: request id → CORS → API version → load shedding → budget of unauthenticated callers → token → posture →
- * scope → budget of the owner → body (size-capped) → validation → Idempotency-Key → handler → reply. A refusal by
- * posture or scope happens before the body is read.
+ * its own: request id → CORS → API version → load shedding → token (who has no good one takes from the address's
+ * budget) → posture → scope → budget of the owner → body (size-capped) → validation → Idempotency-Key → handler →
+ * reply. A refusal by posture or scope happens before the body is read.
  */
 import { randomUUID } from 'node:crypto';
 import underPressure from '@fastify/under-pressure';
@@ -112,8 +112,10 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   app.setSerializerCompiler(createSerializers(components));
   app.setValidatorCompiler(({ schema, httpPart }) => validators.compile(httpPart as RequestPart, schema as TSchema));
 
-  const ownerMeter = createMeter('project', options.requestsPerMinute);
-  const addressMeter = createMeter('address', options.addressRequestsPerMinute);
+  const meters: Meters = {
+    owner: createMeter('project', options.requestsPerMinute),
+    address: createMeter('address', options.addressRequestsPerMinute),
+  };
 
   app.decorateRequest('state', null as never);
   acceptJsonOnly(app);
@@ -127,6 +129,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' && request.url.startsWith(options.corsPrefix)) {
+      await showQuota(request, reply, options, meters);
       return reply.code(204).send();
     }
   });
@@ -145,9 +148,10 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
       throw new ApiError('service_overloaded', { retryAfterSeconds: 2 });
     },
   });
-  app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options, ownerMeter, addressMeter));
+  app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options, meters));
 
-  app.setErrorHandler((error: FastifyError, request, reply) => {
+  app.setErrorHandler(async (error: FastifyError, request, reply) => {
+    await showQuota(request, reply, options, meters);
     const refusal = toApiError(error, options.bodyLimitBytes);
     const code = Object.hasOwn(options.errors, refusal.code) ? refusal.code : 'internal_error';
     const entry = options.errors[code];
@@ -195,26 +199,54 @@ export function errorBody(catalogue: ErrorCatalogue, code: string, refusal: ApiE
   };
 }
 
+interface Meters {
+  readonly owner: Meter;
+  readonly address: Meter;
+}
+
+/**
+ * Throws the refusal by token, posture, scope or budget. Only callers who prove nobody take from their address's
+ * budget, so a good token is never kept out by what others behind the same address do.
+ */
 async function checkCaller<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
   options: ServiceOptions<Caller>,
-  ownerMeter: Meter,
-  addressMeter: Meter,
+  meters: Meters,
 ): Promise<void> {
   const operation = request.state.operation as Operation<Caller> | undefined;
-  const address = addressKey(request.ip);
+  const takeFromAddress = async () => setQuota(request, reply, await meters.address.take(addressKey(request.ip)));
   if (operation === undefined) {
-    if (request.url.startsWith(options.corsPrefix)) setQuota(request, reply, await addressMeter.take(address));
+    if (request.url.startsWith(options.corsPrefix)) await takeFromAddress();
     return;
   }
-  setQuota(request, reply, await addressMeter.take(address));
-  if (operation.posture === 'public') return;
-  const caller = await options.gate.authenticate(request.headers.authorization);
-  await addressMeter.giveBack(address);
+  if (operation.posture === 'public') return takeFromAddress();
+  let caller: Caller;
+  try {
+    caller = await options.gate.authenticate(request.headers.authorization);
+  } catch (refusal) {
+    await takeFromAddress();
+    throw refusal;
+  }
   request.state.caller = caller;
   options.gate.authorize(operation, caller, request.params as Record<string, string>);
-  setQuota(request, reply, await ownerMeter.take(options.gate.meterKey(caller)));
+  setQuota(request, reply, await meters.owner.take(options.gate.meterKey(caller)));
+}
+
+/** Shows what is left of the caller's budget on an answer that took nothing from it. */
+async function showQuota<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ServiceOptions<Caller>,
+  meters: Meters,
+): Promise<void> {
+  const { caller, headers } = request.state;
+  if ('ratelimit' in headers) return;
+  const quota =
+    caller === undefined
+      ? meters.address.look(addressKey(request.ip))
+      : meters.owner.look(options.gate.meterKey(caller as Caller));
+  setQuota(request, reply, await quota);
 }
 
 function mount<Caller>(app: FastifyInstance, operation: Operation<Caller>, options: ServiceOptions<Caller>): void {

@@ -1,0 +1,210 @@
+/** Request budgets: a project's, and that of an address whose callers have not proved who they are. Load shedding too. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
+import { assertCommonHeaders, assertRefusal } from './assert-refusal.ts';
+import { sendRaw } from './raw-http.ts';
+import { createWorld } from './world.ts';
+
+const PROJECT_LIMIT = 30;
+const ADDRESS_LIMIT = 5;
+const WINDOW_SECONDS = 60;
+
+const platform = await startPlatform({
+  // So that each test can be a caller of its own.
+  limits: {
+    projectRequestsPerMinute: PROJECT_LIMIT,
+    addressRequestsPerMinute: ADDRESS_LIMIT,
+    trustProxy: ['127.0.0.1'],
+  },
+});
+after(() => platform.close());
+
+let addresses = 0;
+
+/** An address that no other test uses. */
+function newAddress(): string {
+  addresses += 1;
+  return `198.51.100.${addresses}`;
+}
+
+describe('a project', () => {
+  test('has its budget counted down in every header family', async () => {
+    const project = await platform.createProject();
+    for (let used = 1; used <= 3; used += 1) {
+      const { headers } = await project.get('/v1/agents');
+      const left = PROJECT_LIMIT - used;
+      assert.equal(headers.get('ratelimit-policy'), `"project";q=${PROJECT_LIMIT};w=${WINDOW_SECONDS}`);
+      const [, remaining, seconds] = /^"project";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+      assert.equal(Number(remaining), left);
+      assert.ok(Number(seconds) >= 1 && Number(seconds) <= WINDOW_SECONDS);
+      assert.equal(headers.get('x-ratelimit-limit-requests'), String(PROJECT_LIMIT));
+      assert.equal(headers.get('x-ratelimit-remaining-requests'), String(left));
+      assert.equal(headers.get('x-ratelimit-reset-requests'), `${seconds}s`);
+    }
+  });
+
+  test('is refused at its limit, told when to return, and no other project is', async () => {
+    const [busy, idle] = [await platform.createProject(), await platform.createProject()];
+    const answers = await Promise.all(Array.from({ length: PROJECT_LIMIT + 10 }, () => busy.get('/v1/agents')));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.equal(refused.length, 10);
+    for (const answer of refused) {
+      assertRefusal(answer, 429, 'rate_limit_exceeded');
+      const seconds = Number(answer.headers.get('retry-after'));
+      assert.ok(Number.isInteger(seconds) && seconds >= 1 && seconds <= WINDOW_SECONDS);
+      assert.equal(answer.headers.get('x-ratelimit-remaining-requests'), '0');
+      assert.match(answer.headers.get('ratelimit') ?? '', /^"project";r=0;t=\d+$/);
+    }
+    assert.equal((await idle.get('/v1/agents')).status, 200);
+  });
+
+  test('shares its budget among its tokens, smith tokens included', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith();
+    const smith = project.as(await project.smithToken(smithId, ['runs:read']));
+    const before = remainingIn(await project.get('/v1/agents'));
+    assert.equal(remainingIn(await smith.get(`/v1/smiths/${smithId}`)), before - 1);
+    assert.equal(remainingIn(await project.get('/v1/agents')), before - 2);
+  });
+
+  test('sees its own budget on every refusal of a caller who is known', async () => {
+    const { tenant, organization } = await createWorld(platform);
+    const refusals = [
+      await tenant.get('/v1/organization/projects'),
+      await organization.get('/v1/agents'),
+      await tenant.get('/v1/agents/agt_none'),
+      await tenant.post('/v1/customers', { name: 1 }),
+      await tenant.post('/v1/customers', '{'),
+    ];
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      [403, 403, 404, 422, 422],
+    );
+    for (const { headers } of refusals) assert.match(headers.get('ratelimit-policy') ?? '', /^"project"/);
+  });
+
+  test('is not charged for what its gate refuses', async () => {
+    const project = await platform.createProject();
+    const before = remainingIn(await project.get('/v1/agents'));
+    await project.get('/v1/organization/projects');
+    assert.equal(remainingIn(await project.get('/v1/agents')), before - 1);
+  });
+});
+
+describe('an address', () => {
+  test('is refused once its callers without a token have used its budget up', async () => {
+    const nobody = from(newAddress());
+    for (let used = 1; used <= ADDRESS_LIMIT; used += 1) {
+      const answer = await nobody.get('/v1/agents');
+      assertRefusal(answer, 401, 'unauthenticated');
+      assert.match(answer.headers.get('ratelimit-policy') ?? '', new RegExp(`^"address";q=${ADDRESS_LIMIT};`));
+      assert.equal(remainingIn(answer), ADDRESS_LIMIT - used);
+    }
+    const refused = await nobody.get('/v1/agents');
+    assertRefusal(refused, 429, 'rate_limit_exceeded');
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+  });
+
+  test('is charged for every kind of request that proves nobody', async () => {
+    const address = newAddress();
+    const nobody = from(address);
+    await nobody.get('/v1/agents');
+    await from(address, 'nonsense').get('/v1/agents');
+    await nobody.get('/v1/no/such/route');
+    await nobody.get('/.well-known/jwks.json');
+    assert.equal(remainingIn(await nobody.get('/v1/agents')), ADDRESS_LIMIT - 5);
+    for (const path of ['/v1/agents', '/v1/no/such/route', '/.well-known/jwks.json']) {
+      assertRefusal429(await nobody.get(path));
+    }
+    assertRefusal429(await from(address, 'nonsense').get('/v1/agents'));
+  });
+
+  test('is not charged for calls with a token that verifies, however many come at once', async () => {
+    const address = newAddress();
+    const projects = await Promise.all(Array.from({ length: 4 }, () => platform.createProject()));
+    const calls = projects.flatMap(({ token }) =>
+      Array.from({ length: 20 }, () => from(address, token).get('/v1/agents')),
+    );
+    for (const { status, text } of await Promise.all(calls)) assert.equal(status, 200, text);
+    assert.equal(remainingIn(await from(address).get('/v1/agents')), ADDRESS_LIMIT - 1);
+  });
+
+  test('that is used up does not keep a caller with a good token out', async () => {
+    const address = newAddress();
+    const { token } = await platform.createProject();
+    for (let used = 0; used <= ADDRESS_LIMIT; used += 1) await from(address).get('/v1/agents');
+    assertRefusal429(await from(address).get('/v1/agents'));
+    assert.equal((await from(address, token).get('/v1/agents')).status, 200);
+  });
+
+  test('of IPv6 is counted with its whole /64, and apart from its neighbours', async () => {
+    const first = await from('2001:db8:1:2::1').get('/v1/agents');
+    const second = await from('2001:db8:1:2:ffff:ffff:ffff:ffff').get('/v1/agents');
+    const neighbour = await from('2001:db8:1:3::1').get('/v1/agents');
+    assert.deepEqual([first, second, neighbour].map(remainingIn), [4, 3, 4]);
+  });
+
+  test('is not charged for a preflight, which shows what is left all the same', async () => {
+    const address = newAddress();
+    for (let sent = 0; sent < ADDRESS_LIMIT + 2; sent += 1) {
+      const answer = await from(address).open('OPTIONS', '/v1/agents');
+      assert.equal(answer.status, 204);
+      assert.equal(answer.headers.get('x-ratelimit-remaining-requests'), String(ADDRESS_LIMIT));
+    }
+  });
+});
+
+describe('a server whose event loop lags', () => {
+  test('refuses with 503 service_overloaded and Retry-After, before it looks at the token, and recovers', async () => {
+    const overloaded = await startPlatform({ overloadDelayMs: 50 });
+    try {
+      const { token } = await overloaded.createProject();
+      const project = createClient(overloaded.url, token);
+      assert.equal((await project.get('/v1/agents')).status, 200);
+      const refused = await untilStatus(503, async () => {
+        blockEventLoop(400);
+        return project.get('/v1/agents');
+      });
+      assertRefusal(refused, 503, 'service_overloaded');
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+      blockEventLoop(400);
+      const unproven = await sendRaw(overloaded.url, ['GET /v1/agents HTTP/1.1', 'Authorization: Bearer nonsense']);
+      assert.ok([401, 503].includes(unproven.status));
+      const recovered = await untilStatus(200, () => project.get('/v1/agents'));
+      assertCommonHeaders(recovered);
+    } finally {
+      await overloaded.close();
+    }
+  });
+});
+
+function from(address: string, token = ''): Client {
+  const client = createClient(platform.url, token);
+  const open: Client['open'] = (method, path, body, headers = {}, signal) =>
+    client.open(method, path, body, { 'x-forwarded-for': address, ...headers }, signal);
+  return { ...client, open, get: (path, headers) => client.get(path, { 'x-forwarded-for': address, ...headers }) };
+}
+
+function remainingIn({ headers }: Answer): number {
+  return Number(headers.get('x-ratelimit-remaining-requests'));
+}
+
+function assertRefusal429(answer: Answer): void {
+  assert.equal(`${answer.status} ${answer.body?.error?.code}`, '429 rate_limit_exceeded', answer.text);
+}
+
+/** Holds this process, and with it the server, up. */
+function blockEventLoop(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+async function untilStatus(status: number, send: () => Promise<Answer>): Promise<Answer> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const answer = await send();
+    if (answer.status === status) return answer;
+    assert.ok(performance.now() < deadline, `no ${status}, but ${answer.status} ${answer.text}`);
+  }
+}
