@@ -85,6 +85,8 @@ declare module 'fastify' {
 }
 
 export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
+/** Node takes no longer header block (`maxHeaderSize`). */
+const MAX_URL_LENGTH = 16_384;
 /** How often the event loop's delay is measured. */
 const DELAY_SAMPLE_MS = 250;
 
@@ -99,7 +101,9 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
     requestIdHeader: false,
     genReqId: readRequestId,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
+    // As long as a URL can be: an id that is too long is one that does not exist.
+    routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
+    rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
     // Prototype-named members are refused with a clear error rather than dropped.
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
@@ -362,6 +366,21 @@ export function usualStatus(operation: { status?: number; reply: TSchema | undef
 /** `/v1/smiths/{sid}` → `/v1/smiths/:sid`; a literal colon is doubled, as the router wants it. */
 function fastifyPath(path: string): string {
   return path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/**
+ * A path whose percent signs encode no UTF-8 would be refused by the router itself, without envelope and headers. Its
+ * percent signs stand for themselves instead: then nothing answers to it.
+ */
+function takePercentSignsLiterally(url: string): string {
+  if (!url.includes('%')) return url;
+  const [path = '', ...query] = url.split('?');
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return [path.replaceAll('%', '%25'), ...query].join('?');
+  }
 }
 
 function setHeader(request: FastifyRequest, reply: FastifyReply, name: string, value: string): void {
