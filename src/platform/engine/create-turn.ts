@@ -121,7 +121,7 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
     });
   }
   const modelId = request.overrides.model ?? config.model;
-  const { provider, model } = parseModelId(modelId);
+  const { provider, model } = readModelId(modelId);
   return {
     overrides: request.overrides,
     model: `${provider}/${model}`,
@@ -136,6 +136,16 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
     top_p: request.topP,
     stop: request.stop,
   };
+}
+
+/** A run names its provider in `model`. */
+function readModelId(id: string): ReturnType<typeof parseModelId> {
+  try {
+    return parseModelId(id);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'unknown_provider') throw error;
+    throw new ApiError(error.code, { ...error.detail, param: 'model' });
+  }
 }
 
 function checkToolChoice(choice: ToolChoice, tools: readonly ClientTool[], hosted: readonly string[]): void {

@@ -5,6 +5,7 @@ import {
   component,
   failsWith,
   jsonObject,
+  missingFailsWith,
   nullable,
   oneOf,
   timestamp,
@@ -21,16 +22,22 @@ const ActorOrNull = Type.Unsafe<Static<typeof Actor> | null>({ ...Actor, type: [
 
 export const RUN_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
+const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };
+
 export const InputMessage = component(
   'InputMessage',
-  closedObject({
-    role: Type.String({ description: 'user, assistant, system or developer.' }),
-    content: Type.Unsafe<string | Record<string, unknown>[]>({
-      type: ['string', 'array'],
-      items: { type: 'object', additionalProperties: true },
-      description: 'Text, or parts: text, image_url, input_image, input_file, input_audio.',
-    }),
-  }),
+  closedObject(
+    {
+      role: Type.String({ description: 'user, assistant, system or developer.', ...INVALID_INPUT }),
+      content: Type.Unsafe<string | Record<string, unknown>[]>({
+        type: ['string', 'array'],
+        items: { type: 'object', additionalProperties: true, ...INVALID_INPUT },
+        description: 'Text, or parts: text, image_url, input_image, input_file, input_audio.',
+        ...INVALID_INPUT,
+      }),
+    },
+    INVALID_INPUT,
+  ),
 );
 
 export const ToolCall = component(
@@ -110,8 +117,13 @@ const ClientTool = closedObject({
 
 const ToolChoice = Type.Unsafe<string | { name: string }>({
   anyOf: [
-    { type: 'string', enum: ['auto', 'none', 'required'] },
-    { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+    { type: 'string', enum: ['auto', 'none', 'required'], ...failsWith('invalid_tool_choice') },
+    {
+      type: 'object',
+      properties: { name: { type: 'string', ...failsWith('invalid_tool_choice') } },
+      required: ['name'],
+      additionalProperties: false,
+    },
   ],
   ...failsWith('invalid_tool_choice'),
 });
@@ -121,7 +133,8 @@ const threadId = Type.String({ pattern: '^[A-Za-z0-9_.:@/+=-]{1,128}$' });
 export const RunIn = component(
   'RunIn',
   closedObject({
-    input: Type.Array(InputMessage, { maxItems: 1_000, ...failsWith('invalid_input') }),
+    // How many there may be is parse-input.ts's to say, with a code of its own.
+    input: Type.Array(InputMessage, INVALID_INPUT),
     thread_id: Type.Optional(nullable(threadId, { description: 'The conversation; a new one when left out.' })),
     stream: Type.Optional(Type.Boolean({ default: false })),
     channel: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'api' })),
