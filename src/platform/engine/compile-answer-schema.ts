@@ -5,6 +5,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import type { JsonObject } from '../tables.ts';
+import type { ResponseFormat } from './turn.ts';
 
 /** Throws for what is no JSON Schema, or has a pattern that needs backtracking. */
 export function compileAnswerSchema(schema: JsonObject): ValidateFunction {
@@ -12,8 +13,17 @@ export function compileAnswerSchema(schema: JsonObject): ValidateFunction {
   return ajv.compile(schema);
 }
 
-/** What is wrong with the value, in words; undefined when it is valid. */
-export function describeViolation(validate: ValidateFunction, value: unknown): string | undefined {
+/** What keeps the text from being an answer of the format, in words; undefined when nothing does. */
+export function findAnswerProblem(text: string, format: ResponseFormat): string | undefined {
+  if (format.type === 'text') return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  if (format.schema === undefined) return undefined;
+  const validate = compileAnswerSchema(format.schema);
   if (validate(value)) return undefined;
   const [error] = validate.errors ?? [];
   return `answer${error?.instancePath.replaceAll('/', '.') ?? ''} ${error?.message ?? 'is not valid'}`;

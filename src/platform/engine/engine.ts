@@ -12,7 +12,7 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
-import { executeTurn, type TurnState, TurnStopped } from './execute-turn.ts';
+import { executeTurn, TurnStopped } from './execute-turn.ts';
 import { LiveTurn } from './live-turn.ts';
 import { loadModelKeys } from './load-smith-turn.ts';
 import type { ModelOpener } from './open-turn-model.ts';
@@ -23,6 +23,7 @@ import { createRunSignals, type RunSignals } from './run-signals.ts';
 import { streamTimeline } from './stream-timeline.ts';
 import { createTimelineWriter } from './timeline-writer.ts';
 import { type ClientTool, MAX_ATTEMPTS, type TurnConfig, type TurnKey } from './turn.ts';
+import type { TurnState } from './turn-state.ts';
 
 export interface EngineParts {
   readonly db: Database;
@@ -191,7 +192,7 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function takeOver(): Promise<void> {
-    for (const run of await adoptOrphans(db, replicaId)) {
+    for (const run of await adoptOrphans(db, replicaId, [...live.keys()])) {
       try {
         await resume(run);
       } catch (error) {

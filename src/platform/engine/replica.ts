@@ -7,6 +7,8 @@ import type { RunRow } from './run-row.ts';
 
 export const HEARTBEAT_MS = 1_000;
 export const LEASE_SECONDS = 5;
+/** A turn of this replica that it does not execute is one that has just started, unless it is older than this. */
+const ABANDONED_SECONDS = 10;
 /** Turns taken over at once, so that a fleet shares the work of a dead member. */
 const ADOPT_AT_ONCE = 16;
 /** Rows of replicas that are long gone are swept after this. */
@@ -28,16 +30,22 @@ export async function beat(db: Database, replicaId: string): Promise<void> {
   });
 }
 
-/** Takes over turns that nobody executes. Each comes back with its attempt already counted up. */
-export async function adoptOrphans(db: Database, replicaId: string): Promise<RunRow[]> {
+/**
+ * Takes over turns that nobody executes: of replicas that are silent or have let go, and this one's own where the store
+ * failed to take a step (`executing` names the others). Each comes back with its attempt already counted up.
+ */
+export async function adoptOrphans(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>({
     name: 'adopt_orphans',
     text: `
       with orphan as (
         select r.project_id, r.id from runs r
-        where r.status = 'in_progress' and not exists (
-          select 1 from replicas p
-          where p.id = r.replica_id and p.heartbeat_at > now() - interval '${LEASE_SECONDS} seconds')
+        where r.status = 'in_progress' and case
+          when r.replica_id = $1 then r.updated_at < now() - interval '${ABANDONED_SECONDS} seconds' and r.id <> all ($2)
+          else not exists (
+            select 1 from replicas p
+            where p.id = r.replica_id and p.heartbeat_at > now() - interval '${LEASE_SECONDS} seconds')
+          end
         limit ${ADOPT_AT_ONCE}
         for update of r skip locked
       )
@@ -45,7 +53,7 @@ export async function adoptOrphans(db: Database, replicaId: string): Promise<Run
       from orphan
       where runs.project_id = orphan.project_id and runs.id = orphan.id
       returning runs.*`,
-    values: [replicaId],
+    values: [replicaId, executing],
   });
   return rows;
 }

@@ -1,9 +1,9 @@
 /** Reads back a turn that was paused or left behind, as an executor needs it. */
 import type { Executor } from '../../kernel/db/database.ts';
 import type { JsonObject } from '../tables.ts';
-import type { TurnState } from './execute-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from './turn.ts';
+import type { TurnState } from './turn-state.ts';
 
 interface StoredTurn {
   steps: {

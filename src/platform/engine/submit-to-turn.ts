@@ -11,12 +11,12 @@ import { appendEvent } from '../feed/append-event.ts';
 import { estimatePromptTokens } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import { type Engine, keyOf } from './engine.ts';
-import { renderCall } from './execute-turn.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { loadTurn, type ResumableTurn } from './resume-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { conversationLocked } from './start-turn.ts';
 import type { ToolStep } from './turn.ts';
+import { renderCall } from './turn-records.ts';
 
 export type Submission =
   | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject }
