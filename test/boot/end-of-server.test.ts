@@ -6,7 +6,9 @@ import { call, makeFolder, type ServerProcess, startServer, waitFor } from './se
 const PATIENCE_MS = 30_000;
 
 /** A smith with a turn in flight that would take half a minute, seen to have begun. */
-async function startLongTurn(server: ServerProcess): Promise<{ path: string; frames: ReadableStreamDefaultReader }> {
+async function startLongTurn(
+  server: ServerProcess,
+): Promise<{ path: string; frames: ReadableStreamDefaultReader<string> }> {
   const { tenant_token } = server.credentials;
   const smith = await call(server.url, tenant_token, '/v1/smiths', { model: 'builtin/demo' });
   const { id } = (await smith.json()) as { id: string };
@@ -14,10 +16,19 @@ async function startLongTurn(server: ServerProcess): Promise<{ path: string; fra
   const response = await call(server.url, tenant_token, `/v1/smiths/${id}/runs`, { input, stream: true });
   assert.ok(response.body !== null);
   const frames = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let seen = '';
-  while (!seen.includes('message.delta')) seen += (await frames.read()).value ?? '';
+  const seen = await readUntil(frames, 'message.delta');
   const runId = /"run_id":"(run_\w+)"/.exec(seen)?.[1] ?? '';
   return { path: `/v1/smiths/${id}/runs/${runId}`, frames };
+}
+
+async function readUntil(frames: ReadableStreamDefaultReader<string>, text: string): Promise<string> {
+  let seen = '';
+  while (!seen.includes(text)) {
+    const { done, value } = await frames.read();
+    assert.ok(!done, `the stream ended before ${text}:\n${seen}`);
+    seen += value;
+  }
+  return seen;
 }
 
 async function statusOf(server: ServerProcess, path: string): Promise<string> {
@@ -32,32 +43,30 @@ test('killed in the middle of a turn, it starts again and goes on with the turn;
   first.kill('SIGKILL');
   assert.equal((await first.ended).signal, 'SIGKILL');
 
-  const second = await startServer(t, folder, { IRONCRAFT_DRAIN_SECONDS: '3' });
+  const second = await startServer(t, folder, { IRONCRAFT_DRAIN_SECONDS: '6' });
   const events = await fetch(`${second.url}${turn.path}/events`, {
     headers: { authorization: `Bearer ${second.credentials.tenant_token}` },
   });
   assert.ok(events.body !== null);
   const frames = events.body.pipeThrough(new TextDecoderStream()).getReader();
-  let seen = '';
-  while (!seen.includes('run.restarted')) seen += (await frames.read()).value ?? '';
+  await readUntil(frames, 'run.restarted');
 
-  const startedMs = performance.now();
   second.kill('SIGTERM');
   const unready = await waitFor('an unready answer', PATIENCE_MS, async () => {
     const reply = await fetch(`${second.url}/readyz`);
     return reply.status === 503 ? reply : undefined;
   });
   assert.equal(((await unready.json()) as { ok: boolean }).ok, false);
-  const refused = await call(second.url, second.credentials.tenant_token, '/v1/smiths', { model: 'builtin/demo' });
-  const { id } = (await refused.json()) as { id: string };
+  const created = await call(second.url, second.credentials.tenant_token, '/v1/smiths', { model: 'builtin/demo' });
+  const { id } = (await created.json()) as { id: string };
   const run = await call(second.url, second.credentials.tenant_token, `/v1/smiths/${id}/runs`, {
     input: [{ role: 'user', content: 'hello' }],
   });
   assert.equal(run.status, 503, 'no new turns');
   // The stream is told to come back: it ends instead of hanging until the process goes.
   while (!(await frames.read()).done);
+  // Past the drain time it would have been 1.
   assert.deepEqual(await second.ended, { code: 0, signal: null });
-  assert.ok(performance.now() - startedMs < 4_000, 'within the drain time');
 
   const third = await startServer(t, folder);
   assert.equal(await statusOf(third, turn.path), 'in_progress');
@@ -69,7 +78,6 @@ test('killed in the middle of a turn, it starts again and goes on with the turn;
 test('a second signal ends a draining server at once', async (t) => {
   const server = await startServer(t, await makeFolder(t), { IRONCRAFT_DRAIN_SECONDS: '60' });
   await startLongTurn(server);
-  const startedMs = performance.now();
   server.kill('SIGINT');
   await waitFor('the log of the drain', PATIENCE_MS, async () =>
     server.stderr().includes('"draining"') ? true : undefined,
@@ -78,6 +86,6 @@ test('a second signal ends a draining server at once', async (t) => {
     server.kill('SIGINT');
     return Promise.race([server.ended, Promise.resolve(undefined)]);
   });
+  // Long before its turn or its minute of draining could have ended.
   assert.deepEqual(ended, { code: 130, signal: null });
-  assert.ok(performance.now() - startedMs < 10_000);
 });
