@@ -23,6 +23,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { ApiError, type ErrorCatalogue } from './errors.ts';
 import { EventStream, serveEventStream } from './event-stream.ts';
 import { canonicalJson, type IdempotencyStore, readClaim } from './idempotency.ts';
+import { acceptJsonOnly } from './json-body.ts';
 import { documentOperations, routeSchema } from './openapi.ts';
 import { HttpReply, type IdempotencyClaim, type Operation, type OperationFacts } from './operation.ts';
 import { addressKey, createMeter, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
@@ -428,16 +429,6 @@ function checkApiVersion(
 function readRequestId(request: { headers: Record<string, string | string[] | undefined> }): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-function acceptJsonOnly(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(['application/json', 'application/*+json'], { parseAs: 'string' }, (request, text, done) => {
-    // A client that always names the type may send nothing.
-    if (text === '') done(null, undefined);
-    else parse(request, text as string, done);
-  });
 }
 
 function toApiError(error: FastifyError, bodyLimitBytes: number): ApiError {

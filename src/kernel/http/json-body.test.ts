@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { nestsDeeper } from './json-body.ts';
+
+test('the depth of JSON is what walking it would find', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 12 }), fc.boolean(), (value, pretty) => {
+      const text = JSON.stringify(value, null, pretty ? 2 : 0);
+      const depth = depthOf(value);
+      assert.equal(nestsDeeper(text, depth), false);
+      if (depth > 0) assert.equal(nestsDeeper(text, depth - 1), true);
+    }),
+  );
+});
+
+test('brackets, quotes and backslashes in strings are text', () => {
+  for (const text of ['"[[[["', '"\\"[[["', '"\\\\"', '"\\\\\\"[["', '{"[": "{", "a\\\\": "]"}', '["\\\\", "["]']) {
+    JSON.parse(text);
+    assert.equal(nestsDeeper(text, 1), false, text);
+  }
+});
+
+test('brackets side by side do not nest', () => {
+  assert.equal(nestsDeeper(`[${Array(1_000).fill('[{}]').join(',')}]`, 3), false);
+});
+
+test('text that is no JSON is read to its end or to its first level too many', () => {
+  for (const text of ['', '"', '"\\', ']]]]', '[[[', '{"a": "unended [[[['])
+    assert.equal(nestsDeeper(text, 3), false, text);
+  assert.equal(nestsDeeper('[[[[', 3), true);
+});
+
+test('a text of 20 million characters that is nothing but quotes and backslashes is read in linear time', () => {
+  const text = '"\\\\\\"'.repeat(4_000_000);
+  const start = performance.now();
+  nestsDeeper(text, 100);
+  assert.ok(performance.now() - start < 5_000);
+});
+
+function depthOf(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
