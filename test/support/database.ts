@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { defaultCacheFolder, engineVersion } from '../../src/kernel/db/embedded-folder.ts';
+import { defaultCacheFolder, dropTemplates, engineVersion } from '../../src/kernel/db/embedded-folder.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
 
@@ -35,6 +35,7 @@ export interface TestDatabaseOptions {
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const buildTimeoutMs = 60_000;
 const pollMs = 25;
+const cacheLifetimeMs = 24 * 3_600_000;
 
 /** A server on which tests may make and drop databases; undefined: the embedded store. */
 export function testServerUrl(): string | undefined {
@@ -109,13 +110,11 @@ async function buildDump(file: string, sources: readonly MigrationSource[]): Pro
   const lock = await lockUnlessBuilt(file);
   if (lock === undefined) return;
   try {
+    await removeOutdated();
     const db = await connectEmbedded({ folder: undefined });
     try {
       await migrateAll(db, sources);
-      // Never cloned from: without them a copy has half the bytes to load.
-      await db.query({ text: `update pg_database set datistemplate = false where datname like 'template%'` });
-      await db.query({ text: 'drop database template0' });
-      await db.query({ text: 'drop database template1' });
+      for (const statement of dropTemplates) await db.query({ text: statement });
       const partial = `${file}.partial-${process.pid}`;
       await writeFile(partial, await db.dump());
       await rename(partial, file);
@@ -124,6 +123,15 @@ async function buildDump(file: string, sources: readonly MigrationSource[]): Pro
     }
   } finally {
     lock.release();
+  }
+}
+
+/** Each change of a migration makes a new file; yesterday's are of no use. */
+async function removeOutdated(): Promise<void> {
+  for (const name of await readdir(defaultCacheFolder)) {
+    const path = join(defaultCacheFolder, name);
+    if (!name.startsWith('test-') || (await stat(path)).mtimeMs > Date.now() - cacheLifetimeMs) continue;
+    await rm(path, { recursive: true, force: true });
   }
 }
 

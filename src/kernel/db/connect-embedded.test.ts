@@ -180,6 +180,8 @@ describe('the embedded store', () => {
     });
     await db.query({ text: 'delete from churn', values: [] });
     const look = async () => {
+      // Statistics are written at most once a second otherwise.
+      await db.query({ text: 'select pg_stat_force_next_flush()', values: [] });
       const { rows } = await db.query<{ dead: number; wal: number }>({
         text: `select n_dead_tup as dead, (select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8
                from pg_control_checkpoint()) as wal from pg_stat_all_tables where relname = 'churn'`,

@@ -20,8 +20,7 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
-import { columnTypes } from './values.ts';
-import { startWorker, type WorkerStream } from './worker-stream.ts';
+import { connectClient, startWorker, type WorkerStream } from './worker-stream.ts';
 
 export interface EmbeddedOptions {
   /** Where the store lives; made if missing. Undefined: in memory, gone at close. */
@@ -74,17 +73,7 @@ async function open(
     flush: data !== undefined && options.flush !== false,
     sharedBuffersMb: data === undefined ? bufferMb.memory : bufferMb.folder,
   });
-  const client = new pg.Client({
-    stream: () => stream,
-    ssl: false,
-    host: 'embedded',
-    user: 'postgres',
-    password: '',
-    database: 'postgres',
-    pipeline: true,
-    types: columnTypes,
-  });
-  await client.connect();
+  const client = await connectClient(stream);
   return new EmbeddedConnection(client, stream, lock, options);
 }
 

@@ -1,7 +1,9 @@
 /** A worker thread that owns PGlite, seen as the socket that a `pg` client speaks PostgreSQL's wire protocol over. */
 import { Duplex } from 'node:stream';
 import { Worker } from 'node:worker_threads';
+import pg from 'pg';
 import type { WorkerOptions, WorkerReply, WorkerRequest } from './embedded-worker.ts';
+import { columnTypes } from './values.ts';
 
 /** Starts the thread; resolves when the store inside is open, rejects with the reason why it cannot be opened. */
 export async function startWorker(options: WorkerOptions): Promise<WorkerStream> {
@@ -26,6 +28,22 @@ export async function startWorker(options: WorkerOptions): Promise<WorkerStream>
     });
   }
   return new WorkerStream(worker);
+}
+
+/** A `pg` client whose server is the thread. */
+export async function connectClient(stream: WorkerStream): Promise<pg.Client> {
+  const client = new pg.Client({
+    stream: () => stream,
+    ssl: false,
+    host: 'embedded',
+    user: 'postgres',
+    password: '',
+    database: 'postgres',
+    pipeline: true,
+    types: columnTypes,
+  });
+  await client.connect();
+  return client;
 }
 
 export class WorkerStream extends Duplex {
