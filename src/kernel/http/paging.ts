@@ -2,6 +2,7 @@
  * Keyset paging. Ids are time-ordered, so a page is "ids beyond the last one seen" and costs the same at any depth.
  * Native lists run newest first and hand out an opaque cursor; OpenAI-dialect lists page by object id.
  */
+import { crc32 } from 'node:zlib';
 import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
@@ -73,17 +74,23 @@ export function pageReply<Row, Item>(
 }
 
 const CURSOR_VERSION = 'c1:';
+const CHECKSUM_LENGTH = 8;
 
 function encodeCursor(key: string): string {
-  return Buffer.from(CURSOR_VERSION + key).toString('base64url');
+  return Buffer.from(CURSOR_VERSION + checksumOf(key) + key).toString('base64url');
 }
 
 function decodeCursor(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
-  const key = text.slice(CURSOR_VERSION.length);
-  const genuine = text.startsWith(CURSOR_VERSION) && /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key) === cursor;
+  const key = text.slice(CURSOR_VERSION.length + CHECKSUM_LENGTH);
+  const genuine = /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key) === cursor;
   if (!genuine) throw new ApiError('invalid_cursor', { param: 'cursor' });
   return key;
+}
+
+/** A cursor that was cut short or mistyped must not pass for another place in the list: rows would be skipped unseen. */
+function checksumOf(key: string): string {
+  return crc32(key).toString(16).padStart(CHECKSUM_LENGTH, '0');
 }
 
 /** `{object:"list", data, first_id, last_id, has_more}`: the OpenAI dialect's list. */

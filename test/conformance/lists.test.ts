@@ -1,0 +1,272 @@
+/** Every list pages alike: limits, cursors, newest first, and each row exactly once while others come and go. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Answer, type Client, startPlatform } from '../support/platform.ts';
+import { assertRefusal } from './assert-refusal.ts';
+import { createWorld, pathIn, uniqueName } from './world.ts';
+
+const platform = await startPlatform();
+after(() => platform.close());
+const world = await createWorld(platform);
+const { tenant, organization } = world;
+
+/** Catalogs of fixed size: a bare `{data}`, or the OpenAI dialect's. */
+const UNPAGED = ['tenant.model_keys.list', 'smiths.model_keys.list', 'tenant.models.list', 'models.list'];
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** Adds one row to the list and answers with its key as the list shows it. */
+const addRow: Readonly<Record<string, () => Promise<string>>> = {
+  'organization.projects.list': () => idOf(organization.post('/v1/organization/projects', { name: uniqueName() })),
+  'tenant.tokens.list': () => idOf(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
+  'agents.list': () => idOf(tenant.post('/v1/agents', { name: uniqueName() })),
+  'agents.versions.list': () => numberOf(tenant.post(`/v1/agents/${world.agentId}/versions`, {})),
+  'smiths.list': () => idOf(tenant.post('/v1/smiths', { model: 'builtin/demo' })),
+  'smiths.revisions.list': async () => {
+    const path = `/v1/smiths/${world.smithId}`;
+    await tenant.patch(path, { display_name: uniqueName() });
+    return String((await tenant.get(`${path}/revisions?limit=1`)).body.data[0].version);
+  },
+  'customers.list': () => idOf(tenant.post('/v1/customers', { name: uniqueName() })),
+  'smiths.runs.list': () => idOf(startRun(world.smithId)),
+  'runs.list': () => idOf(startRun(world.otherSmithId)),
+  'approvals.list': async () => (await startGatedRun()).body.output.tool_calls[0].approval_id,
+  'events.list': async () => {
+    await tenant.post('/v1/tenant/tokens', { scope: 'admin' });
+    return (await tenant.get('/v1/events?limit=1')).body.data[0].id;
+  },
+};
+
+const lists = platform.platform.operations
+  .filter(({ id }) => id.endsWith('.list') && !UNPAGED.includes(id))
+  .map((operation) => ({
+    id: operation.id,
+    query: operation.query,
+    path: pathIn(operation.path, world),
+    caller: operation.posture === 'org' ? organization : tenant,
+  }));
+
+describe('every list takes limit and cursor, and has the envelope', () => {
+  for (const { id, path, caller, query } of lists) {
+    test(id, async () => {
+      const properties = Object.keys((query as { properties?: object } | undefined)?.properties ?? {});
+      assert.ok(properties.includes('limit') && properties.includes('cursor'), properties.join());
+      const answer = await caller.get(path);
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(Object.keys(answer.body).sort(), ['data', 'has_more', 'next_cursor']);
+      assertEnvelopeOf(answer, DEFAULT_LIMIT);
+    });
+  }
+});
+
+describe('a limit out of range is invalid_limit, on every list', () => {
+  for (const { id, path, caller } of lists) {
+    test(id, async () => {
+      for (const limit of ['0', '-1', String(MAX_LIMIT + 1), '1.5', 'ten', '', 'null', '1&limit=2', '9'.repeat(40)]) {
+        assertRefusal(await caller.get(`${path}?limit=${limit}`), 422, 'invalid_limit', 'limit');
+      }
+      for (const limit of [1, MAX_LIMIT]) {
+        const answer = await caller.get(`${path}?limit=${limit}`);
+        assert.equal(answer.status, 200, answer.text);
+        assertEnvelopeOf(answer, limit);
+      }
+    });
+  }
+});
+
+describe('a cursor that the list did not issue is invalid_cursor, on every list', () => {
+  for (const { id, path, caller } of lists) {
+    test(id, async () => {
+      const cursor = await issueCursor(id, path, caller);
+      const altered = [
+        cursor.slice(0, -1),
+        `${cursor}A`,
+        `${cursor}=`,
+        `${cursor}%0A`,
+        cursor.toUpperCase(),
+        `A${cursor}`,
+      ];
+      const foreign = [
+        '',
+        'null',
+        'c1:',
+        'Yzox',
+        encode('c1:'),
+        encode('c2:agt_1'),
+        encode('c1:\0'),
+        encode("c1:' or 1=1--\n"),
+      ];
+      const others = [
+        'a'.repeat(600),
+        '%F0%9F%98%80',
+        '../../etc/passwd',
+        '{"id":1}',
+        '-1',
+        `${cursor}&cursor=${cursor}`,
+      ];
+      for (const bad of [...altered, ...foreign, ...others]) {
+        assertRefusal(await caller.get(`${path}?limit=1&cursor=${bad}`), 422, 'invalid_cursor', 'cursor');
+      }
+      const good = await caller.get(`${path}?limit=1&cursor=${cursor}`);
+      assert.equal(good.status, 200, good.text);
+    });
+  }
+
+  for (const { id, path, caller } of lists) {
+    test(`another list’s is refused, or a place in ${id}, and breaks nothing`, async () => {
+      for (const other of lists) {
+        const cursor = await issueCursor(other.id, other.path, other.caller);
+        const answer = await caller.get(`${path}?cursor=${cursor}`);
+        if (answer.status === 200) assertEnvelopeOf(answer, DEFAULT_LIMIT);
+        else assertRefusal(answer, 422, 'invalid_cursor', 'cursor');
+      }
+    });
+  }
+});
+
+describe('a walk through a list meets each row once, newest first, while rows are added', () => {
+  for (const { id, path, caller } of lists) {
+    test(id, async () => {
+      const add = adderOf(id);
+      const before: string[] = [];
+      for (let made = 0; made < 5; made += 1) before.unshift(await add());
+      const met: string[] = [];
+      await walk(caller, path, 2, async (keys) => {
+        met.push(...keys);
+        // A few are enough: what is added now is newer than the place that has been reached.
+        if (met.length <= 6) await add();
+      });
+      assert.equal(new Set(met).size, met.length, 'a row was met twice');
+      assert.deepEqual(
+        met.filter((key) => before.includes(key)),
+        before,
+      );
+    });
+  }
+});
+
+test('whatever is added and deleted between whatever pages, the others are met once, in order', async () => {
+  const action = fc.oneof(
+    fc.constant({ kind: 'add' as const, at: 0 }),
+    fc.record({ kind: fc.constant('delete' as const), at: fc.nat({ max: 30 }) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 9 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(fc.array(action, { maxLength: 3 }), { maxLength: 10 }),
+      async (count, limit, betweenPages) => {
+        const project = await platform.createProject();
+        const add = () => idOf(project.post('/v1/customers', { name: uniqueName() }));
+        const before: string[] = [];
+        for (let made = 0; made < count; made += 1) before.unshift(await add());
+        const deleted = new Set<string>();
+        const met: string[] = [];
+        let page = 0;
+        await walk(project, '/v1/customers', limit, async (keys) => {
+          met.push(...keys);
+          for (const { kind, at } of betweenPages[page] ?? []) {
+            if (kind === 'add') await add();
+            const victim = before[at];
+            if (kind === 'delete' && victim !== undefined && !deleted.has(victim)) {
+              deleted.add(victim);
+              await project.delete(`/v1/customers/${victim}`);
+            }
+          }
+          page += 1;
+        });
+        const kept = before.filter((id) => !deleted.has(id));
+        assert.deepEqual(
+          met.filter((id) => kept.includes(id)),
+          kept,
+        );
+        assert.equal(new Set(met).size, met.length);
+        assert.ok(met.every((id) => before.includes(id)));
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test('a page that just holds the last rows says that there are no more', async () => {
+  const project = await platform.createProject();
+  for (let made = 0; made < 4; made += 1) await project.post('/v1/customers', { name: uniqueName() });
+  const first = await project.get('/v1/customers?limit=2');
+  assert.deepEqual([first.body.data.length, first.body.has_more], [2, true]);
+  const last = await project.get(`/v1/customers?limit=2&cursor=${first.body.next_cursor}`);
+  assert.deepEqual([last.body.data.length, last.body.has_more, last.body.next_cursor], [2, false, null]);
+  const empty = await (await platform.createProject()).get('/v1/customers');
+  assert.deepEqual(empty.body, { data: [], next_cursor: null, has_more: false });
+});
+
+/** Calls `onPage` with the keys of each page, and goes on behind it. */
+async function walk(caller: Client, path: string, limit: number, onPage: (keys: string[]) => Promise<void>) {
+  let cursor: string | null = null;
+  let pages = 0;
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const answer: Answer = await caller.get(`${path}?limit=${limit}${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    assertEnvelopeOf(answer, limit);
+    await onPage(answer.body.data.map(keyOf));
+    cursor = answer.body.next_cursor;
+    pages += 1;
+    assert.ok(pages < 1_000, 'the list never ends');
+  } while (cursor !== null);
+}
+
+function assertEnvelopeOf({ body, text }: Answer, limit: number): void {
+  assert.ok(Array.isArray(body.data) && body.data.length <= limit, text);
+  assert.equal(typeof body.has_more, 'boolean', text);
+  assert.equal(body.has_more, body.next_cursor !== null, text);
+  if (body.has_more) assert.equal(body.data.length, limit, text);
+}
+
+/** A cursor that this list has handed out. */
+async function issueCursor(id: string, path: string, caller: Client): Promise<string> {
+  const add = adderOf(id);
+  let answer = await caller.get(`${path}?limit=1`);
+  while (answer.body.next_cursor === null) {
+    await add();
+    answer = await caller.get(`${path}?limit=1`);
+  }
+  return answer.body.next_cursor;
+}
+
+function adderOf(id: string): () => Promise<string> {
+  const add = addRow[id];
+  assert.ok(add, `say in this test how ${id} gets another row`);
+  return add;
+}
+
+function keyOf(row: { readonly id?: string; readonly version?: number }): string {
+  return row.id ?? String(row.version);
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+function startRun(smithId: string): Promise<Answer> {
+  return tenant.post(`/v1/smiths/${smithId}/runs`, { input: [{ role: 'user', content: 'Write 1 words' }] });
+}
+
+function startGatedRun(): Promise<Answer> {
+  return tenant.post(`/v1/smiths/${world.smithId}/runs`, {
+    input: [{ role: 'user', content: 'Call the tool notify with {}' }],
+    tools: [{ name: 'notify', requires_approval: true }],
+  });
+}
+
+async function idOf(answering: Promise<Answer>): Promise<string> {
+  const { status, body, text } = await answering;
+  assert.equal(status, 201, text);
+  return body.id;
+}
+
+async function numberOf(answering: Promise<Answer>): Promise<string> {
+  const { status, body, text } = await answering;
+  assert.equal(status, 201, text);
+  return String(body.version);
+}
