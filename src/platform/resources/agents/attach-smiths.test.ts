@@ -96,6 +96,31 @@ test('smiths that are attached keep the rollout’s proportion', async () => {
   }
 });
 
+test('more smiths than one batch holds are all attached, once, in exact proportion', async () => {
+  const project = await platform.createProject();
+  const agent = await publishAgent(project);
+  await publishVersion(project, agent, { instructions: 'Two.' });
+  await project.post(`/v1/agents/${agent}/rollout`, { version: 2, percent: 30 });
+  await platform.db.query({
+    text: `insert into smiths (project_id, id, revision)
+      select $1, 'smt_' || lpad(n::text, 26, '0'), 1 from generate_series(1, 1200) n`,
+    values: [project.projectId],
+  });
+  const { body } = await project.post(`/v1/agents/${agent}/attach`, { all: true });
+  assert.equal(body.count, 1200);
+  assert.equal(new Set(body.attached.map(({ smith_id }: { smith_id: string }) => smith_id)).size, 1200);
+  assert.equal(await countSmiths(project, agent), 1200);
+  let following = 0;
+  let cursor = '';
+  do {
+    const page = (await project.get(`/v1/smiths?agent_id=${agent}&limit=100${cursor}`)).body;
+    following += page.data.filter((smith: { agent_version: number }) => smith.agent_version === 2).length;
+    cursor = page.has_more ? `&cursor=${page.next_cursor}` : '';
+  } while (cursor !== '');
+  assert.equal(following, 360);
+  assert.equal((await readEvents(project, 'smith.updated')).length, 1200);
+});
+
 test('a smith that is named moves from its agent, loses its pin and is counted there no more', async () => {
   const project = await platform.createProject();
   const [from, to] = [await publishAgent(project), await publishAgent(project, { instructions: 'New.' })];

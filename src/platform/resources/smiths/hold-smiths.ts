@@ -1,6 +1,7 @@
 /** Holding many smiths of one project for the rest of the transaction, always by id (see agent-membership.ts). */
 import { sql } from 'kysely';
 import type { TenantDb } from '../../tenant-scope.ts';
+import { idOfFiltered } from './store.ts';
 
 export interface HeldSmith {
   id: string;
@@ -22,13 +23,17 @@ export async function holdSmiths(db: TenantDb, ids: readonly string[]): Promise<
 }
 
 function selectCustom(db: TenantDb) {
-  return db
-    .selectFrom('smiths')
-    .select('id')
-    .where('agent_id', 'is', null)
-    .where('archived_at', 'is', null)
-    .orderBy('id')
-    .forNoKeyUpdate();
+  return (
+    db
+      .selectFrom('smiths')
+      .select('id')
+      .where('agent_id', 'is', null)
+      .where('archived_at', 'is', null)
+      // Null does not count as one value: with the column named, the index has the order, and nothing is sorted.
+      .orderBy('agent_id')
+      .orderBy(idOfFiltered)
+      .forNoKeyUpdate()
+  );
 }
 
 /** Holds every live smith that follows no agent. Returns how many; their rows stay in the database. */
@@ -45,6 +50,6 @@ export async function holdCustomSmiths(db: TenantDb): Promise<number> {
  * somebody else is left out: waiting for it now would be out of order.
  */
 export async function listCustomSmiths(db: TenantDb, after: string, limit: number): Promise<string[]> {
-  const rows = await selectCustom(db).where('id', '>', after).limit(limit).skipLocked().execute();
+  const rows = await selectCustom(db).where(idOfFiltered, '>', after).limit(limit).skipLocked().execute();
   return rows.map(({ id }) => id);
 }

@@ -9,7 +9,7 @@ import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
 import { endOfPrefix } from './prefix-range.ts';
-import { type SmithRow, selectSmiths } from './store.ts';
+import { idOfFiltered, type SmithRow, selectSmiths } from './store.ts';
 
 export interface SmithFilter {
   /** The only smith that the caller may see. */
@@ -26,7 +26,7 @@ const MAX_SORTED = 2_000;
 /** Up to one row more than the page holds. */
 export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithRow[]> {
   const { external_id_prefix: prefix } = filter;
-  if (prefix === undefined) return pageById(selectSmiths(db).where(isEqual(filter)), 'id', page).execute();
+  if (prefix === undefined) return pageEqual(db, page, filter);
   const isRare = (await countUpTo(db, prefix, MAX_SORTED + 1)) <= MAX_SORTED;
   // Ids alone first: the indexes hold all that this needs, so the rows that do not match are never read.
   const ids = await (isRare ? sortMatches(db, page, prefix, filter) : walkMatches(db, page, prefix, filter));
@@ -37,8 +37,21 @@ export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithF
     .execute();
 }
 
+async function pageEqual(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithRow[]> {
+  const isFiltered = columns.some((column) => filter[column] !== undefined);
+  if (!isFiltered) return pageById(selectSmiths(db), 'id', page).execute();
+  const query = selectSmiths(db).where(isEqual(filter));
+  const rest = page.after === undefined ? query : query.where(idOfFiltered, '<', page.after);
+  return rest
+    .orderBy(idOfFiltered, 'desc')
+    .limit(page.limit + 1)
+    .execute();
+}
+
+const columns = ['id', 'external_id', 'customer_id', 'agent_id'] as const;
+
 function isEqual(filter: SmithFilter): RawBuilder<boolean> {
-  const conditions = (['id', 'external_id', 'customer_id', 'agent_id'] as const).flatMap((column) => {
+  const conditions = columns.flatMap((column) => {
     const value = filter[column];
     return value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`];
   });
