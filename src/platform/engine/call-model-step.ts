@@ -55,6 +55,8 @@ export interface ModelStep {
   readonly prompt: LanguageModelV4Prompt;
   readonly tools: readonly Tool[];
   readonly step: number;
+  /** Whether the turn has not had an answer yet. */
+  readonly isFirst: boolean;
   /** Call ids that earlier steps of the run used: providers may count from zero in each answer. */
   readonly usedCallIds: ReadonlySet<string>;
   readonly flush: () => Promise<void>;
@@ -118,7 +120,7 @@ export function functionTools(tools: readonly Tool[]): LanguageModelV4FunctionTo
   }));
 }
 
-function callOptions({ config, prompt, tools, step }: ModelStep): LanguageModelV4CallOptions {
+function callOptions({ config, prompt, tools, isFirst }: ModelStep): LanguageModelV4CallOptions {
   const offered = functionTools(tools);
   const { reasoning_effort: effort, response_format: format, tool_choice: choice } = config;
   return {
@@ -129,7 +131,7 @@ function callOptions({ config, prompt, tools, step }: ModelStep): LanguageModelV
       ? {}
       : choice === 'none'
         ? { toolChoice: { type: 'none' as const } }
-        : step > 0
+        : !isFirst
           ? {}
           : {
               toolChoice:

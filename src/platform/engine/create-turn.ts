@@ -8,7 +8,7 @@ import { effectiveConfig } from '../configuration/effective-config.ts';
 import { renderInstructions } from '../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
-import type { Engine } from './engine.ts';
+import type { Admission, Engine } from './engine.ts';
 import { getRun } from './get-run.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { loadSmithForTurn, type SmithForTurn } from './load-smith-turn.ts';
@@ -53,10 +53,21 @@ const START_TRIES = 3;
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
   const { db } = engine;
-  const { projectId, smithId, idempotency } = request;
+  const { projectId, idempotency } = request;
   const duplicate = await findDuplicate(db, projectId, idempotency);
   if (duplicate !== undefined) return { kind: 'duplicate', run: duplicate };
-  engine.admit(projectId);
+  const admission = engine.admit(projectId);
+  try {
+    return await startAdmitted(engine, request, admission);
+  } catch (error) {
+    admission.release();
+    throw error;
+  }
+}
+
+async function startAdmitted(engine: Engine, request: TurnRequest, admission: Admission): Promise<CreatedTurn> {
+  const { db } = engine;
+  const { projectId, smithId, idempotency } = request;
   const messages = parseInput(request.input);
   const smith = await loadSmithForTurn(db, projectId, smithId);
   if (smith === undefined) throw new ApiError('not_found');
@@ -80,11 +91,15 @@ export async function createTurn(engine: Engine, request: TurnRequest): Promise<
     idempotency,
   };
   const start = await startOrFindDuplicate(db, turn);
-  if ('duplicate' in start) return { kind: 'duplicate', run: start.duplicate };
+  if ('duplicate' in start) {
+    admission.release();
+    return { kind: 'duplicate', run: start.duplicate };
+  }
   const own = messages.map((message, position) => ({ ...message, turn: start.turn, position }));
   const live = engine.execute({
     key: { projectId, smithId, threadId: turn.threadId, runId: turn.runId, turn: start.turn, attempt: 1 },
     lastSeq: 1,
+    admission,
     model,
     state: {
       config,

@@ -16,13 +16,21 @@ import { executeTurn, TurnStopped } from './execute-turn.ts';
 import { LiveTurn } from './live-turn.ts';
 import { loadModelKeys } from './load-smith-turn.ts';
 import type { ModelOpener } from './open-turn-model.ts';
-import { adoptOrphans, beat, forgetOldReplicas, HEARTBEAT_MS, registerReplica, releaseTurns } from './replica.ts';
+import {
+  ADOPT_AT_ONCE,
+  adoptOrphans,
+  beat,
+  forgetOldReplicas,
+  HEARTBEAT_MS,
+  registerReplica,
+  releaseTurns,
+} from './replica.ts';
 import { loadTurn, seqAfterRestart } from './resume-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 import { streamTimeline } from './stream-timeline.ts';
 import { createTimelineWriter } from './timeline-writer.ts';
-import { type ClientTool, MAX_ATTEMPTS, type TurnConfig, type TurnKey } from './turn.ts';
+import { type ClientTool, LeaseLostError, MAX_ATTEMPTS, type TurnConfig, type TurnKey } from './turn.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface EngineParts {
@@ -42,28 +50,42 @@ export interface Engine {
   readonly models: ModelOpener;
   readonly signals: RunSignals;
   start(): Promise<void>;
-  /** Throws `service_overloaded` while draining and `concurrency_limit_exceeded` beyond the project's runs in flight. */
-  admit(projectId: string): void;
-  /** Executes a turn whose row this replica holds. `keys` are loaded when not given. */
+  /**
+   * Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. Throws
+   * `service_overloaded` while draining and `concurrency_limit_exceeded` where no place is left.
+   */
+  admit(projectId: string): Admission;
+  /** Executes a turn whose row this replica holds. */
   execute(execution: Execution): LiveTurn;
   findLive(runId: string): LiveTurn | undefined;
   /** The tools of a turn with this configuration. */
   listTools(turn: { projectId: string; smithId: string }, config: TurnConfig): Promise<readonly Tool[]>;
   /** The timeline beyond `after`. */
   stream(run: { projectId: string; smithId: string; runId: string }, after: number): EventSource;
+  /** Fires when this replica takes no more turns. */
+  readonly draining: AbortSignal;
   /** Stops taking turns, waits for those in flight, lets go of the rest after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
+  /** Lets go of every turn at once. */
   stop(): Promise<void>;
+}
+
+/** One of a project's places for runs in flight. */
+export interface Admission {
+  /** Once is enough; more often does nothing. */
+  release(): void;
 }
 
 export interface Execution {
   readonly key: TurnKey;
   readonly lastSeq: number;
   readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
+  /** The place that was taken for it; without one it runs beyond the limit. */
+  readonly admission?: Admission;
   /** The opened model, when the caller has it already. */
   readonly model?: LanguageModelV4;
-  /** Emitted before the first step, e.g. `run.restarted`. */
-  readonly opening?: { readonly type: string; readonly data: Record<string, unknown> };
+  /** Set where an earlier attempt was cut off: what `run.restarted` says. */
+  readonly restarted?: Record<string, unknown>;
 }
 
 export const CONCURRENCY_RETRY_SECONDS = 1;
@@ -79,6 +101,7 @@ export function createEngine(parts: EngineParts): Engine {
   let heartbeat: NodeJS.Timeout | undefined;
   let adopting: Promise<void> | undefined;
   let beats = 0;
+  let gone = false;
 
   parts.metrics.gauge('runs_in_flight', 'Turns that this replica executes', [], (gauge) => gauge.set(live.size));
 
@@ -103,15 +126,17 @@ export function createEngine(parts: EngineParts): Engine {
           message: 'This server is going away. Try again.',
         });
       }
-      if ((inFlight.get(projectId) ?? 0) < parts.runsInFlightPerProject) return;
+      if ((inFlight.get(projectId) ?? 0) < parts.runsInFlightPerProject) return takePlace(projectId);
       throw new ApiError('concurrency_limit_exceeded', { retryAfterSeconds: CONCURRENCY_RETRY_SECONDS });
     },
     execute(execution) {
       const { key, state } = execution;
       const turn = new LiveTurn(key, execution.lastSeq);
+      const admission = execution.admission ?? takePlace(key.projectId);
+      // An execution that has lost its lease without knowing it yet.
+      live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
       live.set(key.runId, turn);
-      inFlight.set(key.projectId, (inFlight.get(key.projectId) ?? 0) + 1);
-      if (execution.opening !== undefined) turn.emit(execution.opening.type, execution.opening.data);
+      if (execution.restarted !== undefined) turn.emit('run.restarted', execution.restarted);
       const model = findModel(state.config.model);
       const openModel = async () =>
         execution.model ??
@@ -125,6 +150,7 @@ export function createEngine(parts: EngineParts): Engine {
           flush: writer.flush,
           openModel,
           listTools: () => listTools(key, state.config),
+          restarted: execution.restarted !== undefined,
         },
         turn,
         {
@@ -133,10 +159,8 @@ export function createEngine(parts: EngineParts): Engine {
           maxOutputTokens: model?.maxOutputTokens,
         },
       ).then(() => {
-        live.delete(key.runId);
-        const left = (inFlight.get(key.projectId) ?? 1) - 1;
-        if (left === 0) inFlight.delete(key.projectId);
-        else inFlight.set(key.projectId, left);
+        if (live.get(key.runId) === turn) live.delete(key.runId);
+        admission.release();
         signals.announce([key.runId]);
       });
       return turn;
@@ -145,27 +169,45 @@ export function createEngine(parts: EngineParts): Engine {
     listTools,
     stream: (run, after) =>
       streamTimeline({ db, signals, findLive: (runId) => live.get(runId), draining: draining.signal }, run, after),
+    draining: draining.signal,
     async drain(timeoutMs) {
       draining.abort();
       await waitForTurns(timeoutMs);
-      for (const turn of live.values()) turn.abort.abort(new TurnStopped('detached'));
-      await Promise.all([...live.values()].map((turn) => turn.done));
-      await writer.flush();
-      clearTimeout(heartbeat);
-      await adopting;
-      if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
+      await letGo();
     },
     async stop() {
-      clearTimeout(heartbeat);
       draining.abort();
-      for (const turn of live.values()) turn.abort.abort(new TurnStopped('detached'));
-      await Promise.all([...live.values()].map((turn) => turn.done));
-      await adopting;
+      await letGo().catch((error) => logger.warn({ err: error }, 'turns not handed on; their lease will lapse'));
       await writer.stop();
       await signals.stop();
     },
   };
   return engine;
+
+  function takePlace(projectId: string): Admission {
+    inFlight.set(projectId, (inFlight.get(projectId) ?? 0) + 1);
+    let taken = true;
+    return {
+      release() {
+        if (!taken) return;
+        taken = false;
+        const left = (inFlight.get(projectId) ?? 1) - 1;
+        if (left === 0) inFlight.delete(projectId);
+        else inFlight.set(projectId, left);
+      },
+    };
+  }
+
+  /** Hands every turn on to whoever takes it. The last heartbeat: until here the turns were this replica's. */
+  async function letGo(): Promise<void> {
+    await adopting;
+    const held = [...live.values()];
+    for (const turn of held) turn.abort.abort(new TurnStopped('detached'));
+    await Promise.all(held.map((turn) => turn.done));
+    gone = true;
+    clearTimeout(heartbeat);
+    if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
+  }
 
   async function waitForTurns(timeoutMs: number): Promise<void> {
     const timeout = new Promise((resolve) => setTimeout(resolve, timeoutMs).unref());
@@ -176,11 +218,13 @@ export function createEngine(parts: EngineParts): Engine {
     try {
       await beat(db, replicaId);
       if (beats++ % 600 === 0) await forgetOldReplicas(db);
-      await adopt();
     } catch (error) {
       logger.warn({ err: error }, 'heartbeat missed');
     }
-    if (!draining.signal.aborted) heartbeat = setTimeout(pulse, HEARTBEAT_MS);
+    if (gone) return;
+    heartbeat = setTimeout(pulse, HEARTBEAT_MS);
+    // Not waited for: however long taking over takes, the next heartbeat is in time.
+    adopt().catch((error) => logger.warn({ err: error }, 'no look for turns that were left behind'));
   }
 
   function adopt(): Promise<void> {
@@ -191,13 +235,18 @@ export function createEngine(parts: EngineParts): Engine {
     return adopting;
   }
 
+  /** A turn that cannot be read back now stays this replica's without being executed, and is tried again later. */
   async function takeOver(): Promise<void> {
-    for (const run of await adoptOrphans(db, replicaId, [...live.keys()])) {
-      try {
-        await resume(run);
-      } catch (error) {
-        logger.error({ err: error, runId: run.id }, 'a turn that was left behind could not be taken over');
+    while (!draining.signal.aborted) {
+      const orphans = await adoptOrphans(db, replicaId, [...live.keys()]);
+      for (const run of orphans) {
+        try {
+          await resume(run);
+        } catch (error) {
+          logger.error({ err: error, runId: run.id }, 'a turn that was left behind could not be taken over');
+        }
       }
+      if (orphans.length < ADOPT_AT_ONCE) return;
     }
   }
 
@@ -206,18 +255,12 @@ export function createEngine(parts: EngineParts): Engine {
     const { state, lastSeq } = await loadTurn(db, run);
     const key = keyOf(run);
     logger.info({ runId: run.id, attempt: run.attempt }, 'taking over a turn');
-    const tools = new Map((await listTools(key, run.config)).map((tool) => [tool.name, tool]));
-    for (const call of state.openCalls) {
-      if (call.status !== 'started' || tools.get(call.name)?.repeatable === true) continue;
-      call.error = 'The server went away during this call, so its outcome is unknown. It was not repeated.';
-    }
-    const execution = {
+    const turn = engine.execute({
       key,
       lastSeq: seqAfterRestart(lastSeq),
       state,
-      opening: { type: 'run.restarted', data: { attempt: run.attempt, step: state.nextPosition } },
-    };
-    const turn = engine.execute(execution);
+      restarted: { attempt: run.attempt, step: state.nextPosition },
+    });
     if (run.cancel_requested_at !== null) turn.abort.abort(new TurnStopped('cancelled'));
     else if (run.attempt > MAX_ATTEMPTS) {
       turn.abort.abort(
@@ -231,7 +274,9 @@ export function createEngine(parts: EngineParts): Engine {
   async function listTools(key: { projectId: string; smithId: string }, config: TurnConfig): Promise<readonly Tool[]> {
     const turn = { projectId: key.projectId, smithId: key.smithId, hostedTools: config.hosted_tools };
     const served = await Promise.all(parts.toolSources.map((source) => source.toolsFor(turn)));
-    return [...config.tools.map(clientTool), ...served.flat()];
+    const clients = new Set(config.tools.map((tool) => tool.name));
+    // A name that the caller took for the turn is the caller's.
+    return [...config.tools.map(clientTool), ...served.flat().filter((tool) => !clients.has(tool.name))];
   }
 }
 

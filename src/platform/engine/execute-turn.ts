@@ -15,21 +15,21 @@ import { findAnswerProblem } from './compile-answer-schema.ts';
 import { fitContext } from './fit-context.ts';
 import type { LiveTurn, NewFrame } from './live-turn.ts';
 import type { RunRow } from './run-row.ts';
-import { planCall, runCall } from './tool-calls.ts';
+import { markInterruptedCalls, planCall, runCall, untilAborted } from './tool-calls.ts';
 import { LeaseLostError, MAX_STEPS, type RunFailure, type StoredMessage, type ToolStep } from './turn.ts';
 import { type Commit, CommitFailedError, TurnJournal } from './turn-journal.ts';
 import {
   billed,
   completedFrame,
+  describePause,
   executingFrame,
   modelRecord,
   newMessage,
-  renderCall,
   renderOutput,
   resultMessage,
   toolRecord,
 } from './turn-records.ts';
-import { remember, type TurnState, warn } from './turn-state.ts';
+import { lastSaid, remember, type TurnState, warn } from './turn-state.ts';
 
 /** Why an execution was stopped from outside. */
 export type StopReason = 'cancelled' | 'detached';
@@ -51,6 +51,8 @@ export interface TurnParts {
   readonly flush: () => Promise<void>;
   readonly openModel: () => Promise<LanguageModelV4>;
   readonly listTools: () => Promise<readonly Tool[]>;
+  /** Whether an earlier attempt at this turn was cut off. */
+  readonly restarted: boolean;
 }
 
 /** Answers that are asked for before a turn fails for not being of the requested format. */
@@ -79,6 +81,8 @@ class TurnExecution {
   #tools: ReadonlyMap<string, Tool> = new Map();
   #windowShare = 1;
   #structuredAttempts = 0;
+  /** Calls whose `tool.executing` this execution has committed. */
+  readonly #announced = new Set<string>();
   /** The model call under way: what a cancelled or failed one has used and said. */
   #call: { prompt: LanguageModelV4Prompt; partial: { text: string; reasoning: string } } | undefined;
 
@@ -90,8 +94,10 @@ class TurnExecution {
   }
 
   async run(): Promise<RunRow> {
-    const [model, tools] = await Promise.all([this.#parts.openModel(), this.#parts.listTools()]);
+    const opening = Promise.all([this.#parts.openModel(), this.#parts.listTools()]);
+    const [model, tools] = await untilAborted(opening, this.#live.abort.signal);
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+    if (this.#parts.restarted) markInterruptedCalls(this.#state.openCalls, this.#tools);
     for (;;) {
       this.#throwIfStopped();
       await this.#runStartedCalls();
@@ -137,6 +143,7 @@ class TurnExecution {
           prompt,
           tools,
           step: this.#state.nextPosition,
+          isFirst: this.#state.modelCalls === 0,
           usedCallIds: new Set(this.#state.calls.map((call) => call.callId)),
           flush,
           limits: modelCall,
@@ -207,7 +214,9 @@ class TurnExecution {
       .filter((step) => step.status === 'completed')
       .map((step) => resultMessage(this.#state, this.#live.key.turn, step));
     const approvals = planned.flatMap(approvalRequest);
-    const executing = planned.filter((step) => step.status === 'started').map(executingFrame);
+    const started = planned.filter((step) => step.status === 'started');
+    const executing = started.map(executingFrame);
+    for (const step of started) this.#announced.add(step.callId);
     const required = approvals.map(approvalFrame);
     const said = answer.text === '' ? [] : [messageFrame(answer.text, 'text/plain', record.position)];
     this.#state.calls.push(...planned);
@@ -222,7 +231,7 @@ class TurnExecution {
       feed: [...executing, ...required],
     };
     const rests = this.#state.openCalls.length > 0 && executing.length === 0;
-    if (rests) return this.#pause(commit, answer.text);
+    if (rests) return this.#pause(commit);
     await this.#journal.commit({ ...commit, status: 'in_progress' });
     return undefined;
   }
@@ -231,9 +240,18 @@ class TurnExecution {
   async #runStartedCalls(): Promise<void> {
     const started = this.#state.openCalls.filter((step) => step.status === 'started');
     if (started.length === 0) return;
+    await this.#announce(started.filter(({ callId, error }) => error === null && !this.#announced.has(callId)));
     const outcomes = await Promise.allSettled(started.map((step) => this.#runStartedCall(step)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     this.#state.openCalls = this.#state.openCalls.filter((step) => step.status !== 'completed');
+  }
+
+  /** Tells of calls that were recorded by somebody else: approved ones, and those that an earlier attempt began. */
+  async #announce(steps: readonly ToolStep[]): Promise<void> {
+    if (steps.length === 0) return;
+    const frames = steps.map(executingFrame);
+    await this.#journal.commit({ status: 'in_progress', frames, feed: frames });
+    this.#throwIfStopped();
   }
 
   async #runStartedCall(step: ToolStep): Promise<void> {
@@ -254,21 +272,24 @@ class TurnExecution {
     remember(this.#state, message);
   }
 
-  #pause(commit: Partial<Commit> = {}, text = ''): Promise<RunRow> {
-    const reason = this.#state.openCalls.some((step) => step.status === 'approval') ? 'approval' : 'tool_result';
-    const paused = { type: 'run.paused', data: { reason, tool_calls: this.#state.openCalls.map(renderCall) } };
+  /** Rests until somebody answers what is open. The output has what was said with the calls. */
+  #pause(commit: Partial<Commit> = {}): Promise<RunRow> {
+    const paused = { type: 'run.paused', data: describePause(this.#state.openCalls) };
     return this.#journal.commit({
       ...commit,
       status: 'paused',
-      output: renderOutput(this.#state, text),
+      output: renderOutput(this.#state, lastSaid(this.#state, this.#live.key.turn)),
       stopReason: 'tool_calls',
       frames: [...(commit.frames ?? []), paused],
       feed: [...(commit.feed ?? []), paused],
     });
   }
 
+  /** The output keeps what was said and called until then. */
   #fail(error: RunFailure, commit: Partial<Commit> = {}): Promise<RunRow> {
-    return this.#journal.commit({ ...commit, status: 'failed', error, stopReason: 'error' });
+    const text = this.#call?.partial.text ?? '';
+    const output = text === '' && this.#state.calls.length === 0 ? null : renderOutput(this.#state, text);
+    return this.#journal.commit({ output, ...commit, status: 'failed', error, stopReason: 'error' });
   }
 
   /** Brings a turn that was stopped or failed to its rest; undefined where it is not this replica's to settle. */

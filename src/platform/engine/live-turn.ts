@@ -23,13 +23,11 @@ interface PendingFrame {
   readonly createdAt: string;
 }
 
+/** Frames that end a timeline for good. */
+export const CLOSING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
+
 /** Frames after which a run does nothing until somebody acts. */
-export const RESTING_TYPES: ReadonlySet<string> = new Set([
-  'run.completed',
-  'run.failed',
-  'run.cancelled',
-  'run.paused',
-]);
+export const RESTING_TYPES: ReadonlySet<string> = new Set([...CLOSING_TYPES, 'run.paused']);
 
 /** Sees each frame as it happens: its number, its type and its wire form. */
 export type FrameListener = (seq: number, type: string, wire: string) => void;

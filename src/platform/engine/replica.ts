@@ -10,7 +10,7 @@ export const LEASE_SECONDS = 5;
 /** A turn of this replica that it does not execute is one that has just started, unless it is older than this. */
 const ABANDONED_SECONDS = 10;
 /** Turns taken over at once, so that a fleet shares the work of a dead member. */
-const ADOPT_AT_ONCE = 16;
+export const ADOPT_AT_ONCE = 16;
 /** Rows of replicas that are long gone are swept after this. */
 const FORGET_AFTER = '1 hour';
 

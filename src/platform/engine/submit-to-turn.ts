@@ -16,7 +16,7 @@ import { loadTurn, type ResumableTurn } from './resume-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { conversationLocked } from './start-turn.ts';
 import type { ToolStep } from './turn.ts';
-import { renderCall } from './turn-records.ts';
+import { describePause, renderCall } from './turn-records.ts';
 
 export type Submission =
   | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject }
@@ -49,16 +49,18 @@ export async function submitToTurn(
   submission: Submission,
   actor: Actor,
 ): Promise<Submitted> {
-  engine.admit(run.projectId);
+  const admission = engine.admit(run.projectId);
   try {
     const { row, turn, lastSeq } = await engine.db.transaction((tx) => record(engine, tx, run, submission, actor));
     const live =
       row.status === 'in_progress'
-        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state })
+        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission })
         : undefined;
+    if (live === undefined) admission.release();
     engine.signals.announce([row.id]);
     return { run: row, live, lastSeq };
   } catch (error) {
+    admission.release();
     if (isUniqueViolation(error, 'runs_one_turn_per_smith')) throw conversationLocked();
     throw error;
   }
@@ -75,7 +77,7 @@ async function record(
   const before = await loadTurn(tx, run);
   const step = findStep(before.state.calls, submission);
   if (submission.kind === 'tool_result') await recordResult(tx, run, before, step, submission.result);
-  else await recordDecision(engine, tx, run, before, step, submission, actor);
+  else await recordDecision(tx, run, before, step, submission, actor);
   const turn = await loadTurn(tx, run);
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
   const row = waits ? await keepWaiting(tx, run, turn) : await goOn(tx, run, engine.replicaId);
@@ -118,7 +120,6 @@ async function recordResult(tx: Transaction, run: RunRow, turn: ResumableTurn, s
 }
 
 async function recordDecision(
-  engine: Engine,
   tx: Transaction,
   run: RunRow,
   turn: ResumableTurn,
@@ -142,11 +143,10 @@ async function recordDecision(
     ],
   });
   if (approved) {
-    const tools = await engine.listTools({ projectId: run.project_id, smithId: run.smith_id }, run.config);
-    const isOurs = tools.find((tool) => tool.name === step.name)?.execute !== undefined;
+    const isClients = run.config.tools.some((tool) => tool.name === step.name);
     await tx.query({
       text: 'update run_steps set status = $4 where project_id = $1 and run_id = $2 and position = $3',
-      values: [run.project_id, run.id, step.position, isOurs ? 'started' : 'waiting'],
+      values: [run.project_id, run.id, step.position, isClients ? 'waiting' : 'started'],
     });
   } else {
     const why = `A person rejected this call${decision.reason === null ? '.' : `: ${decision.reason}`}`;
@@ -199,9 +199,13 @@ async function insertResultMessage(tx: Transaction, run: RunRow, turn: Resumable
   });
 }
 
-/** Still paused: the output shows what is left to answer. */
+/** Still paused: the output shows what is left to answer, and so does a frame at which readers of the stream rest again. */
 async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): Promise<RunRow> {
   const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
+  await tx.query({
+    text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
+    values: [run.project_id, run.id, turn.lastSeq + 1, json(describePause(turn.state.openCalls))],
+  });
   const { rows } = await tx.query<RunRow>({
     text: 'update runs set output = $3, updated_at = now() where project_id = $1 and id = $2 returning *',
     values: [run.project_id, run.id, json(output)],

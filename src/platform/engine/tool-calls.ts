@@ -38,17 +38,33 @@ export async function runCall(
   if (tool?.execute === undefined) return { error: `The tool ${step.name} is no longer there.` };
   const { projectId, smithId, runId } = live.key;
   const { signal } = live.abort;
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
     const call = tool.execute({ callId: step.callId, args: step.input, projectId, smithId, runId, signal });
-    return await Promise.race([call, stopped.promise]);
+    return await untilAborted(call, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     logger.warn({ err: error, tool: step.name, runId }, 'tool failed');
     return { error: error instanceof Error ? error.message : 'The tool failed.' };
+  }
+}
+
+/** The work's outcome, or the abort's reason as soon as it comes: the work may not heed the signal. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Answers the calls that an earlier attempt began and that must not be made twice. */
+export function markInterruptedCalls(openCalls: readonly ToolStep[], tools: ReadonlyMap<string, Tool>): void {
+  for (const call of openCalls) {
+    if (call.status !== 'started' || tools.get(call.name)?.repeatable === true) continue;
+    call.error = 'The server went away during this call, so its outcome is unknown. It was not repeated.';
   }
 }

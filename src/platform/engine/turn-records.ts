@@ -92,6 +92,13 @@ export function renderOutput(state: TurnState, text: string): JsonObject {
   };
 }
 
+/** What `run.paused` says: what the turn waits for. */
+export function describePause(openCalls: readonly ToolStep[]): JsonObject {
+  const waiting = openCalls.filter(({ status }) => status === 'approval' || status === 'waiting');
+  const reason = waiting.some(({ status }) => status === 'approval') ? 'approval' : 'tool_result';
+  return { reason, tool_calls: waiting.map(renderCall) };
+}
+
 /** A call as outputs and `run.paused` show it. */
 export function renderCall(step: ToolStep): JsonObject {
   return {

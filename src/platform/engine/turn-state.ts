@@ -27,6 +27,14 @@ export function remember(state: TurnState, ...messages: readonly StoredMessage[]
   state.history = { ...state.history, messages: [...state.history.messages, ...messages] };
 }
 
+/** The text of the model's newest message of this turn. */
+export function lastSaid(state: TurnState, turn: number): string {
+  const message = state.history.messages.findLast((each) => each.turn === turn && each.role === 'assistant');
+  if (message === undefined) return '';
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
 /** Adds a warning once. */
 export function warn(state: TurnState, code: string, message: string): void {
   if (state.warnings.some((warning) => warning.code === code && warning.message === message)) return;
