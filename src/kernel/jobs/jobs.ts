@@ -11,6 +11,7 @@
  */
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
+import { isUniqueViolation } from '../db/sql-errors.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
 import { QueueRunner } from './queue-runner.ts';
 
@@ -188,6 +189,16 @@ class BossJobs implements Jobs {
   }
 
   async #openBoss(wakeUps: WakeUps): Promise<PgBoss> {
+    try {
+      return await this.#startBoss(wakeUps);
+    } catch (error) {
+      // Of two processes that install the queue at once, the second may not see yet that its schema is there; now it does.
+      if (!isUniqueViolation(error)) throw error;
+      return this.#startBoss(wakeUps);
+    }
+  }
+
+  async #startBoss(wakeUps: WakeUps): Promise<PgBoss> {
     // Loaded here, as a process that runs no jobs needs none of it.
     const { PgBoss } = await import('pg-boss');
     const { logger, superviseIntervalSeconds = 10 } = this.#options;
