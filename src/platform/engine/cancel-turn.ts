@@ -11,6 +11,7 @@ import type { Actor } from '../tables.ts';
 import type { Engine } from './engine.ts';
 import { TurnStopped } from './execute-turn.ts';
 import { getRun } from './get-run.ts';
+import { readStatus } from './read-timeline.ts';
 import type { RunRow } from './run-row.ts';
 import { isSettled, SEQ_JUMP } from './turn.ts';
 
@@ -27,17 +28,10 @@ export async function cancelTurn(
   let current = await getRun(db, run.projectId, run.runId, run.smithId);
   if (current.status === 'in_progress') {
     const live = engine.findLive(run.runId);
-    if (live !== undefined) {
+    if (live === undefined) await askReplica(engine, run);
+    else {
       live.abort.abort(new TurnStopped('cancelled'));
       await live.done;
-    } else {
-      const answered = signals.waitForNews(run.runId, GRACE_MS);
-      await db.query({
-        text: 'update runs set cancel_requested_at = now() where project_id = $1 and id = $2',
-        values: [run.projectId, run.runId],
-      });
-      await signals.requestCancel(run.runId);
-      await answered;
     }
     current = await getRun(db, run.projectId, run.runId);
   }
@@ -50,6 +44,29 @@ export async function cancelTurn(
     throw new ApiError('invalid_state', {
       message: `The run has ${current.status} already; there is nothing to cancel.`,
     });
+  }
+}
+
+/** Has the replica that executes the run stop it, and waits until it has, no longer than GRACE_MS. */
+async function askReplica(
+  { db, signals }: Pick<Engine, 'db' | 'signals'>,
+  run: { readonly projectId: string; readonly runId: string },
+): Promise<void> {
+  const deadlineMs = performance.now() + GRACE_MS;
+  const watch = signals.watch(run.runId);
+  try {
+    await db.query({
+      text: 'update runs set cancel_requested_at = now() where project_id = $1 and id = $2',
+      values: [run.projectId, run.runId],
+    });
+    await signals.requestCancel(run.runId);
+    // Not every news is the answer: the run's last words are on their way.
+    for (let leftMs = GRACE_MS; leftMs > 0; leftMs = deadlineMs - performance.now()) {
+      await watch.next(leftMs);
+      if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;
+    }
+  } finally {
+    watch.close();
   }
 }
 

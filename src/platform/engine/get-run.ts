@@ -24,10 +24,14 @@ export async function waitForRest(
   run: RunRow,
   signal: AbortSignal,
 ): Promise<RunRow> {
-  let current = run;
-  while (current.status === 'in_progress' && !signal.aborted) {
-    await parts.signals.waitForNews(run.id, LOOK_AGAIN_MS, signal);
-    current = await getRun(parts.db, run.project_id, run.id);
+  const watch = parts.signals.watch(run.id);
+  try {
+    for (;;) {
+      const current = await getRun(parts.db, run.project_id, run.id);
+      if (current.status !== 'in_progress' || signal.aborted) return current;
+      await watch.next(LOOK_AGAIN_MS, signal);
+    }
+  } finally {
+    watch.close();
   }
-  return current;
 }

@@ -16,19 +16,25 @@ export interface RunSignals {
   announce(runIds: readonly string[]): void;
   requestCancel(runId: string): Promise<void>;
   announceOrphans(): Promise<void>;
-  /** Resolves at the run's next news, after `timeoutMs`, or when `signal` fires. */
-  waitForNews(runId: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  /** Takes note of the run's news from now on, until it is closed. Open it before you look, and no news is missed. */
+  watch(runId: string): RunWatch;
   stop(): Promise<void>;
 }
 
+export interface RunWatch {
+  /** Resolves at news since the last call (or the opening), after `timeoutMs`, or when `signal` fires. */
+  next(timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  close(): void;
+}
+
 export function createRunSignals(db: Database, onError: (error: unknown) => void): RunSignals {
-  const waiting = new Map<string, Set<() => void>>();
+  const watches = new Map<string, Set<Watch>>();
   const stops: (() => Promise<void>)[] = [];
   const wake = (runId: string) => {
-    for (const resolve of waiting.get(runId) ?? []) resolve();
+    for (const watch of watches.get(runId) ?? []) watch.wake();
   };
   const wakeAll = () => {
-    for (const runId of [...waiting.keys()]) wake(runId);
+    for (const runId of watches.keys()) wake(runId);
   };
   return {
     async start({ onCancel, onOrphans }) {
@@ -45,25 +51,52 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     },
     requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId),
     announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
-    waitForNews(runId, timeoutMs, signal) {
-      return new Promise((resolve) => {
-        const set = waiting.get(runId) ?? new Set();
-        waiting.set(runId, set);
-        const done = () => {
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', done);
-          set.delete(done);
-          if (set.size === 0) waiting.delete(runId);
-          resolve();
-        };
-        const timer = setTimeout(done, timeoutMs);
-        set.add(done);
-        if (signal?.aborted) done();
-        else signal?.addEventListener('abort', done, { once: true });
+    watch(runId) {
+      const set = watches.get(runId) ?? new Set();
+      watches.set(runId, set);
+      const watch = new Watch(() => {
+        set.delete(watch);
+        if (set.size === 0 && watches.get(runId) === set) watches.delete(runId);
       });
+      set.add(watch);
+      return watch;
     },
     async stop() {
       await Promise.all(stops.map((stop) => stop()));
     },
   };
+}
+
+class Watch implements RunWatch {
+  readonly #onClose: () => void;
+  #hasNews = false;
+  #resolve: (() => void) | undefined;
+
+  constructor(onClose: () => void) {
+    this.#onClose = onClose;
+  }
+
+  wake(): void {
+    this.#hasNews = true;
+    this.#resolve?.();
+  }
+
+  async next(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#hasNews && signal?.aborted !== true) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#resolve = resolve;
+      const timer = setTimeout(resolve, timeoutMs);
+      const onAbort = () => resolve();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      await promise;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      this.#resolve = undefined;
+    }
+    this.#hasNews = false;
+  }
+
+  close(): void {
+    this.#onClose();
+  }
 }

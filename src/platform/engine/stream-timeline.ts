@@ -8,7 +8,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../kernel/http/event-stream.ts';
 import { type LiveTurn, RESTING_TYPES, renderStoredFrame } from './live-turn.ts';
 import { PAGE, readFrames, readStatus } from './read-timeline.ts';
-import type { RunSignals } from './run-signals.ts';
+import type { RunSignals, RunWatch } from './run-signals.ts';
 import { isSettled } from './turn.ts';
 
 /** How long a reader on another replica trusts wake-ups before it looks again by itself. */
@@ -29,28 +29,54 @@ export function streamTimeline(
   after: number,
 ): EventSource {
   return async (sink, closed) => {
-    const gone = AbortSignal.any([closed, reader.draining]);
-    let cursor = after;
-    let rested = false;
-    while (!closed.aborted && !rested) {
-      if (sink.behind) await sink.drained();
-      const live = reader.findLive(run.runId);
-      if (live !== undefined && !live.ended && live.flushedSeq <= cursor) {
-        ({ cursor, rested } = await followLive(live, cursor, sink, closed));
-        continue;
-      }
-      const stored = await writeStored(reader.db, run, cursor, sink);
-      ({ cursor, rested } = stored);
-      if (stored.count > 0 || rested || live !== reader.findLive(run.runId)) continue;
-      if (live !== undefined && !live.ended) continue;
-      if (isSettled(await readStatus(reader.db, run.projectId, run.runId))) return;
-      if (reader.draining.aborted) {
-        sink.write(detachedFrame(run));
-        return;
-      }
-      await reader.signals.waitForNews(run.runId, POLL_MS, gone);
+    // Opened before the first look, so that what happens between a look and the wait for news is not missed.
+    const watch = reader.signals.watch(run.runId);
+    try {
+      await followRun(reader, run, after, watch, sink, closed);
+    } finally {
+      watch.close();
     }
   };
+}
+
+async function followRun(
+  reader: TimelineReader,
+  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  after: number,
+  watch: RunWatch,
+  sink: EventSink,
+  closed: AbortSignal,
+): Promise<void> {
+  const gone = AbortSignal.any([closed, reader.draining]);
+  let cursor = after;
+  let rested = false;
+  let settled = false;
+  while (!closed.aborted && !rested) {
+    if (sink.behind) await sink.drained();
+    const live = reader.findLive(run.runId);
+    const flushedSeq = live?.flushedSeq ?? 0;
+    if (live !== undefined && !live.ended && flushedSeq <= cursor) {
+      ({ cursor, rested } = await followLive(live, cursor, sink, closed));
+      continue;
+    }
+    const stored = await writeStored(reader.db, run, cursor, sink);
+    ({ cursor, rested } = stored);
+    if (stored.count > 0 || rested || live !== reader.findLive(run.runId)) continue;
+    if (live !== undefined && !live.ended) {
+      // The store has nothing up to there: the numbers of a new attempt begin further on.
+      cursor = Math.max(cursor, flushedSeq);
+      continue;
+    }
+    if (settled) return;
+    settled = isSettled(await readStatus(reader.db, run.projectId, run.runId));
+    // The frames that settled it may have come after the look for frames: one more look.
+    if (settled) continue;
+    if (reader.draining.aborted) {
+      sink.write(detachedFrame(run));
+      return;
+    }
+    await watch.next(POLL_MS, gone);
+  }
 }
 
 async function writeStored(
