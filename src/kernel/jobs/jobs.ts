@@ -13,25 +13,10 @@ import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
 import { isUniqueViolation } from '../db/sql-errors.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
+import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner } from './queue-runner.ts';
 
-/** The part of the application's logger that jobs use. */
-export interface JobsLogger {
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
-export interface Job<Data extends object> {
-  readonly id: string;
-  readonly data: Data;
-  /** 1 on the first run. */
-  readonly attempt: number;
-  /** Aborted when the job's time is up or the process stops: leave off, the job runs again. */
-  readonly signal: AbortSignal;
-}
-
-/** Resolves when the job is done; rejects to have it run again. */
-export type JobHandler<Data extends object> = (job: Job<Data>) => Promise<void>;
+export type { Job, JobHandler, JobsLogger } from './job.ts';
 
 export interface QueueOptions {
   /** Jobs of this name that run in this process at a time. Default 5. */

@@ -3,7 +3,7 @@
  * waits for the slowest of a batch; this one fills every free slot as soon as it is free, with one statement for all.
  */
 import type { PgBoss } from 'pg-boss';
-import type { JobHandler, JobsLogger } from './jobs.ts';
+import type { Claim, JobHandler, JobsLogger } from './job.ts';
 import { Settlements } from './settlements.ts';
 
 export interface QueueRunnerOptions {
@@ -12,12 +12,6 @@ export interface QueueRunnerOptions {
   readonly retryLimit: number;
   readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
-}
-
-/** What pg-boss hands out, and what it wants back to settle just this attempt. */
-export interface Claim {
-  readonly id: string;
-  readonly retryCount: number;
 }
 
 interface ClaimedJob extends Claim {

@@ -3,8 +3,7 @@
  * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';
-import type { JobsLogger } from './jobs.ts';
-import type { Claim } from './queue-runner.ts';
+import type { Claim, JobsLogger } from './job.ts';
 
 const attempts = 5;
 const retryDelayMs = 200;

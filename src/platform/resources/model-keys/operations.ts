@@ -1,17 +1,9 @@
-import type { Config } from '../../../kernel/config/config.ts';
-import type { Outbound } from '../../../kernel/outbound/outbound.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import { project } from '../../operation.ts';
 import { deleteSmithModelKey, deleteTenantModelKey } from './delete-model-key.ts';
 import { listSmithModelKeys, listTenantModelKeys } from './list-model-keys.ts';
 import { putSmithModelKey, putTenantModelKey } from './put-model-key.ts';
 import { ModelKeyConfigured, ModelKeyIn, ModelKeyList, ProviderPath, SmithPath, SmithProviderPath } from './schema.ts';
-
-export interface ModelKeyServices {
-  readonly vault: Pick<Vault, 'seal'>;
-  readonly outbound: Pick<Outbound, 'checkUrl'>;
-  readonly config: Pick<Config, 'modelPrivateAddresses'>;
-}
+import type { ModelKeyServices } from './services.ts';
 
 const putErrors = [
   'unknown_provider',

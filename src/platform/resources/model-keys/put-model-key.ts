@@ -6,8 +6,8 @@ import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { findSmith, holdSmiths } from '../smiths/index.ts';
 import { type CheckedModelKey, checkModelKey } from './check-model-key.ts';
-import type { ModelKeyServices } from './operations.ts';
 import type { ModelKeyConfigured, ModelKeyIn, ProviderPath, SmithProviderPath } from './schema.ts';
+import type { ModelKeyServices } from './services.ts';
 import { putModelKey, TENANT_OWNER } from './store.ts';
 
 type Request<Params> = ProjectRead<{ params: Params; body: ModelKeyIn }>;
