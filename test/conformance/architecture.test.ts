@@ -1,0 +1,182 @@
+/** The plan of the house: which part may know which. Every rule is shown to bite before it is held against src/. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { sep } from 'node:path';
+import { describe, test } from 'node:test';
+import { findViolations, importsOf } from './import-graph.ts';
+
+const root = new URL('../../', import.meta.url);
+const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  dependencies: Record<string, string>;
+};
+const packages = new Set(Object.keys(dependencies));
+
+test('src/ keeps every rule', () => {
+  const sources = readSources('src');
+  assert.ok(sources.size > 100, 'src/ was not found');
+  assert.deepEqual(findViolations(sources, packages), []);
+});
+
+test('no file of test/ or bench/ has a name that names no concern', () => {
+  for (const folder of ['test', 'bench']) {
+    const names = [...readSources(folder).keys()].filter((path) => !path.includes('/peers/'));
+    const named = new Map(names.map((path) => [path, '']));
+    assert.deepEqual(findViolations(named, packages), []);
+  }
+});
+
+describe('a wrong arrow is found', () => {
+  const target = (path: string) => [path, ''] as const;
+  const wrong: readonly [rule: string, planted: readonly (readonly [string, string])[], complaint: RegExp][] = [
+    [
+      'the kernel knows nothing of the platform',
+      [['src/kernel/ids/ids.ts', `import { x } from '../../platform/tables.ts';`], target('src/platform/tables.ts')],
+      /no arrow leads from kernel to tables/,
+    ],
+    [
+      'the platform knows nothing of the domains',
+      [['src/platform/app.ts', `import { x } from '../domains/app.ts';`], target('src/domains/app.ts')],
+      /no arrow leads from app to domains/,
+    ],
+    [
+      'the domains know nothing of the platform',
+      [['src/domains/app.ts', `import type { X } from '../platform/tables.ts';`], target('src/platform/tables.ts')],
+      /no arrow leads from domains to tables/,
+    ],
+    [
+      'the engine knows nothing of resources',
+      [
+        ['src/platform/engine/engine.ts', `export { x } from '../resources/runs/index.ts';`],
+        target('src/platform/resources/runs/index.ts'),
+      ],
+      /no arrow leads from engine to resources/,
+    ],
+    [
+      'a resource reaches another through its index.ts',
+      [
+        ['src/platform/resources/agents/create-agent.ts', `import {\n  x,\n  y,\n} from '../smiths/store.ts';`],
+        target('src/platform/resources/smiths/store.ts'),
+      ],
+      /past that folder's index\.ts/,
+    ],
+    [
+      'a store imports no handler of another folder',
+      [
+        ['src/platform/resources/agents/revision-store.ts', `import { x } from '../smiths/index.ts';`],
+        target('src/platform/resources/smiths/index.ts'),
+      ],
+      /a store knows the kernel and its tables/,
+    ],
+    [
+      'a store imports nothing of access',
+      [
+        ['src/platform/resources/agents/store.ts', `import { x } from '../../access/caller.ts';`],
+        target('src/platform/access/caller.ts'),
+      ],
+      /a store knows the kernel and its tables/,
+    ],
+    [
+      'a late import is an import',
+      [
+        ['src/kernel/db/x.ts', `const { y } = await import('../../platform/tables.ts');`],
+        target('src/platform/tables.ts'),
+      ],
+      /no arrow leads from kernel to tables/,
+    ],
+    [
+      'a worker is an import',
+      [
+        ['src/kernel/db/x.ts', `new Worker(new URL('../../platform/w.ts', import.meta.url));`],
+        target('src/platform/w.ts'),
+      ],
+      /is in no layer/,
+    ],
+    [
+      'files do not import each other in a circle',
+      [
+        ['src/kernel/a/a.ts', `import { b } from '../b/b.ts';`],
+        ['src/kernel/b/b.ts', `import { c } from '../c/c.ts';`],
+        ['src/kernel/c/c.ts', `import { a } from '../a/a.ts';`],
+      ],
+      /a circle: src\/kernel\/a\/a\.ts → src\/kernel\/b\/b\.ts → src\/kernel\/c\/c\.ts → src\/kernel\/a\/a\.ts/,
+    ],
+    [
+      'the product imports nothing of its tests',
+      [['src/kernel/a.ts', `import '../../test/support/platform.ts';`]],
+      /not part/,
+    ],
+    [
+      'a package is a dependency',
+      [['src/kernel/a.ts', `import _ from '@scope/left-pad/deep.js';`]],
+      /imports @scope\/left-pad/,
+    ],
+    ['an import leads somewhere', [['src/kernel/a.ts', `import { x } from './gone.ts';`]], /does not exist/],
+    [
+      'a folder has a layer',
+      [['src/platform/stray/a.ts', `import { x } from './b.ts';`], target('src/platform/stray/b.ts')],
+      /in no layer/,
+    ],
+    [
+      'the environment is read in kernel/config alone',
+      [['src/platform/app.ts', 'const port = process.env.PORT;']],
+      /reads the environment/,
+    ],
+    [
+      'the environment is read in kernel/config alone, however',
+      [['src/main.ts', `import { env } from 'node:process';`]],
+      /reads the environment/,
+    ],
+    ['a name names a concern', [target('src/kernel/http/http-utils.ts')], /names no concern/],
+    ['a folder’s name too', [target('src/kernel/common/x.ts')], /names no concern/],
+    ['names are kebab-case', [target('src/kernel/http/rateLimit.ts')], /not in kebab-case/],
+  ];
+  for (const [rule, planted, complaint] of wrong) {
+    test(rule, () => {
+      const problems = findViolations(new Map(planted), packages);
+      assert.equal(problems.length, 1, problems.join('\n'));
+      assert.match(problems[0] ?? '', complaint);
+    });
+  }
+
+  test('planted into src/ as it is', () => {
+    const sources = readSources('src');
+    const victim = 'src/kernel/ids/ids.ts';
+    assert.ok(sources.has(victim));
+    sources.set(victim, `import { platformErrors } from '../../platform/errors.ts';\n${sources.get(victim)}`);
+    const problems = findViolations(sources, packages);
+    assert.ok(problems.some((problem) => problem.startsWith(`${victim} imports src/platform/errors.ts`)));
+  });
+});
+
+test('every way to import is read, and nothing that only looks like one', () => {
+  const source = `
+    import fs from 'node:fs';
+    import type { A } from './a.ts';
+    import {
+      b,
+      type B,
+    } from "./b.ts";
+    import './c.ts';
+    export { d } from './d.ts';
+    export * from './e.ts';
+    const f = await import('./f.ts');
+    type G = typeof import('./g.ts');
+    // import { no } from './no.ts';
+    const text = 'import it from somewhere';
+  `;
+  assert.deepEqual(
+    importsOf('src/x/y.ts', source).sort(),
+    ['node:fs', ...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => `src/x/${name}.ts`)].sort(),
+  );
+});
+
+function readSources(folder: string): Map<string, string> {
+  const entries = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' });
+  const paths = entries.filter((entry) => entry.endsWith('.ts') && !entry.includes('node_modules'));
+  return new Map(
+    paths.map((entry) => {
+      const path = `${folder}/${entry.replaceAll(sep, '/')}`;
+      return [path, readFileSync(new URL(path, root), 'utf8')];
+    }),
+  );
+}

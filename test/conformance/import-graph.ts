@@ -1,0 +1,167 @@
+/** The imports of src/, and the rules that they must keep. Pure: sources in, broken rules out. */
+import { dirname, posix } from 'node:path';
+
+/** Sources by path from the root of the repository, with forward slashes: `src/kernel/ids/ids.ts`. */
+export type Sources = ReadonlyMap<string, string>;
+
+/**
+ * The layers, by the folders or files that they are, and what each may import besides itself and the kernel. An arrow
+ * that is not here is wrong; a folder that is not here needs a place in the plan first.
+ */
+const layers: Readonly<Record<string, { readonly paths: readonly string[]; readonly may: readonly string[] }>> = {
+  main: { paths: ['src/main.ts'], may: ['command-line'] },
+  'command-line': { paths: ['src/command-line/'], may: ['app', 'boot', 'resources', 'engine', 'access', 'tables'] },
+  kernel: { paths: ['src/kernel/'], may: [] },
+  app: {
+    paths: ['src/platform/app.ts'],
+    may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'upkeep', 'tables'],
+  },
+  upkeep: { paths: ['src/platform/upkeep/'], may: ['feed', 'access', 'tables'] },
+  boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
+  resources: {
+    paths: ['src/platform/resources/'],
+    may: ['engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+  },
+  engine: {
+    paths: ['src/platform/engine/'],
+    may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+  },
+  configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
+  tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'tables'] },
+  knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'tables'] },
+  models: { paths: ['src/platform/models/'], may: [] },
+  access: {
+    paths: ['src/platform/access/', 'src/platform/operation.ts', 'src/platform/idempotency-store.ts'],
+    may: ['feed', 'tables'],
+  },
+  feed: { paths: ['src/platform/feed/'], may: ['tables'] },
+  tables: {
+    paths: ['src/platform/tables.ts', 'src/platform/tenant-scope.ts', 'src/platform/errors.ts'],
+    may: [],
+  },
+  domains: { paths: ['src/domains/'], may: [] },
+};
+
+const STORE = /^src\/platform\/resources\/[^/]+\/(?:[\w-]+-)?store\.ts$/;
+/** What a store may import besides the kernel and its own folder. */
+const STORE_MAY = [
+  'src/platform/tables.ts',
+  'src/platform/tenant-scope.ts',
+  // The rule by which lists that are numbered rather than timed are paged.
+  'src/platform/configuration/page-by-version.ts',
+  // The row as the engine's statements read and write it.
+  'src/platform/engine/run-row.ts',
+];
+
+const FORBIDDEN_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers'];
+
+/** One sentence for each rule that these sources break. */
+export function findViolations(sources: Sources, dependencies: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  const arrows = new Map<string, string[]>();
+  for (const [path, source] of sources) {
+    problems.push(...checkName(path), ...checkEnvironment(path, source));
+    const imports = importsOf(path, source);
+    arrows.set(
+      path,
+      imports.filter((target) => sources.has(target)),
+    );
+    for (const target of imports) problems.push(...checkImport(path, target, sources, dependencies));
+  }
+  return [...problems, ...findCircles(arrows)];
+}
+
+/** What a file imports: paths of files of the repository, and names of packages. */
+export function importsOf(path: string, source: string): string[] {
+  const specifiers = patterns.flatMap((pattern) => [...source.matchAll(pattern)].map((match) => match[1] ?? ''));
+  return specifiers.map((specifier) => (specifier.startsWith('.') ? posix.join(dirname(path), specifier) : specifier));
+}
+
+const patterns = [
+  /^\s*(?:import|export)\s[^;'"]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g,
+  // Workers.
+  /\bnew URL\(\s*['"]([^'"]+\.ts)['"]/g,
+];
+
+function checkName(path: string): string[] {
+  const words = path.split(/[/.-]/);
+  const bad = words.find((word) => FORBIDDEN_NAMES.includes(word));
+  const problems = bad === undefined ? [] : [`${path}: "${bad}" names no concern`];
+  if (!/^(?:[a-z0-9]+(?:-[a-z0-9]+)*[/.])+ts$/.test(path)) problems.push(`${path}: not in kebab-case`);
+  return problems;
+}
+
+function checkEnvironment(path: string, source: string): string[] {
+  const reads =
+    /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"](?:node:)?process['"]/;
+  const allowed = path.startsWith('src/kernel/config/') || isTest(path);
+  return !allowed && reads.test(source) ? [`${path}: reads the environment, which is src/kernel/config's`] : [];
+}
+
+function checkImport(from: string, to: string, sources: Sources, dependencies: ReadonlySet<string>): string[] {
+  if (isTest(from)) return [];
+  if (!to.includes('/') || !to.startsWith('src/')) return checkOutside(from, to, dependencies);
+  if (!sources.has(to)) return [`${from} imports ${to}, which does not exist`];
+  if (isTest(to)) return [`${from} imports the test ${to}`];
+  const [own, other] = [layerOf(from), layerOf(to)];
+  if (own === undefined) return [`${from} is in no layer: give its folder a place in test/conformance/import-graph.ts`];
+  if (other === undefined) return [`${to} is in no layer: give its folder a place in test/conformance/import-graph.ts`];
+  if (STORE.test(from)) return checkStore(from, to);
+  const [ownFolder, otherFolder] = [resourceOf(from), resourceOf(to)];
+  const toResource = otherFolder !== undefined && ownFolder !== otherFolder && own !== 'app';
+  if (toResource && !to.endsWith('/index.ts')) return [`${from} imports ${to} past that folder's index.ts`];
+  const allowed = own === other || other === 'kernel' || layers[own]?.may.includes(other) === true;
+  return allowed ? [] : [`${from} imports ${to}: no arrow leads from ${own} to ${other}`];
+}
+
+function checkOutside(from: string, to: string, dependencies: ReadonlySet<string>): string[] {
+  if (to.startsWith('node:')) return [];
+  if (/^(?:test|bench|\.\.)\//.test(to)) return [`${from} imports ${to}, which is not part of the product`];
+  const name = to
+    .split('/')
+    .slice(0, to.startsWith('@') ? 2 : 1)
+    .join('/');
+  return dependencies.has(name) ? [] : [`${from} imports ${name}, which is no dependency of the package`];
+}
+
+function checkStore(from: string, to: string): string[] {
+  const allowed = to.startsWith('src/kernel/') || dirname(to) === dirname(from) || STORE_MAY.includes(to);
+  return allowed ? [] : [`${from} imports ${to}: a store knows the kernel and its tables`];
+}
+
+function layerOf(path: string): string | undefined {
+  const belongs = ({ paths }: { readonly paths: readonly string[] }) =>
+    paths.some((place) => (place.endsWith('/') ? path.startsWith(place) : path === place));
+  return Object.entries(layers).find(([, layer]) => belongs(layer))?.[0];
+}
+
+function resourceOf(path: string): string | undefined {
+  return /^src\/\w+\/resources\/([^/]+)\//.exec(path)?.[1];
+}
+
+function isTest(path: string): boolean {
+  return path.endsWith('.test.ts');
+}
+
+/** Each circle once, from the file that the walk entered it by. */
+function findCircles(arrows: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (path: string): void => {
+    if (done.has(path)) return;
+    const at = trail.indexOf(path);
+    if (at >= 0) {
+      circles.push(`a circle: ${[...trail.slice(at), path].join(' → ')}`);
+      return;
+    }
+    trail.push(path);
+    for (const target of arrows.get(path) ?? []) visit(target);
+    trail.pop();
+    done.add(path);
+  };
+  for (const path of arrows.keys()) visit(path);
+  return circles;
+}
