@@ -1,0 +1,113 @@
+/** Server processes over one store, as an operator runs them: started, killed and started again by the tests of this folder. */
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { makeFolder, runVerb, type ServerProcess, startServer, type Variables } from '../boot/server-process.ts';
+import { openTestDatabase, testServerUrl } from '../support/database.ts';
+import { type Client, createClient, type TestProject } from '../support/platform.ts';
+
+/** The reason that tests of several processes give where they are skipped. */
+export const NEEDS_SERVER =
+  testServerUrl() === undefined && 'needs a PostgreSQL server: set IRONCRAFT_TEST_DATABASE_URL to run it';
+
+/** As `npm start` runs it, with no limit in the way. */
+const ENVIRONMENT: Variables = {
+  NODE_OPTIONS: '--max-semi-space-size=16',
+  IRONCRAFT_LOG_LEVEL: 'warn',
+  IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: '1000000',
+  IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: '1000000',
+  IRONCRAFT_PROJECT_RUNS_IN_FLIGHT: '1000',
+};
+
+export interface Cleanup {
+  after(work: () => Promise<void>): void;
+}
+
+export interface FleetOptions {
+  readonly store: 'embedded' | 'server';
+  /** A PostgreSQL database to use instead of one of the fleet's own. */
+  readonly databaseUrl?: string;
+  readonly variables?: Variables;
+}
+
+export interface Fleet {
+  /** The database that the processes share; undefined where it is embedded in the one process, or not the fleet's own. */
+  readonly db: Database | undefined;
+  /** Where a process of the embedded store keeps everything. */
+  readonly dataDir: string;
+  /** Starts one more process, or the only one of the embedded store. */
+  start(variables?: Variables): Promise<ServerProcess>;
+  /** Runs one command line beside the processes, to its end. */
+  runVerb(...args: string[]): ReturnType<typeof runVerb>;
+  /** A client of the first project, at this process. */
+  project(server: ServerProcess): TestProject;
+  /** A client with the organization's key. */
+  organization(server: ServerProcess): Client;
+}
+
+/** Nothing runs yet. Everything that is started is gone with the test. */
+export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Fleet> {
+  const cleanup = lastInFirstOut(t);
+  const shared = await openStore(cleanup, options);
+  const folder = await makeFolder(cleanup);
+  const variables: Variables = { ...ENVIRONMENT, ...shared.variables, ...options.variables };
+  let credentials: ServerProcess['credentials'] | undefined;
+  const known = () => {
+    if (credentials === undefined) throw new Error('start a server of the fleet first');
+    return credentials;
+  };
+  return {
+    db: shared.db,
+    dataDir: `${folder}/.ironcraft`,
+    async start(more = {}) {
+      const home = options.store === 'embedded' ? folder : await makeFolder(cleanup);
+      const server = await startServer(cleanup, home, { ...variables, ...more });
+      // The process that finds an empty store writes them.
+      credentials ??= server.credentials;
+      return server;
+    },
+    runVerb: (...args) => runVerb(args, folder, variables),
+    project: (server) => projectAt(server.url, known().project_id, known().tenant_token),
+    organization: (server) => createClient(server.url, known().organization_key),
+  };
+}
+
+/** Work is undone in the reverse order: processes end before their folders and databases go. */
+function lastInFirstOut(t: Cleanup): Cleanup {
+  const works: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const work of works.reverse()) await work();
+  });
+  return { after: (work) => void works.push(work) };
+}
+
+async function openStore(
+  cleanup: Cleanup,
+  { store, databaseUrl }: FleetOptions,
+): Promise<{ db: Database | undefined; variables: Variables }> {
+  if (store === 'embedded') return { db: undefined, variables: {} };
+  const IRONCRAFT_MASTER_KEY = randomBytes(32).toString('base64');
+  if (databaseUrl !== undefined) {
+    return { db: undefined, variables: { IRONCRAFT_MASTER_KEY, IRONCRAFT_DATABASE_URL: databaseUrl } };
+  }
+  const { db, url = '', close } = await openTestDatabase({ store: 'server', poolSize: 2 });
+  cleanup.after(close);
+  return { db, variables: { IRONCRAFT_MASTER_KEY, IRONCRAFT_DATABASE_URL: url } };
+}
+
+function projectAt(url: string, projectId: string, token: string): TestProject {
+  const client = createClient(url, token);
+  return {
+    ...client,
+    projectId,
+    async smithToken(smithId, permissions) {
+      const answer = await client.post('/v1/tenant/tokens', { scope: 'smith', smith_id: smithId, permissions });
+      if (answer.status !== 201) throw new Error(`no smith token: ${answer.text}`);
+      return answer.body.token;
+    },
+    async createSmith(body = {}) {
+      const answer = await client.post('/v1/smiths', { model: 'builtin/demo', ...body });
+      if (answer.status !== 201) throw new Error(`no smith: ${answer.text}`);
+      return answer.body.id;
+    },
+  };
+}
