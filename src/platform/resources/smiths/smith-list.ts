@@ -28,13 +28,10 @@ export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithF
   const { external_id_prefix: prefix } = filter;
   if (prefix === undefined) return pageEqual(db, page, filter);
   const isRare = (await countUpTo(db, prefix, MAX_SORTED + 1)) <= MAX_SORTED;
-  // Ids alone first: the indexes hold all that this needs, so the rows that do not match are never read.
-  const ids = await (isRare ? sortMatches(db, page, prefix, filter) : walkMatches(db, page, prefix, filter));
-  if (ids.length === 0) return [];
-  return selectSmiths(db)
-    .where(sql<boolean>`id = any(${ids.map(({ id }) => id)})`)
-    .orderBy('id', 'desc')
-    .execute();
+  // Ids alone first: the indexes hold all that this needs, so the rows that do not match are never read. In one statement
+  // with the rows: between two, an id could be archived, and the page would look like the last one.
+  const ids = isRare ? sortMatches(db, page, prefix, filter) : walkMatches(db, page, prefix, filter);
+  return selectSmiths(db).where(sql<boolean>`id = any(array(${ids}))`).orderBy('id', 'desc').execute();
 }
 
 async function pageEqual(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithRow[]> {
@@ -76,7 +73,7 @@ async function countUpTo(db: TenantDb, prefix: string, limit: number): Promise<n
   return row.count;
 }
 
-async function sortMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
+function sortMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
   const matching = db
     .with(
       (cte) => cte('matching').materialized(),
@@ -84,10 +81,10 @@ async function sortMatches(db: TenantDb, page: PageRequest, prefix: string, filt
     )
     .selectFrom('matching')
     .select('id');
-  return pageById(matching, 'id', page).execute();
+  return pageById(matching, 'id', page);
 }
 
-async function walkMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
+function walkMatches(db: TenantDb, page: PageRequest, prefix: string, filter: SmithFilter) {
   const live = db
     .selectFrom('smiths')
     .select('id')
@@ -95,5 +92,5 @@ async function walkMatches(db: TenantDb, page: PageRequest, prefix: string, filt
     .where(isEqual(filter))
     // No index answers this function, which keeps to the walk.
     .where(sql<boolean>`starts_with(external_id, ${prefix})`);
-  return pageById(live, 'id', page).execute();
+  return pageById(live, 'id', page);
 }
