@@ -79,7 +79,7 @@ async function overrule(db: Executor, run: RunRow, actor: Actor): Promise<void> 
       with run as (
         update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now()
         where project_id = $1 and id = $2 and status in ('in_progress', 'paused')
-        returning smith_id, thread_id, input_tokens, output_tokens, cost_micros
+        returning smith_id, thread_id, attempt
       ), closed as (
         update approvals set status = 'expired', resolved_at = now() from run
         where project_id = $1 and run_id = $2 and status = 'pending'
@@ -93,7 +93,7 @@ async function overrule(db: Executor, run: RunRow, actor: Actor): Promise<void> 
         join unnest($4::text[]) with ordinality as ids (id, n) on ids.n = c.n
       )
       insert into run_events (project_id, run_id, seq, type, data)
-      select $1, $2, (select coalesce(max(seq), 0) from run_events where project_id = $1 and run_id = $2) + ${SEQ_JUMP},
+      select $1, $2, (select coalesce(max(seq), 0) from run_events where project_id = $1 and run_id = $2) + run.attempt * ${SEQ_JUMP}::bigint,
         'run.cancelled', jsonb_build_object('stop_reason', 'cancelled')
       from run`,
     values: [run.project_id, run.id, json(actor), eventIds],

@@ -30,7 +30,7 @@ import type { RunRow } from './run-row.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 import { streamTimeline } from './stream-timeline.ts';
 import { createTimelineWriter } from './timeline-writer.ts';
-import { type ClientTool, LeaseLostError, MAX_ATTEMPTS, type TurnConfig, type TurnKey } from './turn.ts';
+import { type ClientTool, LeaseLostError, MAX_INTERRUPTIONS, type TurnConfig, type TurnKey } from './turn.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface EngineParts {
@@ -252,22 +252,20 @@ export function createEngine(parts: EngineParts): Engine {
 
   /** Goes on with a turn whose replica died or let it go. */
   async function resume(run: RunRow): Promise<void> {
-    const { state, lastSeq } = await loadTurn(db, run);
+    const { state, lastSeq, pauses } = await loadTurn(db, run);
     const key = keyOf(run);
     logger.info({ runId: run.id, attempt: run.attempt }, 'taking over a turn');
     const turn = engine.execute({
       key,
-      lastSeq: seqAfterRestart(lastSeq),
+      lastSeq: seqAfterRestart(lastSeq, run.attempt),
       state,
       restarted: { attempt: run.attempt, step: state.nextPosition },
     });
+    const interruptions = run.attempt - 1 - pauses;
     if (run.cancel_requested_at !== null) turn.abort.abort(new TurnStopped('cancelled'));
-    else if (run.attempt > MAX_ATTEMPTS) {
-      turn.abort.abort(
-        new ApiError('resume_failed', {
-          message: `The turn was interrupted ${run.attempt - 1} times and is given up.`,
-        }),
-      );
+    else if (interruptions >= MAX_INTERRUPTIONS) {
+      const message = `The turn was interrupted ${interruptions} times and is given up.`;
+      turn.abort.abort(new ApiError('resume_failed', { message }));
     }
   }
 

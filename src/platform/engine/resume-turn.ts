@@ -21,12 +21,15 @@ interface StoredTurn {
   summary: string | null;
   summary_turn: number | null;
   last_seq: number;
+  pauses: number;
 }
 
 export interface ResumableTurn {
   readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
   /** Number of the last stored frame. */
   readonly lastSeq: number;
+  /** How often the turn has paused: each going on was an attempt of its own that no replica died over. */
+  readonly pauses: number;
 }
 
 export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
@@ -55,6 +58,7 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
   const own = row.messages.filter((message) => message.turn === run.turn);
   return {
     lastSeq: row.last_seq,
+    pauses: row.pauses,
     state: {
       config: run.config,
       actor: run.actor,
@@ -70,9 +74,12 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
   };
 }
 
-/** The first number of a new attempt, beyond everything that an earlier one can have shown. */
-export function seqAfterRestart(lastSeq: number): number {
-  return lastSeq + SEQ_JUMP;
+/**
+ * The first number of a new attempt, beyond everything that an earlier one can have shown. Attempts that died before they
+ * stored a frame leave `lastSeq` where it was, so each has numbers of its own.
+ */
+export function seqAfterRestart(lastSeq: number, attempt: number): number {
+  return lastSeq + attempt * SEQ_JUMP;
 }
 
 const statement = {
@@ -94,7 +101,8 @@ const statement = {
         where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > t.summary_turn
       ), '[]'::jsonb) as messages,
       t.summary, t.summary_turn,
-      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq
+      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq,
+      (select count(*)::int from run_events e where e.project_id = $1 and e.run_id = $2 and e.type = 'run.paused') as pauses
     from threads t
     where t.project_id = $1 and t.smith_id = $3 and t.id = $4`,
 };

@@ -22,8 +22,8 @@ import type { Actor, JsonObject } from '../tables.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
-/** Replicas that may die over one turn before it fails with `resume_failed`. */
-export const MAX_ATTEMPTS = 5;
+/** Replicas that may die over one turn, or hand it on, before it fails with `resume_failed`. */
+export const MAX_INTERRUPTIONS = 5;
 /**
  * How far a new attempt's sequence numbers jump ahead. A dead attempt may have shown its reader frames that were never
  * stored; the jump is larger than what it can have held back (see MAX_UNFLUSHED_FRAMES in live-turn.ts).
