@@ -29,8 +29,9 @@ export function findAnswerProblem(text: string, format: ResponseFormat): string 
   return `answer${error?.instancePath.replaceAll('/', '.') ?? ''} ${error?.message ?? 'is not valid'}`;
 }
 
-function linearRegExp(pattern: string): { test: (text: string) => boolean } {
+/** Ajv tells expressions apart by their text, so each must have one. */
+function linearRegExp(pattern: string): { test: (text: string) => boolean; toString: () => string } {
   const compiled = RE2JS.compile(pattern);
-  return { test: (text) => compiled.matcher(text).find() };
+  return { test: (text) => compiled.matcher(text).find(), toString: () => pattern };
 }
 linearRegExp.code = 'linearRegExp';

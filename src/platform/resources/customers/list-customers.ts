@@ -4,7 +4,11 @@ import { tenantDb } from '../../tenant-scope.ts';
 import { renderCustomer } from './render-customer.ts';
 import { listCustomers as listRows } from './store.ts';
 
-export async function listCustomers({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
+export async function listCustomers({
+  db,
+  caller,
+  query,
+}: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query);
   const rows = await listRows(tenantDb(db, caller.projectId), page);
   return pageReply(rows, page, (row) => row.id, renderCustomer);

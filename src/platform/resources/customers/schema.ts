@@ -1,8 +1,21 @@
 /** A customer: the company or person on whose behalf smiths work, for grouping and budgets. */
 import Type, { type Static } from 'typebox';
-import { closedObject, component, failsWith, jsonObject, missingFailsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import {
+  closedObject,
+  component,
+  failsWith,
+  jsonObject,
+  missingFailsWith,
+  nullable,
+  timestamp,
+} from '../../../kernel/http/schema.ts';
 
-const name = Type.String({ minLength: 1, maxLength: 200, ...failsWith('invalid_name'), ...missingFailsWith('name_required') });
+const name = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  ...failsWith('invalid_name'),
+  ...missingFailsWith('name_required'),
+});
 
 const externalIds = Type.Unsafe<Record<string, string>>({
   type: 'object',

@@ -72,6 +72,8 @@ export async function updateCustomer(db: TenantDb, id: string, change: CustomerC
 
 /** Removes the customer; its smiths stay and belong to nobody. False when there is no such customer. */
 export async function removeCustomer(db: TenantDb, id: string): Promise<boolean> {
+  // Held first: a smith that is being given to the customer waits, and then finds it gone.
+  await db.selectFrom('customers').select('id').where('id', '=', id).forUpdate().execute();
   await db.updateTable('smiths').set({ customer_id: null }).where('customer_id', '=', id).execute();
   const result = await db.deleteFrom('customers').where('id', '=', id).executeTakeFirst();
   return result.numDeletedRows > 0n;

@@ -1,9 +1,11 @@
 /** Lists of runs. */
+import { sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import type { RunStatus } from '../../tables.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
+import { endOfPrefix } from '../smiths/index.ts';
 
 export interface RunFilter {
   readonly smithId?: string | undefined;
@@ -23,16 +25,11 @@ export async function listRuns(db: TenantDb, filter: RunFilter, page: PageReques
   if (filter.sinceId !== undefined) query = query.where('runs.id', '>=', filter.sinceId);
   const prefix = filter.externalIdPrefix;
   if (prefix !== undefined) {
-    query = query.where('runs.smith_id', 'in', (eb) =>
-      eb
-        .selectFrom('smiths')
-        .select('smiths.id')
-        .where('smiths.external_id', 'like', `${escapeLike(prefix)}%`),
-    );
+    query = query.where('runs.smith_id', 'in', (eb) => {
+      const end = endOfPrefix(prefix);
+      const named = eb.selectFrom('smiths').select('smiths.id').where(sql<boolean>`external_id ~>=~ ${prefix}`);
+      return end === undefined ? named : named.where(sql<boolean>`external_id ~<~ ${end}`);
+    });
   }
   return (await pageById(query, 'runs.id', page).execute()) as unknown as RunRow[];
-}
-
-function escapeLike(text: string): string {
-  return text.replaceAll(/[\\%_]/g, '\\$&');
 }

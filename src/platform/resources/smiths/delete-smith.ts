@@ -5,9 +5,12 @@ import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { countLeft } from './agent-membership.ts';
 import type { SmithPath } from './schema.ts';
-import { archiveSmith, lockSmith, revokeTokens } from './store.ts';
+import { archiveSmith, lockSmith, removeModelKeys, revokeTokens } from './store.ts';
 
-/** Archives the smith. A turn in flight runs to its end; its tokens end at once; its external id is free again. */
+/**
+ * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys are forgotten, and its
+ * external id is free again.
+ */
 export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params: SmithPath }>): Promise<void> {
   const { projectId } = caller;
   const actor = actorOf(caller);
@@ -16,6 +19,7 @@ export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params
   if (smith === undefined) throw new ApiError('not_found');
   if (smith.agent_id !== null) await countLeft(db, smith.agent_id, 1);
   await archiveSmith(db, smith.id);
+  await removeModelKeys(db, smith.id);
   for (const token of await revokeTokens(db, smith.id)) {
     await appendEvent(tx, projectId, {
       type: 'token.revoked',

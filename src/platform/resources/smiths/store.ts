@@ -144,3 +144,8 @@ export async function revokeTokens(db: TenantDb, smithId: string): Promise<{ id:
     .returning(['id', 'name'])
     .execute();
 }
+
+/** End users' own keys: sealed secrets do not outlive whom they were for. */
+export async function removeModelKeys(db: TenantDb, smithId: string): Promise<void> {
+  await db.deleteFrom('model_keys').where('smith_id', '=', smithId).execute();
+}
