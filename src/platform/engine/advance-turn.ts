@@ -156,10 +156,15 @@ const statement = {
       insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args)
       select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args
       from run, jsonb_to_recordset($17::jsonb) as a (id text, tool_call_id text, tool text, args jsonb)
+    ), expired as (
+      update approvals set status = 'expired', resolved_at = now()
+      from run where run.status in ('completed', 'failed', 'cancelled')
+        and approvals.project_id = $1 and approvals.run_id = $2 and approvals.status = 'pending'
     ), thread as (
       update threads set summary = $19, summary_turn = $20::int
       from run where $19::text is not null
         and threads.project_id = $1 and threads.smith_id = run.smith_id and threads.id = run.thread_id
+        and threads.summary_turn < $20::int
     )
     select * from run`,
 };

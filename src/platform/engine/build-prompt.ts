@@ -12,10 +12,12 @@ export function buildPrompt(
 ): LanguageModelV4Prompt {
   const summary =
     history.summary === null ? [] : [`What was said earlier in this conversation, in brief:\n${history.summary}`];
-  const system = [...(config.instructions === '' ? [] : [config.instructions]), ...extraSystem, ...summary];
+  const given = history.messages.flatMap(({ role, content }) => (role === 'system' ? [String(content)] : []));
+  const system = [...(config.instructions === '' ? [] : [config.instructions]), ...extraSystem, ...given, ...summary];
   return [
+    // All at the beginning: most providers refuse system messages anywhere else.
     ...system.map((content) => ({ role: 'system' as const, content })),
-    ...mendToolCalls(history.messages.map(reviveMessage)),
+    ...mendToolCalls(history.messages.filter(({ role }) => role !== 'system')),
   ];
 }
 
@@ -23,20 +25,23 @@ export function buildPrompt(
  * Puts every tool result right behind its call, as providers demand, and gives a call without one a result that says
  * so: its turn was cancelled, failed, or waits in another turn.
  */
-function mendToolCalls(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
+function mendToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message[] {
+  // By turn as well: providers may count their ids from zero in each answer, and a turn's are told apart.
   const results = new Map<string, LanguageModelV4ToolResultPart>();
-  for (const message of messages) {
+  const messages = stored.map((each) => ({ turn: each.turn, message: reviveMessage(each) }));
+  for (const { turn, message } of messages) {
     if (message.role !== 'tool') continue;
-    for (const part of message.content) if (part.type === 'tool-result') results.set(part.toolCallId, part);
+    for (const part of message.content)
+      if (part.type === 'tool-result') results.set(`${turn}/${part.toolCallId}`, part);
   }
-  return messages.flatMap((message): LanguageModelV4Message[] => {
+  return messages.flatMap(({ turn, message }): LanguageModelV4Message[] => {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
     const calls = message.content.filter((part) => part.type === 'tool-call');
     if (calls.length === 0) return [message];
     const answers: ToolMessage['content'] = calls.map(
       ({ toolCallId, toolName }) =>
-        results.get(toolCallId) ?? {
+        results.get(`${turn}/${toolCallId}`) ?? {
           type: 'tool-result',
           toolCallId,
           toolName,

@@ -3,7 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../models/index.ts';
 import type { Tool } from '../tools/tool.ts';
 import { functionTools } from './call-model-step.ts';
-import { cutLargestTexts, fitHistory, type HistoryFit, SUMMARY_SHARE } from './fit-history.ts';
+import { cutLargest, fitHistory, type HistoryFit, SUMMARY_SHARE } from './fit-history.ts';
 import { summarizeThread } from './summarize-thread.ts';
 import type { TurnJournal } from './turn-journal.ts';
 import { billed, modelRecord } from './turn-records.ts';
@@ -13,8 +13,6 @@ import { type TurnState, warn } from './turn-state.ts';
 const DEFAULT_OUTPUT_RESERVE = 4_096;
 /** Whatever the instructions and tools take, this much is left for what was asked. */
 const MIN_ROOM = 256;
-/** What a chat format adds to each message. */
-const TOKENS_PER_MESSAGE = 8;
 /** Of the room, what may be sent to the model to summarize. */
 const TRANSCRIPT_SHARE = 0.7;
 
@@ -33,10 +31,10 @@ export async function fitContext(parts: ContextParts, state: TurnState, windowSh
   const fit = fitHistory(state.history, parts.turn, room);
   if (fit.folded.length > 0) await fold(parts, state, fit, room);
   const summaryTokens = state.history.summary === null ? 0 : estimateTokens(state.history.summary);
-  const { messages, cut } = cutLargestTexts(state.history.messages, room - summaryTokens);
+  const { messages, cut } = cutLargest(state.history.messages, room - summaryTokens);
   if (!cut) return;
   state.history = { ...state.history, messages };
-  warn(state, 'input_truncated', 'The input is larger than the model’s context window; its largest texts were cut.');
+  warn(state, 'input_truncated', 'The input is larger than the model’s context window; what is largest was cut.');
 }
 
 function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: number): number {
@@ -44,8 +42,7 @@ function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: num
   const fixed = estimatePromptTokens([{ role: 'system', content: config.instructions }], functionTools(tools));
   const wanted = config.max_output_tokens ?? maxOutputTokens ?? DEFAULT_OUTPUT_RESERVE;
   const reserve = Math.min(wanted, contextWindow / 4);
-  const framing = TOKENS_PER_MESSAGE * state.history.messages.length;
-  return Math.max(MIN_ROOM, Math.floor((contextWindow - reserve - fixed - framing) * windowShare));
+  return Math.max(MIN_ROOM, Math.floor((contextWindow - reserve - fixed) * windowShare));
 }
 
 /** Folds the oldest turns into the thread's summary, as a step of its own. */

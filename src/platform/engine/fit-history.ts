@@ -1,15 +1,17 @@
 /**
  * Keeps a thread within its model's window. Whole turns are folded, oldest first, into the thread's summary until what
  * is left fills at most KEEP_SHARE of the room, so that folding is rare. A turn that is too large by itself has its
- * largest texts cut in the middle. A turn never fails because the conversation is long.
+ * largest messages cut, and the oldest of very many left out. A turn never fails because the conversation is long.
  */
 import { estimateTokens } from '../models/index.ts';
+import { cutMessage, MIN_MESSAGE_TOKENS } from './cut-message.ts';
 import type { StoredMessage, ThreadHistory } from './turn.ts';
 
 const KEEP_SHARE = 0.5;
 /** A summary may take this share of the room. */
 export const SUMMARY_SHARE = 0.2;
-const CUT_MARK = '\n[… cut to fit the model’s context window …]\n';
+/** What a chat format adds to each message beyond our estimate. */
+const FRAMING_TOKENS = 4;
 
 export interface HistoryFit {
   /** Messages to fold into the summary; empty when everything fits. */
@@ -27,10 +29,14 @@ export function fitHistory(history: ThreadHistory, currentTurn: number, room: nu
 
   const current = history.messages.filter((message) => message.turn === currentTurn);
   const earlier = history.messages.filter((message) => message.turn !== currentTurn);
+  const tokensOfTurn = new Map<number, number>();
+  for (const message of earlier) {
+    tokensOfTurn.set(message.turn, (tokensOfTurn.get(message.turn) ?? 0) + weigh(message));
+  }
   let budget = room * KEEP_SHARE - sumTokens(current);
   let firstKept = currentTurn;
-  for (const turn of [...new Set(earlier.map((message) => message.turn))].sort((a, b) => b - a)) {
-    budget -= sumTokens(earlier.filter((message) => message.turn === turn));
+  for (const [turn, tokens] of [...tokensOfTurn].sort(([a], [b]) => b - a)) {
+    budget -= tokens;
     if (budget < 0) break;
     firstKept = turn;
   }
@@ -39,51 +45,51 @@ export function fitHistory(history: ThreadHistory, currentTurn: number, room: nu
   return { folded, kept, foldedTurn: folded.at(-1)?.turn ?? history.summaryTurn };
 }
 
-/** Cuts the largest texts until the messages fit. Returns the messages unchanged when they do already. */
-export function cutLargestTexts(
+/**
+ * Cuts what is largest until the messages fit: no message keeps more than a level that all together fit under. Where that
+ * would leave each with next to nothing, the oldest are left out; the question and the newest messages stay.
+ */
+export function cutLargest(
   messages: readonly StoredMessage[],
   room: number,
 ): { messages: StoredMessage[]; cut: boolean } {
-  let excess = sumTokens(messages) - room;
-  if (excess <= 0) return { messages: [...messages], cut: false };
-  const result = [...messages];
-  const bySize = [...messages.keys()].sort((a, b) => (messages[b]?.tokens ?? 0) - (messages[a]?.tokens ?? 0));
-  for (const index of bySize) {
-    const message = result[index];
-    if (message === undefined || excess <= 0) break;
-    const target = Math.max(64, message.tokens - excess);
-    const content = cutContent(message.content, target / Math.max(1, message.tokens));
-    const tokens = estimateTokens(JSON.stringify(content));
-    if (tokens >= message.tokens) continue;
-    excess -= message.tokens - tokens;
-    result[index] = { ...message, content, tokens };
+  if (sumTokens(messages) <= room) return { messages: [...messages], cut: false };
+  let kept = messages;
+  let level = findLevel(kept.map(weigh), room);
+  if (level < MIN_MESSAGE_TOKENS) {
+    kept = keepNewest(messages, Math.max(2, Math.floor(room / MIN_MESSAGE_TOKENS)));
+    level = findLevel(kept.map(weigh), room);
   }
-  return { messages: result, cut: true };
+  const cut = kept.map((message) =>
+    weigh(message) <= level ? message : cutMessage(message, Math.max(1, level - FRAMING_TOKENS)),
+  );
+  return { messages: cut, cut: true };
 }
 
-function cutContent(content: StoredMessage['content'], share: number): StoredMessage['content'] {
-  if (typeof content === 'string') return cutText(content, share);
-  const cut = (value: unknown, key = ''): unknown => {
-    // Ids and names must survive; only what people and tools wrote is cut.
-    if (typeof value === 'string') return key === 'text' || key === 'value' ? cutText(value, share) : value;
-    if (Array.isArray(value)) return value.map((item) => cut(item));
-    if (value === null || typeof value !== 'object') return value;
-    const output = value as { type?: string; value?: unknown };
-    if (output.type === 'json' && 'value' in output) {
-      return { type: 'text', value: cutText(JSON.stringify(output.value), share) };
-    }
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, cut(member, name)]));
-  };
-  return cut(content) as StoredMessage['content'];
+/** The largest L such that the sizes, none counted beyond L, together stay within the room. */
+export function findLevel(sizes: readonly number[], room: number): number {
+  const ascending = [...sizes].sort((a, b) => a - b);
+  let left = room;
+  for (const [index, size] of ascending.entries()) {
+    const share = left / (ascending.length - index);
+    if (size > share) return Math.max(1, Math.floor(share));
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
-function cutText(text: string, share: number): string {
-  const keep = Math.floor(text.length * Math.min(1, share) * 0.9);
-  if (keep >= text.length) return text;
-  const head = Math.ceil(keep / 2);
-  return text.slice(0, head).toWellFormed() + CUT_MARK + text.slice(text.length - (keep - head)).toWellFormed();
+/** The newest messages, and the newest of the user among them however old it is. */
+function keepNewest(messages: readonly StoredMessage[], count: number): StoredMessage[] {
+  const newest = messages.slice(-count);
+  const question = messages.findLast((message) => message.role === 'user');
+  if (question === undefined || newest.includes(question)) return newest;
+  return [question, ...newest.slice(1)];
 }
 
 export function sumTokens(messages: readonly StoredMessage[]): number {
-  return messages.reduce((sum, message) => sum + message.tokens, 0);
+  return messages.reduce((sum, message) => sum + weigh(message), 0);
+}
+
+function weigh(message: StoredMessage): number {
+  return message.tokens + FRAMING_TOKENS;
 }

@@ -35,7 +35,7 @@ export interface ResumableTurn {
 export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
   const { rows } = await db.query<StoredTurn>({
     ...statement,
-    values: [run.project_id, run.id, run.smith_id, run.thread_id],
+    values: [run.project_id, run.id, run.smith_id, run.thread_id, run.turn],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`Run ${run.id} has vanished`);
@@ -82,6 +82,10 @@ export function seqAfterRestart(lastSeq: number, attempt: number): number {
   return lastSeq + attempt * SEQ_JUMP;
 }
 
+/**
+ * The thread as the turn found it: later turns, which ran while it was paused, are not its past. Its own messages are
+ * there even where a later turn has folded them into the summary already.
+ */
 const statement = {
   name: 'load_turn',
   text: `
@@ -98,7 +102,8 @@ const statement = {
         select jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role,
           'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)
         from messages m
-        where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > t.summary_turn
+        where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4
+          and (m.turn = $5 or m.turn > t.summary_turn and m.turn < $5)
       ), '[]'::jsonb) as messages,
       t.summary, t.summary_turn,
       coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq,

@@ -3,7 +3,7 @@
  * thread's next turn number, the question, the idempotency key and the first frame commit together or not at all; the
  * thread's history comes back with them.
  */
-import type { Database } from '../../kernel/db/database.ts';
+import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
@@ -40,13 +40,14 @@ interface StartRow {
   summary: string | null;
   summary_turn: number | null;
   history: StoredMessage[];
+  stale: boolean;
 }
 
 /** Hint for a client that found the smith busy. */
 export const LOCK_RETRY_SECONDS = 1;
 
 /** Throws `conversation_locked` while another turn of the smith is in progress. */
-export async function startTurn(db: Database, turn: NewTurn): Promise<TurnStart> {
+export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {
   const { rows } = await db.query<StartRow>({
     ...statement,
     values: [
@@ -72,11 +73,30 @@ export async function startTurn(db: Database, turn: NewTurn): Promise<TurnStart>
   });
   const row = rows[0];
   if (row?.turn == null || row.created_at === null) throw conversationLocked();
+  const history = row.stale ? await readHistory(db, turn, row.turn) : row;
   return {
     turn: row.turn,
     createdAt: row.created_at,
-    history: { summary: row.summary, summaryTurn: row.summary_turn ?? 0, messages: row.history },
+    history: { summary: history.summary, summaryTurn: history.summary_turn ?? 0, messages: history.history },
   };
+}
+
+/**
+ * The history once more. A statement that had to wait for the turn before to end got the lock, but sees the thread as it
+ * was when it began to wait: without that turn's answer.
+ */
+async function readHistory(db: Executor, { projectId, smithId, threadId }: NewTurn, turn: number) {
+  const { rows } = await db.query<Pick<StartRow, 'summary' | 'summary_turn' | 'history'>>({
+    name: 'read_history',
+    text: `
+      select t.summary, t.summary_turn, coalesce((
+        select ${MESSAGES_AS_JSON} from messages m
+        where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and m.turn > t.summary_turn and m.turn < $4
+      ), '[]'::jsonb) as history
+      from threads t where t.project_id = $1 and t.smith_id = $2 and t.id = $3`,
+    values: [projectId, smithId, threadId, turn],
+  });
+  return rows[0] ?? { summary: null, summary_turn: 0, history: [] };
 }
 
 /** OpenAI's clients do not repeat a 400 by themselves; the header tells them to. */
@@ -86,6 +106,9 @@ export function conversationLocked(): ApiError {
     headers: { 'x-should-retry': 'true' },
   });
 }
+
+const MESSAGES_AS_JSON = `jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role,
+  'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)`;
 
 const statement = {
   name: 'start_turn',
@@ -112,14 +135,14 @@ const statement = {
       insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, expires_at)
       select $1, $16::text, $17::text, $18::text, $2, now() + interval '24 hours' from locked where $17::text is not null
     )
-    select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history
+    select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
+      -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
+      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale
     from (values (1)) as one (row)
     left join locked l on true
     left join threads t on t.project_id = $1 and t.smith_id = $3 and t.id = $4
     left join lateral (
-      select jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role, 'content', m.content,
-                                          'tokens', m.tokens) order by m.turn, m.position) as history
-      from messages m
+      select ${MESSAGES_AS_JSON} as history from messages m
       where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > coalesce(t.summary_turn, 0)
     ) h on l.turn is not null`,
 };

@@ -1,5 +1,6 @@
 /** Folds earlier turns of a thread into a summary: the model writes it; where it cannot, their first lines stand in. */
 import { estimateTokens, type ModelCall, streamModelCall } from '../models/index.ts';
+import { findLevel } from './fit-history.ts';
 import type { StoredMessage } from './turn.ts';
 
 export interface ThreadSummary {
@@ -14,6 +15,8 @@ const BRIEF =
   'Summarize the conversation below for the assistant that will continue it. Keep names, numbers, decisions, open ' +
   'questions and what the user asked to remember. Write plain sentences. Answer with the summary alone.';
 const EXCERPT_CHARS = 240;
+/** A line of the transcript is not cut below this. */
+const MIN_LINE_TOKENS = 48;
 
 /** `maxTokens` bounds the summary, `room` what may be sent to the model. Never throws but on abort. */
 export async function summarizeThread(
@@ -35,7 +38,9 @@ export async function summarizeThread(
       { role: 'system' as const, content: BRIEF },
       {
         role: 'user' as const,
-        content: [{ type: 'text' as const, text: clipToTokens(lines.join('\n'), limits.room) }],
+        content: [
+          { type: 'text' as const, text: clipToTokens(shortenLines(lines, limits.room).join('\n'), limits.room) },
+        ],
       },
     ];
     for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
@@ -80,6 +85,16 @@ function textOf(content: StoredMessage['content']): string {
       }
     })
     .join(' ');
+}
+
+/** Long lines give way before whole ones are lost. */
+function shortenLines(lines: readonly string[], maxTokens: number): string[] {
+  const sizes = lines.map((line) => estimateTokens(line) + 1);
+  const level = Math.max(MIN_LINE_TOKENS, findLevel(sizes, maxTokens));
+  return lines.map((line, index) => {
+    const size = sizes[index] ?? 0;
+    return size <= level ? line : line.slice(0, Math.floor((line.length * level) / size)).toWellFormed();
+  });
 }
 
 /** Keeps the end, which is newest. */
