@@ -3,17 +3,19 @@
  * keeps what was said so far. One that does not answer is overruled: the run is settled here, and the lease makes sure
  * that the other writes nothing more.
  */
-import type { Executor } from '../../kernel/db/database.ts';
+import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { mintId } from '../../kernel/ids/ids.ts';
+import { appendEvent } from '../feed/append-event.ts';
 import type { Actor } from '../tables.ts';
 import type { Engine } from './engine.ts';
 import { TurnStopped } from './execute-turn.ts';
 import { getRun } from './get-run.ts';
+import type { NewFrame } from './live-turn.ts';
 import { readStatus } from './read-timeline.ts';
-import type { RunRow } from './run-row.ts';
+import { type RunRow, renderUsage } from './run-row.ts';
 import { isSettled, SEQ_JUMP } from './turn.ts';
+import { closeCalls, expiryFrame } from './turn-records.ts';
 
 /** How long the executing replica has to do it itself. */
 const GRACE_MS = 120;
@@ -71,31 +73,58 @@ async function askReplica(
 }
 
 /** Settles a run that nobody executes or whose replica does not answer. Its open questions expire. */
-async function overrule(db: Executor, run: RunRow, actor: Actor): Promise<void> {
-  const eventIds = run.status === 'paused' ? Array.from({ length: 64 }, () => mintId('evt')) : [];
-  await db.query({
-    name: 'overrule_turn',
-    text: `
-      with run as (
+async function overrule(db: Database, run: RunRow, actor: Actor): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { rows } = await tx.query<RunRow>({
+      name: 'overrule_turn',
+      text: `
         update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now()
         where project_id = $1 and id = $2 and status in ('in_progress', 'paused')
-        returning smith_id, thread_id, attempt
-      ), closed as (
-        update approvals set status = 'expired', resolved_at = now() from run
-        where project_id = $1 and run_id = $2 and status = 'pending'
-        returning id
-      ), feed as (
-        insert into events (project_id, id, type, smith_id, actor, data)
-        select $1, ids.id, 'approval.resolved', run.smith_id, $3::jsonb,
-          jsonb_build_object('run_id', $2::text, 'thread_id', run.thread_id, 'approval_id', c.id, 'decision', 'expired',
-                             'actor', null, 'content', null)
-        from run, (select id, row_number() over (order by id) as n from closed) c
-        join unnest($4::text[]) with ordinality as ids (id, n) on ids.n = c.n
-      )
+        returning *`,
+      values: [run.project_id, run.id],
+    });
+    const row = rows[0];
+    if (row === undefined) return;
+    const expired = (await expireApprovals(tx, row)).map(expiryFrame);
+    for (const { data } of expired) {
+      await appendEvent(tx, row.project_id, {
+        type: 'approval.resolved',
+        smithId: row.smith_id,
+        actor,
+        data: { run_id: row.id, thread_id: row.thread_id, ...data },
+      });
+    }
+    const warnings = row.warnings.length === 0 ? {} : { warnings: row.warnings };
+    const data = { stop_reason: 'cancelled', usage: renderUsage(row), ...warnings };
+    await writeLastFrames(tx, row, [...expired, { type: 'run.cancelled', data }]);
+    if (row.output !== null) {
+      await tx.query({
+        text: 'update runs set output = $3 where project_id = $1 and id = $2',
+        values: [row.project_id, row.id, json(closeCalls(row.output))],
+      });
+    }
+  });
+}
+
+async function expireApprovals(tx: Transaction, run: RunRow): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    text: `
+      update approvals set status = 'expired', resolved_at = now()
+      where project_id = $1 and run_id = $2 and status = 'pending'
+      returning id`,
+    values: [run.project_id, run.id],
+  });
+  return rows.map(({ id }) => id).sort();
+}
+
+/** Beyond every number that the overruled replica can have shown. */
+async function writeLastFrames(tx: Transaction, run: RunRow, frames: readonly NewFrame[]): Promise<void> {
+  await tx.query({
+    text: `
       insert into run_events (project_id, run_id, seq, type, data)
-      select $1, $2, (select coalesce(max(seq), 0) from run_events where project_id = $1 and run_id = $2) + run.attempt * ${SEQ_JUMP}::bigint,
-        'run.cancelled', jsonb_build_object('stop_reason', 'cancelled')
-      from run`,
-    values: [run.project_id, run.id, json(actor), eventIds],
+      select $1, $2, last.seq + $4::bigint + f.n, f.frame ->> 'type', f.frame -> 'data'
+      from (select coalesce(max(seq), 0) as seq from run_events where project_id = $1 and run_id = $2) last,
+        jsonb_array_elements($3::jsonb) with ordinality as f (frame, n)`,
+    values: [run.project_id, run.id, json(frames), run.attempt * SEQ_JUMP],
   });
 }

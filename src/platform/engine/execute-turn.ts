@@ -20,6 +20,7 @@ import { LeaseLostError, MAX_STEPS, type RunFailure, type StoredMessage, type To
 import { type Commit, CommitFailedError, TurnJournal } from './turn-journal.ts';
 import {
   billed,
+  closeCalls,
   completedFrame,
   describePause,
   executingFrame,
@@ -288,7 +289,8 @@ class TurnExecution {
   /** The output keeps what was said and called until then. */
   #fail(error: RunFailure, commit: Partial<Commit> = {}): Promise<RunRow> {
     const text = this.#call?.partial.text ?? '';
-    const output = text === '' && this.#state.calls.length === 0 ? null : renderOutput(this.#state, text);
+    const said = text !== '' || this.#state.calls.length > 0;
+    const output = said ? closeCalls(renderOutput(this.#state, text)) : null;
     return this.#journal.commit({ output, ...commit, status: 'failed', error, stopReason: 'error' });
   }
 
@@ -319,7 +321,7 @@ class TurnExecution {
       ...this.#cutOffCall(),
       status: 'cancelled',
       messages: text === '' ? [] : [this.#message('assistant', [{ type: 'text', text }])],
-      output: renderOutput(this.#state, text),
+      output: closeCalls(renderOutput(this.#state, text)),
       stopReason: 'cancelled',
     });
   }

@@ -7,7 +7,8 @@ import type { JsonObject } from '../tables.ts';
 import { advanceTurn, type TurnAdvance } from './advance-turn.ts';
 import type { LiveTurn, NewFrame } from './live-turn.ts';
 import { type RunRow, renderUsage } from './run-row.ts';
-import { LeaseLostError, type RunStatus } from './turn.ts';
+import { isSettled, LeaseLostError, type RunStatus } from './turn.ts';
+import { expiryFrame } from './turn-records.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface Commit extends Omit<TurnAdvance, 'frames' | 'feed' | 'warnings' | 'status'> {
@@ -69,7 +70,7 @@ export class TurnJournal {
 
   async #commitNow({ frames = [], feed = [], ...advance }: Commit): Promise<RunRow> {
     this.#addUsage(advance);
-    const closing = this.#closingFrame(advance);
+    const closing = [...this.#expiryFrames(advance.status), ...this.#closingFrame(advance)];
     // The flush under way holds frames that come before these.
     await this.#live.flush;
     const pending = this.#live.takePending([...frames, ...closing]);
@@ -89,6 +90,14 @@ export class TurnJournal {
       pending.putBack();
       throw error instanceof LeaseLostError ? error : new CommitFailedError(this.#live.key.runId, error);
     }
+  }
+
+  /** A turn that ends has nobody to decide what was still open; the statement closes the rows. */
+  #expiryFrames(status: RunStatus): NewFrame[] {
+    if (!isSettled(status)) return [];
+    return this.#state.openCalls.flatMap(({ status: open, approvalId }) =>
+      open === 'approval' && approvalId !== undefined ? [expiryFrame(approvalId)] : [],
+    );
   }
 
   /** The frame that ends the timeline, where the commit ends the turn. */

@@ -81,6 +81,14 @@ export function completedFrame(step: ToolStep): NewFrame {
   return { type: 'tool.completed', data: { tool: step.name, tool_call_id: step.callId, output } };
 }
 
+/** An approval that nobody will decide any more. */
+export function expiryFrame(approvalId: string): NewFrame {
+  return {
+    type: 'approval.resolved',
+    data: { approval_id: approvalId, decision: 'expired', actor: null, content: null },
+  };
+}
+
 /** The run's `output`. */
 export function renderOutput(state: TurnState, text: string): JsonObject {
   const isJson = state.config.response_format.type === 'json';
@@ -91,6 +99,17 @@ export function renderOutput(state: TurnState, text: string): JsonObject {
     suggested_replies: [],
   };
 }
+
+/** The output of a turn that has ended: nobody will answer what was still open. */
+export function closeCalls(output: JsonObject): JsonObject {
+  const calls = Array.isArray(output.tool_calls) ? (output.tool_calls as JsonObject[]) : [];
+  return {
+    ...output,
+    tool_calls: calls.map((call) => (OPEN_STATUSES.has(call.status) ? { ...call, status: 'cancelled' } : call)),
+  };
+}
+
+const OPEN_STATUSES: ReadonlySet<unknown> = new Set(['requires_approval', 'requires_result', 'executing']);
 
 /** What `run.paused` says: what the turn waits for. */
 export function describePause(openCalls: readonly ToolStep[]): JsonObject {

@@ -190,6 +190,10 @@ test('a cancelled run’s open approvals expire', async () => {
   const run = await smith.get(paused.id);
   assert.deepEqual([run.status, run.stop_reason], ['cancelled', 'cancelled']);
   assert.deepEqual(
+    run.output.tool_calls.map((call: { status: string }) => call.status),
+    ['cancelled', 'cancelled'],
+  );
+  assert.deepEqual(
     (await collectFrames(await smith.events(paused.id))).slice(-2).map(({ event }) => event),
     ['approval.resolved', 'run.cancelled'],
   );
@@ -202,6 +206,11 @@ test('approvals that were asked for beside a call of the server expire when the 
   const [pending] = (await smith.project.get('/v1/approvals?status=pending')).body.data;
   assert.equal(pending.run_id, id);
   assert.equal((await smith.cancel(id)).status, 200);
+  const run = await smith.get(id);
+  assert.deepEqual(
+    run.output.tool_calls.map((call: { status: string }) => call.status),
+    ['cancelled', 'cancelled'],
+  );
   assert.equal((await smith.project.get(`/v1/approvals/${pending.id}`)).body.status, 'expired');
   const [event] = await readEvents(smith.project, 'approval.resolved');
   assert.deepEqual([event?.data.approval_id, event?.data.decision], [pending.id, 'expired']);

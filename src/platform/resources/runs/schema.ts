@@ -46,7 +46,9 @@ export const ToolCall = component(
     id: Type.String(),
     name: Type.String(),
     arguments: jsonObject(),
-    status: oneOf(['requires_approval', 'requires_result', 'executing', 'completed', 'failed']),
+    status: oneOf(['requires_approval', 'requires_result', 'executing', 'completed', 'failed', 'cancelled'], {
+      description: 'cancelled: open when the run ended.',
+    }),
     approval_id: Type.Optional(Type.String({ description: 'The approval that gates the call.' })),
   }),
 );
