@@ -68,21 +68,32 @@ export interface ModelStep {
 /** Throws ModelCallError, or the abort's reason. */
 export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<ModelAnswer> {
   const collector = new AnswerCollector(step);
+  const halves = new HalfCharacters();
+  const showText = (id: string, text: string) => {
+    if (text === '') return;
+    collector.addText(id, text);
+    live.emitText('message.delta', text, step.step);
+  };
+  const showReasoning = (id: string, text: string) => {
+    if (text === '') return;
+    collector.addReasoning(id, text);
+    live.emitText('reasoning', text, step.step);
+  };
   const options = callOptions(step);
   const parts = streamModelCall({ model: step.model, options, signal: live.abort.signal, limits: step.limits });
   for await (const part of parts) {
     switch (part.type) {
       case 'text-delta':
-        if (part.delta === '') break;
-        collector.addText(part.id, part.delta);
-        live.emitText('message.delta', part.delta, step.step);
+        showText(part.id, halves.join(`text/${part.id}`, part.delta));
+        break;
+      case 'text-end':
+        showText(part.id, halves.end(`text/${part.id}`));
         break;
       case 'reasoning-delta':
-        if (part.delta === '') break;
-        collector.addReasoning(part.id, part.delta);
-        live.emitText('reasoning', part.delta, step.step);
+        showReasoning(part.id, halves.join(`reasoning/${part.id}`, part.delta));
         break;
       case 'reasoning-end':
+        showReasoning(part.id, halves.end(`reasoning/${part.id}`));
         collector.endReasoning(part.id, part.providerMetadata as never);
         break;
       case 'tool-call':
@@ -154,6 +165,29 @@ function callOptions({ config, prompt, tools, isFirst }: ModelStep): LanguageMod
         }),
     ...reasoningOptions(config.model, effort !== null && isReasoningEffort(effort) ? effort : undefined),
   };
+}
+
+/** Keeps back the first half of a character (a surrogate) whose second comes with the next delta. */
+class HalfCharacters {
+  readonly #halves = new Map<string, string>();
+
+  /** The delta in whole characters. */
+  join(block: string, delta: string): string {
+    if (delta === '') return '';
+    const text = (this.#halves.get(block) ?? '') + delta;
+    this.#halves.delete(block);
+    const last = text.charCodeAt(text.length - 1);
+    if (last < 0xd800 || last > 0xdbff) return text.toWellFormed();
+    this.#halves.set(block, text.slice(-1));
+    return text.slice(0, -1).toWellFormed();
+  }
+
+  /** What is left of the block: a half that stays one. */
+  end(block: string): string {
+    const text = this.#halves.get(block) ?? '';
+    this.#halves.delete(block);
+    return text.toWellFormed();
+  }
 }
 
 class AnswerCollector {

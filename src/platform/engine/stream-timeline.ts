@@ -6,8 +6,9 @@
  */
 import type { Database } from '../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../kernel/http/event-stream.ts';
-import { type LiveTurn, RESTING_TYPES, renderStoredFrame } from './live-turn.ts';
-import { PAGE, readFrames, readStatus } from './read-timeline.ts';
+import type { StoredFrame } from './advance-turn.ts';
+import { CLOSING_TYPES, type LiveTurn, RESTING_TYPES, renderStoredFrame } from './live-turn.ts';
+import { readFrames, readStatus } from './read-timeline.ts';
 import type { RunSignals, RunWatch } from './run-signals.ts';
 import { isSettled } from './turn.ts';
 
@@ -22,7 +23,10 @@ export interface TimelineReader {
   readonly draining: AbortSignal;
 }
 
-/** Streams the frames beyond `after`; ends after a frame at which the run rests, or at once where none will follow. */
+/**
+ * Streams the frames beyond `after`. Ends after a frame at which the run rests, or at once where none will follow; a
+ * reader who has seen a pause waits for the run to go on.
+ */
 export function streamTimeline(
   reader: TimelineReader,
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
@@ -93,10 +97,21 @@ async function writeStored(
     cursor = frame.seq;
   }
   if (text !== '') sink.write(text);
-  // A pause that the run has since left is one frame among others.
-  const last = frames.at(-1);
-  const rested = last !== undefined && frames.length < PAGE && RESTING_TYPES.has(last.type);
+  const rested = await restsAt(db, run, frames.at(-1));
   return { cursor, rested, count: frames.length };
+}
+
+/** Whether nothing follows the frame. A pause that the run has since left is one frame among others. */
+async function restsAt(
+  db: Database,
+  run: { readonly projectId: string; readonly runId: string },
+  frame: StoredFrame | undefined,
+): Promise<boolean> {
+  if (frame === undefined || !RESTING_TYPES.has(frame.type)) return false;
+  if (CLOSING_TYPES.has(frame.type)) return true;
+  // In this order: what a run that is paused now has behind the frame was there before.
+  if ((await readStatus(db, run.projectId, run.runId)) !== 'paused') return false;
+  return (await readFrames(db, run.projectId, run.runId, frame.seq)).length === 0;
 }
 
 /** Follows the live turn until it rests or ends, the reader goes or falls behind. */
