@@ -81,9 +81,9 @@ export async function startIroncraft(parts: {
 function readStartArguments(): string[] {
   const Manifest = Type.Object({ scripts: Type.Object({ start: Type.String() }) });
   const { start } = Parse(Manifest, JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).scripts;
-  const [node, ...args] = start.split(' ');
-  if (node !== 'node') throw new Error(`the start script of package.json does not begin with node: ${start}`);
-  return args.map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each));
+  const command = /^(?:exec )?node (.+)$/.exec(start)?.[1];
+  if (command === undefined) throw new Error(`the start script of package.json does not run node: ${start}`);
+  return command.split(' ').map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each));
 }
 
 async function callJson(base: string, token: string, method: string, path: string, body: unknown): Promise<unknown> {
