@@ -41,6 +41,9 @@ export const API_VERSIONS = ['2026-05-01'] as const;
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
 const JOBS_GRACE_MS = 1_000;
 
+/** How long answers that are being written may take once everything else has stopped: a reader may never read on. */
+const CONNECTIONS_GRACE_MS = 500;
+
 export interface PlatformParts {
   readonly config: Pick<
     Config,
@@ -153,7 +156,9 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     },
     async stop() {
       await Promise.all([engine.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
+      const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();
+      clearTimeout(cut);
     },
   };
 }

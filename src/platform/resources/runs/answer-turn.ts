@@ -27,7 +27,7 @@ export function readPreference(prefer: string | string[] | undefined): WaitPrefe
   return { waitMs: Number(wait) * 1000, applied: `wait=${wait}` };
 }
 
-/** The run as JSON: once it rests, or as it stands when the preference says so or the caller leaves. */
+/** The run as JSON: once it rests, or as it stands when the preference says so, the caller leaves or the server drains. */
 export async function answerWithRun(
   engine: Engine,
   run: RunRow,

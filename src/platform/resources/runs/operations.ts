@@ -34,7 +34,8 @@ export function runOperations({ engine }: { engine: Engine }) {
       summary: 'Start a run',
       description:
         'Answers with the run once it rests (completed, paused, failed or cancelled), or with its SSE stream when ' +
-        '`stream` is true. `Prefer: respond-async` answers at once, `Prefer: wait=N` after at most N seconds.',
+        '`stream` is true. `Prefer: respond-async` answers at once, `Prefer: wait=N` after at most N seconds. A server that ' +
+        'is going away answers with the run as it stands: one that is still `in_progress` goes on elsewhere.',
       status: 201,
       streams: true,
       idempotent: true,
