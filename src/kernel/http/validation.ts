@@ -35,10 +35,35 @@ export function createValidators(components: ReadonlyMap<string, TSchema>) {
     for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
   }
   return {
-    compile(part: RequestPart, schema: TSchema): ValidateFunction {
-      return (part === 'body' ? bodies : text).compile(schema);
+    compile(part: RequestPart, schema: TSchema): Validator {
+      return part === 'body' ? bodies.compile<unknown>(schema) : refuseInfinity(text.compile(schema));
     },
   };
+}
+
+/** As Ajv compiles it: `errors` has the first violation after a call that returned false. */
+export interface Validator {
+  (data: unknown): boolean;
+  errors?: ErrorObject[] | null;
+}
+
+/** Ajv takes `1e400` and `Infinity` for numbers when it reads them out of text, and compares them with no bound. */
+function refuseInfinity(validate: ValidateFunction): Validator {
+  const validator: Validator = (data) => {
+    const isValid = validate(data);
+    validator.errors = validate.errors ?? null;
+    if (!isValid) return false;
+    for (const [name, value] of Object.entries(data as Record<string, unknown>)) {
+      if (typeof value !== 'number' || Number.isFinite(value)) continue;
+      const { properties } = validate.schema as { properties?: Record<string, AnnotatedSchema> };
+      const parentSchema = properties?.[name] ?? {};
+      const params = { type: 'a finite number' };
+      validator.errors = [{ keyword: 'type', instancePath: `/${name}`, schemaPath: '', params, parentSchema }];
+      return false;
+    }
+    return true;
+  };
+  return validator;
 }
 
 /** The refusal for the first violation found. */
