@@ -19,6 +19,7 @@ export function assertRefusal(answer: Answer, status: number, code: string, para
   assert.equal(`${answer.status} ${answer.body?.error?.code}`, `${status} ${code}`, answer.text);
   if (param !== undefined) assert.equal(answer.body.error.param, param, answer.text);
   assertEnvelope(answer);
+  assertCommonHeaders(answer);
 }
 
 /** Fails unless the body is the error envelope, with a code and a type that belong to the status. */
@@ -34,7 +35,6 @@ export function assertEnvelope(answer: Answer): void {
   assert.ok(entry, `not a code of the catalogue: ${answer.text}`);
   assert.deepEqual({ status: answer.status, type }, { status: entry.status, type: entry.type }, answer.text);
   if (details !== undefined) assert.equal(typeof details, 'object', answer.text);
-  assertCommonHeaders(answer);
 }
 
 /** Fails unless the answer carries the headers that every answer of `/v1` does. */

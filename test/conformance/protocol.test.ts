@@ -202,18 +202,25 @@ describe('methods', () => {
   });
 });
 
-describe('what is no HTTP gets an answer and harms nobody', () => {
-  const heads: Readonly<Record<string, readonly string[]>> = {
-    'an invalid method': ['G@T /v1/agents HTTP/1.1'],
-    'an invalid header': ['GET /v1/agents HTTP/1.1', 'Bad Header: x'],
-    'two lengths': ['POST /v1/agents HTTP/1.1', 'Content-Length: 5', 'Content-Length: 6'],
-    'a length and chunks': ['POST /v1/agents HTTP/1.1', 'Content-Length: 5', 'Transfer-Encoding: chunked'],
-    'headers of 64 KiB': ['GET /v1/agents HTTP/1.1', `X-Filler: ${'a'.repeat(65_536)}`],
+describe('what is no HTTP gets the envelope, and its connection is closed', () => {
+  const post = 'POST /v1/agents HTTP/1.1';
+  const broken: Readonly<Record<string, readonly [head: readonly string[], status: number]>> = {
+    'an invalid method': [['G@T /v1/agents HTTP/1.1'], 400],
+    'a path with a control character': [['GET /v1/\u0001 HTTP/1.1'], 400],
+    'an invalid header': [['GET /v1/agents HTTP/1.1', 'Bad Header: x'], 400],
+    'two lengths': [[post, 'Content-Length: 5', 'Content-Length: 6'], 400],
+    'a length and chunks': [[post, 'Content-Length: 5', 'Transfer-Encoding: chunked'], 400],
+    'headers of 64 KiB': [['GET /v1/agents HTTP/1.1', `X-Filler: ${'a'.repeat(65_536)}`], 431],
   };
-  for (const [what, head] of Object.entries(heads)) {
+  for (const [what, [head, status]] of Object.entries(broken)) {
     test(what, async () => {
       const answer = await sendRaw(platform.url, head);
-      assert.ok(answer.status >= 400 && answer.status < 500, String(answer.status));
+      assert.equal(answer.status, status, answer.text);
+      const { message, ...error } = answer.body.error;
+      assert.deepEqual(error, { type: 'invalid_request_error', param: null, code: 'invalid_request' });
+      assert.match(message, /\.$/);
+      assert.match(answer.headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
+      assert.equal(answer.headers.get('connection'), 'close');
       assert.equal((await tenant.get('/v1/agents')).status, 200);
     });
   }

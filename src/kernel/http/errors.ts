@@ -44,3 +44,18 @@ export class ApiError extends Error {
     this.detail = detail;
   }
 }
+
+/** The public envelope of an error. */
+export function errorBody(catalogue: ErrorCatalogue, code: string, refusal: ApiError): Record<string, unknown> {
+  const entry = catalogue[code];
+  const { message, param, details } = refusal.detail;
+  return {
+    error: {
+      message: code === refusal.code ? (message ?? entry?.message ?? code) : (entry?.message ?? code),
+      type: entry?.type ?? 'api_error',
+      param: param ?? null,
+      code,
+      ...(details === undefined ? {} : { details }),
+    },
+  };
+}

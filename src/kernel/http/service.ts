@@ -20,7 +20,8 @@ import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { answerBrokenRequest } from './broken-request.ts';
+import { ApiError, type ErrorCatalogue, errorBody } from './errors.ts';
 import { EventStream, serveEventStream } from './event-stream.ts';
 import { canonicalJson, type IdempotencyStore, readClaim } from './idempotency.ts';
 import { acceptJsonOnly } from './json-body.ts';
@@ -102,6 +103,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
     requestIdHeader: false,
     genReqId: readRequestId,
     forceCloseConnections: 'idle',
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors),
     // As long as a URL can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
@@ -187,21 +189,6 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
     for (const operation of options.operations) mount(routes, operation as unknown as Operation<Caller>, options);
   });
   return app;
-}
-
-/** The public envelope of an error. */
-export function errorBody(catalogue: ErrorCatalogue, code: string, refusal: ApiError): Record<string, unknown> {
-  const entry = catalogue[code];
-  const { message, param, details } = refusal.detail;
-  return {
-    error: {
-      message: code === refusal.code ? (message ?? entry?.message ?? code) : (entry?.message ?? code),
-      type: entry?.type ?? 'api_error',
-      param: param ?? null,
-      code,
-      ...(details === undefined ? {} : { details }),
-    },
-  };
 }
 
 interface Meters {
