@@ -93,7 +93,7 @@ test('objects of the contract are named components wherever a body or a reply is
     const body = requestBody?.content['application/json']?.schema;
     if (body !== undefined) assert.ok(findReferences(body).size > 0, `the body of ${id} has no name`);
     for (const [status, { content }] of Object.entries(responses)) {
-      const schema = content?.['application/json']?.schema;
+      const schema = (content?.['application/json'] ?? content?.['text/event-stream'])?.schema;
       if (schema !== undefined) assert.ok(findReferences(schema).size > 0, `the ${status} of ${id} has no name`);
     }
   }
@@ -144,8 +144,8 @@ function checkDescription(operation: Operation, one: ReturnType<typeof find>): v
   assert.deepEqual(successes, [usual, ...(operation.alsoStatus ?? [])].map(String).sort());
   for (const status of successes) {
     const types = Object.keys(responses[status]?.content ?? {});
-    const streams = operation.streams === true ? ['text/event-stream'] : [];
-    assert.deepEqual(types, operation.reply === undefined ? [] : ['application/json', ...streams]);
+    const json = operation.reply === undefined || operation.streams === 'only' ? [] : ['application/json'];
+    assert.deepEqual(types, [...json, ...(operation.streams === undefined ? [] : ['text/event-stream'])]);
   }
 }
 

@@ -2,6 +2,7 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { ErrorCatalogue } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
@@ -128,20 +129,24 @@ function describe(operation: Operation<unknown>): string {
 }
 
 function successes(operation: Operation<unknown>): Record<number, unknown> {
-  const { reply } = operation;
+  const { reply, streams } = operation;
   const usual = operation.status ?? (reply === undefined ? 204 : 200);
   const statuses = [usual, ...(operation.alsoStatus ?? [])];
-  const answer =
-    reply === undefined
-      ? { type: 'null', description: 'Done.' }
-      : {
-          description: 'Success.',
-          content: {
-            'application/json': { schema: reply },
-            ...(operation.streams ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
-          },
-        };
+  const answer = reply === undefined ? { type: 'null', description: 'Done.' } : answerWith(reply, streams);
   return Object.fromEntries(statuses.map((status) => [status, answer]));
+}
+
+function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Record<string, unknown> {
+  if (streams === 'only') {
+    return { description: 'Server-sent events.', content: { 'text/event-stream': { schema: reply } } };
+  }
+  return {
+    description: 'Success.',
+    content: {
+      'application/json': { schema: reply },
+      ...(streams === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
+    },
+  };
 }
 
 function failures(
@@ -182,10 +187,14 @@ function failures(
 }
 
 /** The codes that violations of a schema answer with, where it names them. */
-function codesOf(schema: unknown): string[] {
+function codesOf(schema: unknown, seen = new Set<object>()): string[] {
   if (schema === null || typeof schema !== 'object') return [];
   const definition: object = componentOf(schema)?.schema ?? schema;
+  if (seen.has(definition)) return [];
+  seen.add(definition);
   return Object.entries(definition).flatMap(([name, member]: [string, unknown]) =>
-    typeof member === 'string' && (name === 'x-error-code' || name === 'x-required-code') ? [member] : codesOf(member),
+    typeof member === 'string' && (name === 'x-error-code' || name === 'x-required-code')
+      ? [member]
+      : codesOf(member, seen),
   );
 }

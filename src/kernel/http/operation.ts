@@ -74,8 +74,8 @@ interface Answer {
   readonly status?: number;
   /** Other success statuses with the same body. */
   readonly alsoStatus?: readonly number[];
-  /** True where the operation can answer `text/event-stream` as well. */
-  readonly streams?: boolean;
+  /** True where the operation can answer `text/event-stream` as well; `only` where `reply` is what each event holds. */
+  readonly streams?: boolean | 'only';
 }
 
 export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>

@@ -74,14 +74,14 @@ export function refusalOf(errors: readonly ErrorObject[] | null | undefined, par
   const parent = (error.parentSchema ?? {}) as AnnotatedSchema;
   switch (error.keyword) {
     case 'required': {
-      const name = String(error.params['missingProperty']);
+      const name = String(error.params.missingProperty);
       const code = parent.properties?.[name]?.['x-required-code'] ?? 'invalid_request';
       const param = [...path, name].join('.');
       return new ApiError(code, { param, message: `\`${param}\` is required.` });
     }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
-      const name = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
+      const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
       const param = [...path, name].join('.');
       const known = Object.keys(parent.properties ?? {});
       const hint = known.length > 0 ? ` Known here: ${known.slice(0, 30).join(', ')}.` : '';
@@ -106,12 +106,12 @@ const partNames: Record<RequestPart, string> = {
 };
 
 function sayWhatWouldBeRight(error: ErrorObject): string {
-  const limit = error.params['limit'] as number | undefined;
+  const limit = error.params.limit as number | undefined;
   switch (error.keyword) {
     case 'enum':
       return `must be one of ${((error.schema as unknown[]) ?? []).map((value) => JSON.stringify(value)).join(', ')}`;
     case 'type':
-      return `must be ${[error.params['type']].flat().join(' or ')}`;
+      return `must be ${[error.params.type].flat().join(' or ')}`;
     case 'minLength':
       return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
     case 'maxLength':

@@ -8,7 +8,7 @@ import { createRun } from './create-run.ts';
 import { getRun } from './get-run.ts';
 import { listRuns, listSmithRuns } from './list-runs.ts';
 import { replayRun } from './replay-run.ts';
-import { RUN_STATUSES, Run, RunCancelAck, RunIn, RunPath, RunReplayIn, SmithPath, Submit } from './schema.ts';
+import { RUN_STATUSES, Run, RunCancelAck, RunEvent, RunIn, RunPath, RunReplayIn, SmithPath, Submit } from './schema.ts';
 import { streamRunEvents } from './stream-run-events.ts';
 import { submitRun } from './submit-run.ts';
 
@@ -37,6 +37,8 @@ export function runOperations({ engine }: { engine: Engine }) {
         '`stream` is true. `Prefer: respond-async` answers at once, `Prefer: wait=N` after at most N seconds. A server that ' +
         'is going away answers with the run as it stands: one that is still `in_progress` goes on elsewhere.',
       status: 201,
+      // The stream of a repeated Idempotency-Key: one `run.duplicate` frame that points to the run.
+      alsoStatus: [200],
       streams: true,
       idempotent: true,
       params: SmithPath,
@@ -87,9 +89,9 @@ export function runOperations({ engine }: { engine: Engine }) {
       description:
         'Server-sent events from the first frame, or behind `Last-Event-ID`; live until the run rests. Each frame’s ' +
         'data is `{v, run_id, seq, type, data, created_at}`.',
-      streams: true,
+      streams: 'only',
       params: RunPath,
-      reply: Type.Object({ seq: Type.Integer(), type: Type.String(), data: Type.Object({}), created_at: timestamp() }),
+      reply: RunEvent,
       handler: streamRunEvents(engine),
     }),
     project.turn({
@@ -126,6 +128,8 @@ export function runOperations({ engine }: { engine: Engine }) {
         'The new run has a thread of its own that holds the conversation as it stood, and runs with the smith’s ' +
         'configuration of today.',
       status: 201,
+      // The stream of a repeated Idempotency-Key: one `run.duplicate` frame that points to the run.
+      alsoStatus: [200],
       streams: true,
       idempotent: true,
       params: RunPath,
@@ -164,7 +168,7 @@ export function runOperations({ engine }: { engine: Engine }) {
         since: Type.Optional(timestamp({ description: 'Runs created at or after this time.' })),
       }),
       reply: pageOf(Run),
-      errors: ['invalid_cursor', 'invalid_limit'],
+      errors: ['invalid_cursor', 'invalid_limit', 'smith_mismatch'],
       handler: listRuns,
     }),
   ];

@@ -198,6 +198,21 @@ export const RunCancelAck = component(
   Type.Object({ id: Type.String(), status: Type.Literal('cancelled') }),
 );
 
+/** What the `data` of each server-sent event holds. */
+export const RunEvent = component(
+  'RunEvent',
+  Type.Object({
+    v: Type.Literal(1),
+    run_id: Type.String(),
+    seq: Type.Integer({
+      description: 'Rises within the run; also the event’s `id`. `Last-Event-ID` goes on behind it.',
+    }),
+    type: Type.String(),
+    data: jsonObject({ description: 'Members depend on the type.' }),
+    created_at: nullable(timestamp()),
+  }),
+);
+
 export const SmithPath = Type.Object({ sid: Type.String() });
 export const RunPath = Type.Object({ sid: Type.String(), rid: Type.String() });
 
