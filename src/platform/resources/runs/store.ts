@@ -1,11 +1,11 @@
 /** Lists of runs. */
 import { sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
+import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import type { RunStatus } from '../../tables.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
-import { endOfPrefix } from '../smiths/index.ts';
 
 export interface RunFilter {
   readonly smithId?: string | undefined;

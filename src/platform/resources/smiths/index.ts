@@ -9,6 +9,5 @@ export {
 } from './agent-membership.ts';
 export { holdCustomSmiths, holdSmiths, listCustomSmiths } from './hold-smiths.ts';
 export { type JoinedSmith, type Joining, joinAgent } from './join-agent.ts';
-export { endOfPrefix } from './prefix-range.ts';
 export { recordRevisions } from './revision-store.ts';
 export { findSmith, type SmithRow } from './store.ts';

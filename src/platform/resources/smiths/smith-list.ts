@@ -6,9 +6,9 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
+import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
-import { endOfPrefix } from './prefix-range.ts';
 import { idOfFiltered, type SmithRow, selectSmiths } from './store.ts';
 
 export interface SmithFilter {
