@@ -9,6 +9,7 @@ import { renderInstructions } from '../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import type { Admission, Engine } from './engine.ts';
+import { forkThread } from './fork-thread.ts';
 import { getRun } from './get-run.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { loadSmithForTurn, type SmithForTurn } from './load-smith-turn.ts';
@@ -20,6 +21,7 @@ import type { ClientTool, ResponseFormat, ToolChoice, TurnConfig, TurnOverrides 
 export interface TurnRequest {
   readonly projectId: string;
   readonly smithId: string;
+  /** Absent: a new thread. */
   readonly threadId?: string;
   readonly input: readonly InputMessage[];
   readonly channel: string;
@@ -35,7 +37,8 @@ export interface TurnRequest {
   readonly topP: number | null;
   readonly stop: readonly string[];
   readonly idempotency?: IdempotencyClaim | undefined;
-  readonly replayOf?: string;
+  /** Asks this run's question again, in a new thread that holds the conversation as it stood before it. */
+  readonly replayOf?: RunRow;
 }
 
 /** `duplicate`: the idempotency key had started this run before. */
@@ -49,7 +52,7 @@ const START_TRIES = 3;
 /**
  * Throws `not_found`, `agent_unpublished`, `invalid_input`, `invalid_variables`, `invalid_tool_choice`,
  * `invalid_reasoning_effort`, `model_key_missing`, `bedrock_unconfigured`, `conversation_locked`,
- * `concurrency_limit_exceeded`, `idempotency_key_reused`.
+ * `concurrency_limit_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
   const { db } = engine;
@@ -86,11 +89,11 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     config,
     metadata: request.metadata,
     actor: request.actor,
-    replayOf: request.replayOf ?? null,
+    replayOf: request.replayOf?.id ?? null,
     replicaId: engine.replicaId,
     idempotency,
   };
-  const start = await startOrFindDuplicate(db, turn);
+  const start = await startOrFindDuplicate(db, turn, request.replayOf);
   if ('duplicate' in start) {
     admission.release();
     return { kind: 'duplicate', run: start.duplicate };
@@ -180,10 +183,14 @@ function checkToolChoice(choice: ToolChoice, tools: readonly ClientTool[], hoste
   });
 }
 
-async function startOrFindDuplicate(db: Database, turn: NewTurn): Promise<TurnStart | { duplicate: RunRow }> {
+async function startOrFindDuplicate(
+  db: Database,
+  turn: NewTurn,
+  origin: RunRow | undefined,
+): Promise<TurnStart | { duplicate: RunRow }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startTurn(db, turn);
+      return await (origin === undefined ? startTurn(db, turn) : startInFork(db, turn, origin));
     } catch (error) {
       const keyTaken = isUniqueViolation(error, 'idempotency_keys_pkey');
       const turnTaken = isUniqueViolation(error, 'messages_pkey');
@@ -194,6 +201,14 @@ async function startOrFindDuplicate(db: Database, turn: NewTurn): Promise<TurnSt
       if (locked || attempt === START_TRIES) throw error;
     }
   }
+}
+
+/** The copy of the thread and the turn on it are there together or not at all. */
+function startInFork(db: Database, turn: NewTurn, origin: RunRow): Promise<TurnStart> {
+  return db.transaction(async (tx) => {
+    await forkThread(tx, origin, turn.threadId);
+    return startTurn(tx, turn);
+  });
 }
 
 /** The run that this key has started. Throws `idempotency_key_reused` when it was another request. */

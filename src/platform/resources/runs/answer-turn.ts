@@ -1,6 +1,8 @@
 /** The answer to whoever started or resumed a turn: its stream, or the run once it rests. */
+import { ApiError } from '../../../kernel/http/errors.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
+import type { CreatedTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { waitForRest } from '../../engine/get-run.ts';
 import type { LiveTurn } from '../../engine/live-turn.ts';
@@ -25,6 +27,25 @@ export function readPreference(prefer: string | string[] | undefined): WaitPrefe
   const wait = words.map((word) => /^wait=(\d{1,5})$/.exec(word)?.[1]).find((seconds) => seconds !== undefined);
   if (wait === undefined) return { waitMs: undefined, applied: undefined };
   return { waitMs: Number(wait) * 1000, applied: `wait=${wait}` };
+}
+
+/** The answer to who asked for a new run. Throws `idempotency_in_progress` where the same request waits for it already. */
+export async function answerCreated(
+  engine: Engine,
+  created: CreatedTurn,
+  options: { readonly stream: boolean; readonly prefer: WaitPreference; readonly signal: AbortSignal },
+): Promise<HttpReply<Run> | EventStream> {
+  const { run } = created;
+  const { stream, prefer, signal } = options;
+  if (created.kind === 'started') {
+    if (stream) return streamFromStart(engine, run, 201);
+    return answerWithRun(engine, run, created.live, { status: 201, prefer, signal });
+  }
+  if (stream) return streamDuplicate(run);
+  if (run.status === 'in_progress' && prefer.waitMs !== 0) {
+    throw new ApiError('idempotency_in_progress', { retryAfterSeconds: 1 });
+  }
+  return new HttpReply(201, renderRun(run), { 'idempotent-replay': 'true' });
 }
 
 /** The run as JSON: once it rests, or as it stands when the preference says so, the caller leaves or the server drains. */

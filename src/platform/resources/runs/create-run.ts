@@ -1,14 +1,12 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
-import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import { createTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { parseResponseFormat } from '../../engine/parse-response-format.ts';
 import type { ClientTool, ToolChoice } from '../../engine/turn.ts';
 import type { ProjectRead } from '../../operation.ts';
-import { answerWithRun, readPreference, streamDuplicate, streamFromStart } from './answer-turn.ts';
-import { renderRun } from './render-run.ts';
+import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 
 type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: IdempotencyClaim | undefined }>;
@@ -44,15 +42,8 @@ export function createRun(engine: Engine) {
       stop: body.stop ?? [],
       idempotency,
     });
-    const { run } = created;
-    if (created.kind === 'duplicate') {
-      if (body.stream === true) return streamDuplicate(run);
-      if (run.status === 'in_progress') throw new ApiError('idempotency_in_progress', { retryAfterSeconds: 1 });
-      return new HttpReply(201, renderRun(run), { 'idempotent-replay': 'true' });
-    }
-    if (body.stream === true) return streamFromStart(engine, run, 201);
     const prefer = readPreference(headers.prefer);
-    return answerWithRun(engine, run, created.live, { status: 201, prefer, signal: request.signal });
+    return answerCreated(engine, created, { stream: body.stream === true, prefer, signal: request.signal });
   };
 }
 

@@ -1,17 +1,14 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
-import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import { mintId } from '../../../kernel/ids/ids.ts';
+import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import { createTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { forkThread } from '../../engine/fork-thread.ts';
 import { getRun } from '../../engine/get-run.ts';
 import type { InputMessage } from '../../engine/parse-input.ts';
 import { isSettled } from '../../engine/turn.ts';
 import type { ProjectRead } from '../../operation.ts';
-import { answerWithRun, readPreference, streamDuplicate, streamFromStart } from './answer-turn.ts';
-import { renderRun } from './render-run.ts';
+import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 
 type Request = ProjectRead<{
@@ -35,13 +32,10 @@ export function replayRun(engine: Engine) {
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }
-    const threadId = mintId('thr');
-    await forkThread(db, original, threadId);
     const { config } = original;
     const created = await createTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
-      threadId,
       input: original.input as unknown as InputMessage[],
       channel: original.channel,
       metadata: original.metadata,
@@ -56,16 +50,9 @@ export function replayRun(engine: Engine) {
       topP: config.top_p,
       stop: config.stop,
       idempotency,
-      replayOf: original.id,
+      replayOf: original,
     });
-    const stream = body?.stream === true;
-    if (created.kind === 'duplicate') {
-      return stream
-        ? streamDuplicate(created.run)
-        : new HttpReply(201, renderRun(created.run), { 'idempotent-replay': 'true' });
-    }
-    if (stream) return streamFromStart(engine, created.run, 201);
     const prefer = readPreference(headers.prefer);
-    return answerWithRun(engine, created.run, created.live, { status: 201, prefer, signal: request.signal });
+    return answerCreated(engine, created, { stream: body?.stream === true, prefer, signal: request.signal });
   };
 }

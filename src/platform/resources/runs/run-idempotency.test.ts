@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { startPlatform } from '../../../../test/support/platform.ts';
+import { collectFrames } from '../../../../test/support/read-frames.ts';
+import { clientTool, makeSmith, makeUpstreamSmith, question, type TestSmith } from '../../../../test/support/turns.ts';
+
+const upstream = await startOpenAiUpstream();
+const platform = await startPlatform();
+const narrow = await startPlatform({ sharing: platform, limits: { projectRunsInFlight: 2 } });
+after(async () => {
+  await narrow.close();
+  await platform.close();
+  await upstream.close();
+});
+
+const keyed = (key: string) => ({ 'idempotency-key': key });
+
+async function countRuns(smith: TestSmith): Promise<number> {
+  return (await smith.project.get(`${smith.runs}?limit=100`)).body.data.length;
+}
+
+test('the same request again with its key gives the same run and starts none', async () => {
+  const smith = await makeSmith(platform);
+  const first = await smith.ask('Hello', { metadata: { a: 1, b: 2 } }, keyed('one'));
+  assert.deepEqual([first.status, first.headers.get('idempotent-replay')], [201, null]);
+  const again = await smith.ask('Hello', { metadata: { b: 2, a: 1 } }, keyed('one'));
+  assert.deepEqual([again.status, again.headers.get('idempotent-replay')], [201, 'true']);
+  assert.deepEqual(again.body, first.body);
+  assert.equal(await countRuns(smith), 1);
+  const other = await smith.ask('Hello', { metadata: { a: 1, b: 2 } }, keyed('two'));
+  assert.notEqual(other.body.id, first.body.id);
+});
+
+test('a request that does not wait gets the run as it stands, again and again', async () => {
+  const smith = await makeSmith(platform);
+  const ask = () =>
+    smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), prefer: 'respond-async' });
+  const first = await ask();
+  const again = await ask();
+  assert.deepEqual([again.status, again.body.id, again.body.status], [201, first.body.id, 'in_progress']);
+  await smith.cancel(first.body.id);
+  assert.equal((await ask()).body.status, 'cancelled');
+});
+
+test('a key that comes with another request is refused', async () => {
+  const smith = await makeSmith(platform);
+  const neighbour = await makeSmith(platform, {}, smith.project);
+  await smith.ask('Hello', {}, keyed('one'));
+  for (const reused of [
+    await smith.ask('Goodbye', {}, keyed('one')),
+    await smith.ask('Hello', { metadata: { a: 1 } }, keyed('one')),
+    await neighbour.ask('Hello', {}, keyed('one')),
+  ]) {
+    assert.equal(reused.body.error?.code, 'idempotency_key_reused', reused.text);
+    assert.equal(reused.status, 409);
+  }
+  // Another project has keys of its own.
+  const stranger = await makeSmith(platform);
+  assert.equal((await stranger.ask('Hello', {}, keyed('one'))).status, 201);
+});
+
+test('of many requests with one key at once one starts a run, and the others are told that it is in progress', async () => {
+  const smith = await makeSmith(platform);
+  const ask = () => smith.ask('Write 30 words at 60 words per second', {}, keyed('one'));
+  const answers = await Promise.all(Array.from({ length: 12 }, ask));
+  const started = answers.filter(({ status, headers }) => status === 201 && !headers.has('idempotent-replay'));
+  assert.equal(started.length, 1, answers.map(({ text }) => text).join('\n'));
+  for (const answer of answers) {
+    if (answer === started[0]) continue;
+    assert.deepEqual([answer.status, answer.body.error?.code], [409, 'idempotency_in_progress'], answer.text);
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+  assert.equal(await countRuns(smith), 1);
+  assert.deepEqual((await ask()).body, started[0]?.body);
+});
+
+test('a streamed request again points to the run that its key started', async () => {
+  const smith = await makeSmith(platform);
+  const send = async () => {
+    const body = { ...question('Write 40 words at 100 words per second'), stream: true };
+    return collectFrames(await smith.project.open('POST', smith.runs, body, keyed('one')));
+  };
+  const [first, ...others] = await Promise.all([send(), send(), send()]);
+  const streams = [first, ...others];
+  const pointers = streams.filter((frames) => frames?.length === 1);
+  const [whole] = streams.filter((frames) => (frames?.length ?? 0) > 1);
+  assert.equal(pointers.length, 2);
+  const runId = whole?.[0]?.data.run_id;
+  for (const frames of [...pointers, await send()]) {
+    const [frame] = frames ?? [];
+    assert.deepEqual([frame?.event, frame?.id], ['run.duplicate', undefined]);
+    const { status, thread_id, ...rest } = frame?.data ?? {};
+    assert.deepEqual(rest, { v: 1, run_id: runId, type: 'run.duplicate', events: `${smith.runs}/${runId}/events` });
+    assert.match(thread_id, /^thr_/);
+    assert.match(status, /^(in_progress|completed)$/);
+  }
+  const pointed = await collectFrames(await smith.project.open('GET', pointers[0]?.[0]?.data.events));
+  assert.equal(pointed.at(-1)?.event, 'run.completed');
+});
+
+test('a key whose time is over starts a new run', async () => {
+  const smith = await makeSmith(platform);
+  const first = await smith.ask('Hello', {}, keyed('one'));
+  await platform.db.query({
+    text: `update idempotency_keys set expires_at = now() - interval '1 second' where project_id = $1`,
+    values: [smith.project.projectId],
+  });
+  const second = await smith.ask('Goodbye', {}, keyed('one'));
+  assert.equal(second.status, 201);
+  assert.notEqual(second.body.id, first.body.id);
+  assert.equal((await smith.ask('Goodbye', {}, keyed('one'))).body.id, second.body.id);
+});
+
+test('a request that was refused leaves its key free', async () => {
+  const smith = await makeSmith(platform);
+  assert.equal((await smith.ask('Hello', { model: 'openai/gpt-4o' }, keyed('one'))).status, 422);
+  const busy = await smith.begin('Write 500 words at 20 words per second');
+  assert.equal((await smith.ask('Hello', {}, keyed('one'))).body.error.code, 'conversation_locked');
+  await smith.cancel(busy);
+  assert.equal((await smith.ask('Hello', {}, keyed('one'))).status, 201);
+});
+
+test('a paused run comes back for its key as it stands', async () => {
+  const smith = await makeSmith(platform);
+  const ask = () => smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] }, keyed('one'));
+  const first = await ask();
+  assert.equal(first.body.status, 'paused');
+  assert.deepEqual((await ask()).body, first.body);
+});
+
+test('of twenty turns at once on one smith one starts, and the others are told to try again', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  upstream.respondWith({ type: 'answer', deltas: ['Hello'], firstDelayMs: 500 });
+  const before = upstream.requests.length;
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => smith.ask(`Hello ${n}`)));
+  assert.equal(answers.filter(({ status }) => status === 201).length, 1);
+  for (const { status, body, headers } of answers) {
+    if (status === 201) continue;
+    assert.deepEqual([status, body.error.code, body.error.type], [400, 'conversation_locked', 'invalid_request_error']);
+    assert.ok(Number(headers.get('retry-after')) >= 1);
+    // OpenAI's clients try a 400 again only when they are told to.
+    assert.equal(headers.get('x-should-retry'), 'true');
+  }
+  assert.equal(upstream.requests.length - before, 1);
+  assert.equal(await countRuns(smith), 1);
+  assert.equal((await smith.ask('Again')).status, 201);
+});
+
+test('a project’s runs in flight are limited, however many come at once', async () => {
+  const project = await narrow.createProject();
+  const smiths = await Promise.all(Array.from({ length: 8 }, () => makeSmith(narrow, {}, project)));
+  const begin = (smith: TestSmith) =>
+    smith.ask('Write 500 words at 50 words per second', {}, { prefer: 'respond-async' });
+  const answers = await Promise.all(smiths.map(begin));
+  const started = answers.filter(({ status }) => status === 201);
+  assert.equal(started.length, 2, answers.map(({ text }) => text).join('\n'));
+  for (const { status, body, headers } of answers) {
+    if (status === 201) continue;
+    assert.deepEqual([status, body.error.code], [429, 'concurrency_limit_exceeded']);
+    assert.equal(body.error.type, 'rate_limit_error');
+    assert.ok(Number(headers.get('retry-after')) >= 1);
+  }
+  // Another project is not held up.
+  const stranger = await makeSmith(narrow);
+  assert.equal((await stranger.ask('Hello')).status, 201);
+  for (const { body } of started) {
+    await project.post(`/v1/smiths/${body.smith_id}/runs/${body.id}/cancel`);
+  }
+  const [first, second] = smiths;
+  assert.ok(first && second);
+  assert.equal((await first.ask('Hello')).status, 201);
+  // A refusal, a duplicate and a paused run hold no place.
+  await Promise.all(Array.from({ length: 6 }, () => first.ask('Hello', { model: 'nobody/model' })));
+  await Promise.all(Array.from({ length: 6 }, () => first.ask('Hello', {}, keyed('again'))));
+  const tools = [clientTool('look_up')];
+  assert.equal((await first.ask('Call the tool look_up with {}', { tools })).body.status, 'paused');
+  assert.equal((await first.ask('Call the tool look_up with {}', { tools })).body.status, 'paused');
+  assert.equal((await second.ask('Hello')).status, 201);
+});
