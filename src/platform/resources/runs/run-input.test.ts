@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { startPlatform } from '../../../../test/support/platform.ts';
+import { makeSmith, makeUpstreamSmith, sentBody } from '../../../../test/support/turns.ts';
+
+const upstream = await startOpenAiUpstream();
+const platform = await startPlatform();
+after(async () => {
+  await platform.close();
+  await upstream.close();
+});
+
+const PNG = 'iVBORw0KGgo=';
+const PDF = 'JVBERi0xLjQ=';
+const asImage = (url: string) => ({ type: 'image_url', image_url: { url } });
+
+type Part = Record<string, unknown>;
+
+/** What a caller may write → what an OpenAI-compatible upstream gets. */
+const parts: readonly [name: string, part: Part, sent: unknown][] = [
+  ['text', { type: 'text', text: 'Hi' }, { type: 'text', text: 'Hi' }],
+  ['input_text', { type: 'input_text', text: 'Hi' }, { type: 'text', text: 'Hi' }],
+  ['output_text', { type: 'output_text', text: 'Hi' }, { type: 'text', text: 'Hi' }],
+  ['an image’s address', asImage('https://example.com/a.png'), asImage('https://example.com/a.png')],
+  ['an image as a data URL', asImage(`data:image/png;base64,${PNG}`), asImage(`data:image/png;base64,${PNG}`)],
+  [
+    'an image’s address as a plain string',
+    { type: 'image_url', image_url: 'https://example.com/a.png' },
+    asImage('https://example.com/a.png'),
+  ],
+  [
+    'input_image',
+    { type: 'input_image', image_url: `data:image/webp;base64,${PNG}` },
+    asImage(`data:image/webp;base64,${PNG}`),
+  ],
+  ['image in base64', { type: 'image', data: PNG, media_type: 'image/gif' }, asImage(`data:image/gif;base64,${PNG}`)],
+  [
+    'a file in base64',
+    { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` },
+    { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` } },
+  ],
+  [
+    'a file whose kind its name tells',
+    { type: 'file', file: { filename: 'b.pdf', file_data: PDF } },
+    { type: 'file', file: { filename: 'b.pdf', file_data: `data:application/pdf;base64,${PDF}` } },
+  ],
+  [
+    'sound',
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
+  ],
+  [
+    'sound without a format',
+    { type: 'input_audio', data: 'AAAA' },
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+  ],
+];
+
+test('each kind of part reaches the upstream in its wire form, now and as history, and the run returns it as it came', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const given = parts.map(([, part]) => part);
+  for (const [at, text] of [
+    ['first', 'One'],
+    ['again', 'Two'],
+  ] as const) {
+    upstream.respondWith({ type: 'answer', deltas: [text] });
+    const input = at === 'first' ? [{ role: 'user', content: given }] : [{ role: 'user', content: 'And?' }];
+    const { body } = await smith.project.post(smith.runs, { input, thread_id: 'main' });
+    assert.equal(body.status, 'completed', JSON.stringify(body.error));
+    assert.deepEqual(body.input, input);
+    const [message] = sentBody(upstream).messages;
+    assert.equal(message.role, 'user');
+    for (const [index, [name, , sent]] of parts.entries()) {
+      assert.deepEqual(message.content[index], sent, `${name}, ${at}`);
+    }
+  }
+});
+
+test('a file is named by the built-in model', async () => {
+  const smith = await makeSmith(platform);
+  const { body } = await smith.project.post(smith.runs, {
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'input_file', filename: 'notes.md', file_data: Buffer.from('# Notes').toString('base64') },
+        ],
+      },
+    ],
+  });
+  assert.match(body.output.content, /text\/markdown "notes\.md", 7 bytes/);
+});
+
+const invalid: readonly [name: string, part: unknown, param: string][] = [
+  ['no object', 'text', 'input.0.content.0'],
+  ['no type', { text: 'Hi' }, 'input.0.content.0.type'],
+  ['an unknown type', { type: 'video', url: 'https://example.com' }, 'input.0.content.0.type'],
+  ['text that is no string', { type: 'text', text: 5 }, 'input.0.content.0.text'],
+  ['an image without an address', { type: 'image_url' }, 'input.0.content.0.image_url.url'],
+  ['an address that is none', asImage('https://'), 'input.0.content.0'],
+  ['an address of another scheme', asImage('ftp://example.com/a.png'), 'input.0.content.0'],
+  ['a data URL that is not base64', asImage('data:image/png,abc'), 'input.0.content.0'],
+  ['broken base64', asImage('data:image/png;base64,!!!!'), 'input.0.content.0'],
+  ['empty base64', asImage('data:image/png;base64,'), 'input.0.content.0'],
+  ['a file without content', { type: 'input_file', filename: 'a.pdf' }, 'input.0.content.0.file_data'],
+  ['sound without content', { type: 'input_audio', input_audio: {} }, 'input.0.content.0.input_audio.data'],
+];
+
+test('a part that cannot be read is refused, naming it', async () => {
+  const smith = await makeSmith(platform);
+  for (const [name, part, param] of invalid) {
+    const { status, body } = await smith.project.post(smith.runs, { input: [{ role: 'user', content: [part] }] });
+    assert.deepEqual([status, body.error?.code, body.error?.param], [422, 'invalid_input', param], name);
+  }
+  const image = asImage('https://example.com/a.png');
+  for (const role of ['assistant', 'system']) {
+    const { body } = await smith.project.post(smith.runs, { input: [{ role, content: [image] }] });
+    assert.deepEqual([body.error.code, body.error.param], ['invalid_input', 'input.0.content'], role);
+  }
+  const many = Array.from({ length: 101 }, () => ({ type: 'text', text: 'x' }));
+  const { body } = await smith.project.post(smith.runs, { input: [{ role: 'user', content: many }] });
+  assert.deepEqual([body.error.code, body.error.param], ['invalid_input', 'input.0.content']);
+});
+
+test('characters that the store cannot hold do not break a run', async () => {
+  const smith = await makeSmith(platform);
+  const { status, body } = await smith.ask('Nul \u0000 and half \ud83d here', { metadata: { 'k\u0000': '\udc00' } });
+  assert.deepEqual([status, body.status], [201, 'completed']);
+  assert.equal((await smith.get(body.id)).status, 'completed');
+});
+
+test('as much as a turn takes is taken', async () => {
+  const smith = await makeSmith(platform);
+  const input = Array.from({ length: 200 }, (_, n) => ({ role: 'user', content: `m${n}` }));
+  const { status, body } = await smith.project.post(smith.runs, { input });
+  assert.deepEqual([status, body.status, body.input.length], [201, 'completed', 200]);
+});
