@@ -19,6 +19,7 @@ import { createEngine, type Engine } from './engine/engine.ts';
 import { createModelOpener } from './engine/open-turn-model.ts';
 import { platformErrors } from './errors.ts';
 import { createIdempotencyStore } from './idempotency-store.ts';
+import type { ModelCallLimits } from './models/index.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
@@ -31,7 +32,6 @@ import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
-import type { ModelCallLimits } from './models/index.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { defineUpkeep } from './upkeep/define-upkeep.ts';
 
