@@ -63,7 +63,7 @@ export function cutLargest(
   const cut = kept.map((message) =>
     weigh(message) <= level ? message : cutMessage(message, Math.max(1, level - FRAMING_TOKENS)),
   );
-  return { messages: cut, cut: true };
+  return { messages: dropOldest(cut, room), cut: true };
 }
 
 /** The largest L such that the sizes, none counted beyond L, together stay within the room. */
@@ -78,10 +78,25 @@ export function findLevel(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
+/** Short texts are not cut, so that a little more than the room may be left. */
+function dropOldest(messages: readonly StoredMessage[], room: number): StoredMessage[] {
+  const question = findQuestion(messages);
+  let excess = sumTokens(messages) - room;
+  return messages.filter((message, index) => {
+    if (excess <= 0 || message === question || index === messages.length - 1) return true;
+    excess -= weigh(message);
+    return false;
+  });
+}
+
+function findQuestion(messages: readonly StoredMessage[]): StoredMessage | undefined {
+  return messages.findLast((message) => message.role === 'user');
+}
+
 /** The newest messages, and the newest of the user among them however old it is. */
 function keepNewest(messages: readonly StoredMessage[], count: number): StoredMessage[] {
   const newest = messages.slice(-count);
-  const question = messages.findLast((message) => message.role === 'user');
+  const question = findQuestion(messages);
   if (question === undefined || newest.includes(question)) return newest;
   return [question, ...newest.slice(1)];
 }

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { StoredFrame } from './advance-turn.ts';
+import { LiveTurn, renderStoredFrame } from './live-turn.ts';
+
+const key = { projectId: 'proj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'run_1', turn: 1, attempt: 1 };
+
+interface Shown {
+  readonly seq: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+function readWire(wire: string): Shown {
+  const [, json = ''] = /^data: (.*)$/m.exec(wire) ?? [];
+  const { seq, type, data } = JSON.parse(json);
+  assert.match(wire, new RegExp(`^id: ${seq}\nevent: ${type}\n`));
+  return { seq, type, text: data.text ?? '' };
+}
+
+/** What a reader has, told from how it came in pieces: the text of each kind, and the other frames with their numbers. */
+function gist(frames: readonly Shown[]) {
+  const textOf = (type: string) => frames.map((frame) => (frame.type === type ? frame.text : '')).join('');
+  return {
+    text: textOf('message.delta'),
+    reasoning: textOf('reasoning'),
+    others: frames.filter(({ text }) => text === '').map(({ seq, type }) => [seq, type]),
+  };
+}
+
+type Act =
+  | { readonly act: 'text' | 'reasoning'; readonly text: string; readonly step: number }
+  | { readonly act: 'emit' }
+  | { readonly act: 'flush' | 'commit'; readonly stored: boolean };
+
+const acts: fc.Arbitrary<Act[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ act: fc.constant('text' as const), text: fc.string({ minLength: 1 }), step: fc.nat(1) }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        act: fc.constant('reasoning' as const),
+        text: fc.string({ minLength: 1 }),
+        step: fc.nat(1),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant('emit' as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ act: fc.constantFrom('flush' as const, 'commit' as const), stored: fc.boolean() }),
+    },
+  ),
+  { minLength: 1, maxLength: 60 },
+);
+
+test('whatever is stored when, or fails to be, a reader gets from every number exactly what the live one got', async () => {
+  await fc.assert(
+    fc.asyncProperty(acts, fc.nat(), async (script, cutSeed) => {
+      const live = new LiveTurn(key, 10);
+      const heard: Shown[] = [];
+      live.listen((_seq, _type, wire) => heard.push(readWire(wire)));
+      const store: StoredFrame[] = [];
+      for (const act of script) await perform(live, act, store);
+      assert.deepEqual(
+        heard.map(({ seq }) => seq),
+        heard.map((_, index) => 11 + index),
+      );
+      const cut = 10 + (cutSeed % (heard.length + 2));
+      const stored = store
+        .filter(({ seq }) => seq > cut)
+        .map((frame) => readWire(renderStoredFrame('run_1', frame, cut)));
+      const rest = [
+        ...stored,
+        ...live.unflushedAfter(Math.max(cut, live.flushedSeq)).map(({ wire }) => readWire(wire)),
+      ];
+      assert.deepEqual(gist(rest), gist(heard.filter(({ seq }) => seq > cut)));
+      assert.equal(rest.at(-1)?.seq, heard.findLast(({ seq }) => seq > cut)?.seq);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+async function perform(live: LiveTurn, act: Act, store: StoredFrame[]): Promise<void> {
+  switch (act.act) {
+    case 'text':
+      return live.emitText('message.delta', act.text, act.step);
+    case 'reasoning':
+      return live.emitText('reasoning', act.text, act.step);
+    case 'emit':
+      return live.emit('run.restarted', {});
+    case 'flush': {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const frames = live.beginFlush(promise);
+      // Frames that come while the store works.
+      live.emitText('message.delta', 'meanwhile', 0);
+      resolve(act.stored);
+      await live.flush;
+      if (act.stored) store.push(...frames);
+      return;
+    }
+    case 'commit': {
+      const pending = live.takePending([{ type: 'tool.executing', data: {} }]);
+      if (act.stored) {
+        store.push(...pending.frames);
+        pending.committed();
+      } else {
+        pending.putBack();
+      }
+    }
+  }
+}
+
+test('frames of a commit are shown once they are stored, and those before them at once', () => {
+  const live = new LiveTurn(key, 0);
+  const heard: string[] = [];
+  live.listen((_seq, type) => heard.push(type));
+  live.emitText('message.delta', 'Hi', 0);
+  const pending = live.takePending([{ type: 'run.completed', data: {} }]);
+  assert.deepEqual(heard, ['message.delta']);
+  assert.deepEqual(
+    live.unflushedAfter(0).map(({ seq }) => seq),
+    [1],
+  );
+  pending.committed();
+  assert.deepEqual(heard, ['message.delta', 'run.completed']);
+  assert.deepEqual([live.flushedSeq, live.unflushedAfter(0)], [2, []]);
+});
+
+test('deltas of one step merge into one row whose number is the last’s; other frames part them', () => {
+  const live = new LiveTurn(key, 0);
+  for (const text of ['a', 'b']) live.emitText('message.delta', text, 0);
+  live.emitText('reasoning', 'r', 0);
+  live.emitText('message.delta', 'c', 1);
+  const frames = live.beginFlush(Promise.resolve(true));
+  assert.deepEqual(
+    frames.map(({ seq, type, data }) => [seq, type, data]),
+    [
+      [2, 'message.delta', { step: 0, deltas: ['a', 'b'] }],
+      [3, 'reasoning', { step: 0, deltas: ['r'] }],
+      [4, 'message.delta', { step: 1, deltas: ['c'] }],
+    ],
+  );
+});
