@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import { idAt } from '../../../kernel/ids/ids.ts';
 import { requireSmith } from '../../access/gate.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { RunStatus } from '../../tables.ts';
@@ -44,13 +43,14 @@ export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQu
     agentId: query.agent_id,
     status: query.status,
     externalIdPrefix: query.external_id_prefix,
-    sinceId: query.since === undefined ? undefined : idAt('run', new Date(query.since)),
+    since: query.since === undefined ? undefined : new Date(query.since),
   };
   const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
   return pageReply(rows, page, (row) => row.id, renderRun);
 }
 
+/** An archived smith's runs can still be read. */
 async function smithExists(scope: ReturnType<typeof tenantDb>, smithId: string): Promise<boolean> {
-  const query = scope.selectFrom('smiths').select('id').where('id', '=', smithId).where('archived_at', 'is', null);
+  const query = scope.selectFrom('smiths').select('id').where('id', '=', smithId);
   return (await query.executeTakeFirst()) !== undefined;
 }
