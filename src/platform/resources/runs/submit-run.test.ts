@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type OpenAiAnswer, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { readEvents } from '../../../../test/support/agents.ts';
+import { publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames } from '../../../../test/support/read-frames.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
@@ -9,11 +9,14 @@ import {
   assemble,
   clientTool,
   eventually,
+  FAKE_MODEL,
   makeSmith,
   makeUpstreamSmith,
   sentBody,
   sentTexts,
+  smithOf,
   type TestSmith,
+  useUpstream,
 } from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -336,4 +339,22 @@ test('a client’s tool that hides a tool of the server is the client’s', asyn
   assert.deepEqual(tools.callsOf(paused.id), []);
   const { body } = await smith.submit(paused.id, result(paused.output.tool_calls[0].id, { mine: 1 }));
   assert.equal(body.output.content, 'The tool echo returned: {"mine":1}');
+});
+
+test('moving the rollout of its agent changes the next turn, never the one that runs', async () => {
+  const project = await platform.createProject();
+  await useUpstream(project, upstream);
+  const agentId = await publishAgent(project, { model: FAKE_MODEL, instructions: 'Old rules.' });
+  const smith = smithOf(project, (await project.post('/v1/smiths', { agent_id: agentId })).body.id);
+  upstream.respondWith([calls('gate'), { type: 'answer', deltas: ['Done'] }, { type: 'answer', deltas: ['Next'] }]);
+  const id = await smith.begin('Hello');
+  await eventuallyCalls(id, 1);
+  const version = await publishVersion(project, agentId, { instructions: 'New rules.' });
+  const moved = await project.post(`/v1/agents/${agentId}/rollout`, { version, percent: 100 });
+  assert.equal(moved.status, 200, moved.text);
+  tools.open(id);
+  assert.equal((await smith.settled(id)).output.content, 'Done');
+  assert.equal(sentTexts(upstream)[0], 'system: Old rules.');
+  await smith.ask('Hello');
+  assert.equal(sentTexts(upstream)[0], 'system: New rules.');
 });
