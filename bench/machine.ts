@@ -17,7 +17,7 @@ export interface Machine {
 
 export async function describeMachine(): Promise<Machine> {
   return {
-    busy_before: await sampleBusyShare(),
+    busy_before: await sampleMachine(SAMPLE_MS),
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     memory_gb: Math.round(totalmem() / 2 ** 30),
@@ -29,19 +29,6 @@ export async function describeMachine(): Promise<Machine> {
 }
 
 const SAMPLE_MS = 2000;
-
-async function sampleBusyShare(): Promise<number> {
-  const before = sumCpuTimes();
-  await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
-  const after = sumCpuTimes();
-  return 1 - (after.idle - before.idle) / (after.total - before.total);
-}
-
-function sumCpuTimes(): { idle: number; total: number } {
-  const times = cpus().map((cpu) => cpu.times);
-  const total = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
-  return { idle: times.reduce((sum, { idle }) => sum + idle, 0), total };
-}
 
 function readDistribution(): string {
   try {

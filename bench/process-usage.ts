@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 export interface ProcessUsage {
   readonly residentMb: number;
@@ -15,25 +16,61 @@ export function readUsage(pid: number): ProcessUsage {
   return { residentMb: megabytes('VmRSS'), peakResidentMb: megabytes('VmHWM') };
 }
 
-const TICKS_PER_SECOND = 100;
-
-/** The share of one core that the process used while the work was done; undefined elsewhere than on Linux. */
-export async function watchCpu<T>(
-  pid: number,
-  work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly cpu: number | undefined }> {
-  const before = readCpuSeconds(pid);
-  const startedAt = performance.now();
-  const result = await work();
-  const seconds = (performance.now() - startedAt) / 1000;
-  const after = readCpuSeconds(pid);
-  return { result, cpu: before === undefined || after === undefined ? undefined : (after - before) / seconds };
+/** Shares of the time that was watched. The process's own are undefined elsewhere than on Linux. */
+export interface CpuUsage {
+  /** Of one core, by all threads of the process. */
+  readonly used: number | undefined;
+  /** In which the main thread was ready to run and did not get a core, for others had them. */
+  readonly waited: number | undefined;
+  /** Of all cores, by everybody. */
+  readonly machine: number;
 }
 
-/** User and system time of all its threads. */
-function readCpuSeconds(pid: number): number | undefined {
+/** Does the work and tells how the process fared meanwhile. */
+export async function watchCpu<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; usage: CpuUsage }> {
+  const [machineBefore, before, startedAt] = [sumCoreTimes(), readProcessTimes(pid), performance.now()];
+  const result = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const [machineAfter, after] = [sumCoreTimes(), readProcessTimes(pid)];
+  const share = (name: 'usedSeconds' | 'waitedSeconds') =>
+    before === undefined || after === undefined ? undefined : (after[name] - before[name]) / seconds;
+  const machine = shareBusy(machineBefore, machineAfter);
+  return { result, usage: { used: share('usedSeconds'), waited: share('waitedSeconds'), machine } };
+}
+
+/** Share of all cores that was busy during the time. */
+export async function sampleMachine(forMs: number): Promise<number> {
+  const before = sumCoreTimes();
+  await new Promise((resolve) => setTimeout(resolve, forMs));
+  return shareBusy(before, sumCoreTimes());
+}
+
+const TICKS_PER_SECOND = 100;
+
+function readProcessTimes(pid: number): { usedSeconds: number; waitedSeconds: number } | undefined {
   if (process.platform !== 'linux') return undefined;
   // Fields after the command's closing parenthesis, which may itself hold spaces: 14 and 15 are utime and stime.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  // Of the main thread: nanoseconds that it ran, nanoseconds that it waited to run.
+  const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+  return {
+    usedSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
+    waitedSeconds: Number(waited) / 1e9,
+  };
+}
+
+interface CoreTimes {
+  readonly idle: number;
+  readonly total: number;
+}
+
+function sumCoreTimes(): CoreTimes {
+  const times = cpus().map((cpu) => cpu.times);
+  const idle = times.reduce((sum, each) => sum + each.idle, 0);
+  const busy = times.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, 0);
+  return { idle, total: idle + busy };
+}
+
+function shareBusy(before: CoreTimes, after: CoreTimes): number {
+  return 1 - (after.idle - before.idle) / (after.total - before.total);
 }

@@ -108,6 +108,8 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
   const lists: [name: string, path: string, query: Record<string, string>][] = [
     ['customers', '/v1/customers', {}],
     ['customers, deep', '/v1/customers', { cursor: cursorAfter(await rowId('cus', middle)) }],
+    // Among them the eleven that have all the smiths, whose number each row shows.
+    ['customers, those with smiths', '/v1/customers', { cursor: cursorAfter(await rowId('cus', 22)) }],
     ['smiths', '/v1/smiths', {}],
     ['smiths, deep', '/v1/smiths', { cursor: cursorAfter(await rowId('smt', middle)) }],
     ['smiths by external_id', '/v1/smiths', { external_id: `vip-${rareSmithNumber(5, project.rows)}` }],

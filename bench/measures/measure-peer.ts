@@ -15,7 +15,7 @@ import type { HttpRequest } from '../load/jobs.ts';
 import { watchCpu } from '../process-usage.ts';
 import { CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
 import { getSummary } from './measure-runs.ts';
-import { describeGenerator, remarkFailures } from './remarks.ts';
+import { describeLoad, remarkFailures } from './remarks.ts';
 
 const PEERS = resolve(import.meta.dirname, '../peers');
 const START_TIMEOUT_MS = 60_000;
@@ -47,7 +47,7 @@ export async function measurePeer(parts: {
   say(`LangGraph.js, ${CLIENTS} clients`);
   const [warmUpMs, durationMs] = quick ? [500, 2000] : [3000, 12_000];
   const requests = Array.from({ length: CLIENTS }, () => waitRequest());
-  const { result: together, cpu } = await watchCpu(peer.pid, () =>
+  const { result: together, usage } = await watchCpu(peer.pid, () =>
     generateLoad({ kind: 'saturation', host, port, requests, warmUpMs, durationMs }),
   );
   say('LangGraph.js, first streamed byte');
@@ -80,10 +80,10 @@ export async function measurePeer(parts: {
     ],
     remarks: [
       `LangGraph.js: @langchain/langgraph-api ${readVersion()}, its development server with its 10 workers; it keeps its state in memory.`,
-      ...describeGenerator(`LangGraph.js, ${CLIENTS} clients`, together, cpu),
+      ...describeLoad(`LangGraph.js, ${CLIENTS} clients`, together, usage),
       ...remarkFailures('LangGraph.js', together, stream),
     ],
-    details: { together, server_cpu: cpu, stream },
+    details: { together, cpu: usage, stream },
   };
 }
 

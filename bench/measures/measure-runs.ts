@@ -4,7 +4,7 @@ import { runRequest } from '../ironcraft.ts';
 import { generateLoad, type LoadResult } from '../load/generate-load.ts';
 import { watchCpu } from '../process-usage.ts';
 import { type BenchContext, CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
-import { describeGenerator, remarkFailures } from './remarks.ts';
+import { describeLoad, remarkFailures } from './remarks.ts';
 
 const ALONE_P50_MS = 15;
 const RUNS_PER_SECOND = 300;
@@ -21,7 +21,7 @@ export async function measureRuns({ server, smiths, database, quick, say }: Benc
 
   say(`create-run-and-wait, ${CLIENTS} clients`);
   const [warmUpMs, durationMs] = quick ? [500, 2000] : [3000, 12_000];
-  const { result: together, cpu } = await watchCpu(server.pid, () =>
+  const { result: together, usage } = await watchCpu(server.pid, () =>
     generateLoad({ kind: 'saturation', host, port, requests, warmUpMs, durationMs }),
   );
 
@@ -44,10 +44,10 @@ export async function measureRuns({ server, smiths, database, quick, say }: Benc
       { name: `create-run-and-wait, ${CLIENTS} clients, p99`, value: latency.p99, unit: 'ms' },
     ],
     remarks: [
-      ...describeGenerator(`${CLIENTS} clients`, together, cpu),
+      ...describeLoad(`${CLIENTS} clients`, together, usage),
       ...remarkFailures('create-run-and-wait', alone, together),
     ],
-    details: { alone, together, server_cpu: cpu },
+    details: { alone, together, cpu: usage },
   };
 }
 

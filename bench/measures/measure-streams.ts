@@ -4,7 +4,7 @@ import { generateLoad } from '../load/generate-load.ts';
 import { watchCpu } from '../process-usage.ts';
 import type { BenchContext } from './bench-context.ts';
 import { getSummary } from './measure-runs.ts';
-import { describeGenerator, remarkFailures } from './remarks.ts';
+import { describeLoad, remarkFailures } from './remarks.ts';
 
 const LAG_P99_MS = 50;
 const WORDS_PER_SECOND = 50;
@@ -30,7 +30,7 @@ async function streamAtOnce({ server, smiths, quick, say }: BenchContext, count:
   const wordsPerStream = WORDS_PER_SECOND * Math.ceil(openSeconds + count / STARTS_PER_SECOND + 1);
   const message = `Write ${wordsPerStream} words at ${WORDS_PER_SECOND} words per second`;
   say(name);
-  const { result, cpu } = await watchCpu(server.pid, () =>
+  const { result, usage } = await watchCpu(server.pid, () =>
     generateLoad({
       kind: 'streams',
       host: server.host,
@@ -50,7 +50,7 @@ async function streamAtOnce({ server, smiths, quick, say }: BenchContext, count:
       { name: `${name}, lag p99`, value: lag.p99, unit: 'ms', ...(bar !== undefined && { bar }) },
       { name: `${name}, lag max`, value: lag.max, unit: 'ms' },
     ] satisfies Figure[],
-    remarks: [...describeGenerator(`${name}: ${open}`, result, cpu), ...remarkFailures(name, result)],
-    details: { streams: count, ...result, server_cpu: cpu },
+    remarks: [...describeLoad(`${name}: ${open}`, result, usage), ...remarkFailures(name, result)],
+    details: { streams: count, ...result, cpu: usage },
   };
 }

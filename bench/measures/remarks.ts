@@ -1,10 +1,15 @@
 import type { LoadResult } from '../load/generate-load.ts';
+import type { CpuUsage } from '../process-usage.ts';
 
-/** One line on how busy both ends were, so that a reader can tell whose limit was met. */
-export function describeGenerator(what: string, { generator }: LoadResult, serverCpu: number | undefined): string[] {
-  const server = serverCpu === undefined ? '' : `server at ${percent(serverCpu)} of a core, `;
+/** One line on how busy both ends and the machine were, so that a reader can tell whose limit was met. */
+export function describeLoad(what: string, { generator }: LoadResult, usage: CpuUsage): string[] {
+  const { used, waited, machine } = usage;
+  const own =
+    used === undefined || waited === undefined
+      ? ''
+      : `server at ${percent(used)} of a core and waiting for one ${percent(waited)} of the time, `;
   const delay = `event-loop delay p99 ${generator.loop_delay_p99.toFixed(1)} ms`;
-  return [`${what}: ${server}load generator at ${percent(generator.cpu)} (${delay}).`];
+  return [`${what}: ${own}load generator at ${percent(generator.cpu)} (${delay}), machine ${percent(machine)} busy.`];
 }
 
 export function remarkFailures(what: string, ...results: readonly LoadResult[]): string[] {
