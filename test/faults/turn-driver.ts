@@ -27,6 +27,8 @@ export interface DriverParts {
   /** Tells the drivers of one test apart. */
   readonly name: string;
   readonly stopped: () => boolean;
+  /** Answers of 5xx are taken for a passing fault of the server, and asked again. */
+  readonly mayFail?: boolean;
 }
 
 /** Beyond the lease, twice, on a busy machine. */
@@ -41,7 +43,7 @@ export async function driveTurns(parts: DriverParts): Promise<DrivenTurn[]> {
   const smith = await insist(parts, 'a smith', async (project) => {
     const external_id = `driven-${parts.name}`;
     const settings = { external_id, model: 'builtin/demo', enabled_hosted_tools: [HOSTED_TOOL] };
-    return accept(await project.post('/v1/smiths', settings), [200, 201]);
+    return accept(parts, await project.post('/v1/smiths', settings), [200, 201]);
   });
   const runs = `/v1/smiths/${smith.body.id}/runs`;
   const turns: DrivenTurn[] = [];
@@ -92,8 +94,7 @@ async function createAndStream(
   return insist(parts, 'an accepted run', async (project) => {
     const headers = { 'idempotency-key': key };
     const response = await project.open('POST', runs, { ...body, stream: true }, headers);
-    if (response.status === 503) return undefined;
-    if (response.status >= 300) assert.fail(`create: ${response.status} ${await response.text()}`);
+    if (response.status >= 300) return refuse(parts, response);
     await keepFrames(response, frames);
     const [first] = frames;
     const pointer = frames.at(-1)?.event === 'run.duplicate' ? frames.pop() : undefined;
@@ -106,7 +107,7 @@ async function createAndWait(parts: DriverParts, runs: string, key: string, body
     const answer = await project.post(runs, body, { 'idempotency-key': key });
     // The first try has started it, and its server may be gone.
     if (answer.status === 409 && answer.body.error.code === 'idempotency_in_progress') return undefined;
-    return accept(answer, [201]);
+    return accept(parts, answer, [201]);
   });
   return run.body.id;
 }
@@ -118,8 +119,7 @@ async function readToRest(parts: DriverParts, run: string, frames: Frame[], beyo
     if (last?.event !== undefined && RESTING.has(last.event) && last.id !== beyond) return true;
     const headers = last?.id === undefined ? {} : { 'last-event-id': String(last.id) };
     const response = await project.open('GET', `${run}/events`, undefined, headers);
-    if (response.status === 503) return undefined;
-    assert.equal(response.status, 200);
+    if (response.status !== 200) return refuse(parts, response);
     await keepFrames(response, frames);
     return undefined;
   });
@@ -139,7 +139,7 @@ async function keepFrames(response: Response, frames: Frame[]): Promise<void> {
 /** Answers every call that the run waits for. An answer whose fate is unknown is given again. */
 async function answerCalls(parts: DriverParts, path: string): Promise<void> {
   await insist(parts, `the answers to ${path}`, async (project) => {
-    const run = accept(await project.get(path), [200])?.body;
+    const run = accept(parts, await project.get(path), [200])?.body;
     if (run === undefined || run.status !== 'paused') return run === undefined ? undefined : true;
     const call = run.output.tool_calls.find(({ status }: { status: string }) => status.startsWith('requires_'));
     const answer =
@@ -148,21 +148,30 @@ async function answerCalls(parts: DriverParts, path: string): Promise<void> {
         : { kind: 'tool_result', tool_call_id: call.id, result: { answer: call.id } };
     const submitted = await project.post(`${path}/submit`, answer, { prefer: 'respond-async' });
     const code = submitted.status >= 400 ? submitted.body.error.code : undefined;
-    if (code !== 'run_not_paused' && code !== 'invalid_state') accept(submitted, [200]);
+    if (code !== 'run_not_paused' && code !== 'invalid_state') accept(parts, submitted, [200]);
     return undefined;
   });
 }
 
 async function getRun(parts: DriverParts, path: string): Promise<Answer['body']> {
-  const answer = await insist(parts, path, async (project) => accept(await project.get(path), [200]));
+  const answer = await insist(parts, path, async (project) => accept(parts, await project.get(path), [200]));
   return answer.body;
 }
 
-/** The answer; undefined when the server is too busy. Fails for any other. */
-function accept(answer: Answer, statuses: readonly number[]): Answer | undefined {
-  if (answer.status === 503) return undefined;
+/** The answer; undefined when the server asks for another try. Fails for any other. */
+function accept(parts: DriverParts, answer: Answer, statuses: readonly number[]): Answer | undefined {
+  if (asksForAnotherTry(parts, answer.status)) return undefined;
   assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`);
   return answer;
+}
+
+async function refuse(parts: DriverParts, response: Response): Promise<undefined> {
+  const text = await response.text();
+  assert.ok(asksForAnotherTry(parts, response.status), `${response.status} ${text}`);
+}
+
+function asksForAnotherTry({ mayFail }: DriverParts, status: number): boolean {
+  return status === 503 || (mayFail === true && status >= 500);
 }
 
 /** Asks one server after the other until one gives something. */
