@@ -70,7 +70,7 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.update': () => ({ display_name: uniqueName() }),
   'smiths.revisions.restore': () => ({ note: uniqueName() }),
   'smiths.runs.create': () => ({ input: [{ role: 'user', content: 'Write 2 words' }] }),
-  'smiths.runs.submit': () => ({ kind: 'tool_result', tool_call_id: 'call_0', result: { ok: true } }),
+  'smiths.runs.submit': ({ approvalId }) => ({ kind: 'approval', approval_id: approvalId, decision: 'approve' }),
   'smiths.runs.replay': () => ({ stream: false }),
   'smiths.runs.cancel': undefined,
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),

@@ -1,0 +1,196 @@
+/** Requests for the fuzz test, each a function of the seed and its number. */
+import { SCOPES } from '../../src/platform/access/scopes.ts';
+import { NAUGHTY_STRINGS } from './naughty-strings.ts';
+import { createDice, createValueMaker, type Dice, type Schema, type ValueMaker } from './schema-values.ts';
+import { bodyFor, fillPath, missingId, type PathSlot, slotsOf, type World } from './world.ts';
+
+export interface DescribedOperation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly posture: string;
+  readonly query: readonly { readonly name: string; readonly schema: Schema }[];
+  readonly body: Schema | undefined;
+}
+
+export interface FuzzRequest {
+  readonly operation: DescribedOperation;
+  /** Whether method and path are the operation's own, so that its description covers the answer. */
+  readonly isOwnRoute: boolean;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+}
+
+export interface FuzzWorld extends World {
+  readonly smith: string;
+}
+
+type Components = Readonly<Record<string, Schema>>;
+
+/** The request of this number: the same for the same seed, but for the ids and names of objects. */
+export function makeRequest(
+  number: number,
+  seed: number,
+  operations: readonly DescribedOperation[],
+  components: Components,
+  world: FuzzWorld,
+): FuzzRequest {
+  const dice = createDice(seed * 1_000_003 + number);
+  // By turns, so that every operation gets its share.
+  const operation = operations[number % operations.length] as DescribedOperation;
+  const maker = createValueMaker(dice, components, hintsFor(world));
+  const isOwnRoute = dice.chance(0.92);
+  const path = makePath(dice, operation, world) + makeQuery(dice, operation, maker);
+  const body = makeBody(dice, operation, maker, world);
+  return {
+    operation,
+    isOwnRoute,
+    method: isOwnRoute ? operation.method : dice.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']),
+    path: isOwnRoute ? path : manglePath(dice, path),
+    headers: makeHeaders(dice, operation, world, body),
+    body,
+  };
+}
+
+/** What members of these names are worth: objects that exist, models that run. No address leads off this machine. */
+function hintsFor(world: World): Record<string, readonly unknown[]> {
+  const smiths = [world.smithId, world.otherSmithId, missingId('smt')];
+  const say = (content: unknown) => [{ role: 'user', content }];
+  return {
+    smith_id: smiths,
+    from_smith: smiths,
+    smith_ids: [[world.smithId], smiths, [], [world.otherSmithId, world.otherSmithId]],
+    agent_id: [world.agentId, null, missingId('agt')],
+    customer_id: [world.customerId, null, missingId('cus')],
+    model: ['builtin/demo', 'builtin/demo', 'builtin/none', 'nope/x', '', '/', 'a/b/c', 'demo'],
+    base_url: ['http://127.0.0.1:1/v1', 'https://10.0.0.1', 'http://[::1]/', 'ftp://127.0.0.1', 'not a url', '', null],
+    permissions: [['runs:read'], SCOPES, [], ['nonsense'], null],
+    input: [
+      say('Write 3 words'),
+      say('Call the tool notify with {"to": "Ada"}'),
+      say('Think about nothing'),
+      say('Refuse to answer'),
+      say([{ type: 'text', text: 'Hello' }]),
+      [...say('One'), { role: 'assistant', content: 'Two' }, ...say('Three')],
+      [],
+      ...NAUGHTY_STRINGS.filter((text) => text.length < 300).map(say),
+    ],
+    tools: [[], [{ name: 'notify' }], [{ name: 'notify', requires_approval: true }], [{ name: 'a' }, { name: 'a' }]],
+    version: [1, 1, 1, 2, 2_147_483_647],
+    tool_call_id: ['call_0', '', 'call_1'],
+    approval_id: [world.approvalId, missingId('apr'), ''],
+  };
+}
+
+function makePath(dice: Dice, operation: DescribedOperation, world: World): string {
+  const values = slotsOf(operation.path).map((slot) => {
+    // An object that is deleted is not there for the requests that follow.
+    const realShare = operation.method === 'DELETE' && slot.prefix !== undefined && slot.name !== 'sid' ? 0.15 : 0.65;
+    if (dice.chance(realShare)) return realValue(dice, operation, slot, world);
+    if (slot.prefix !== undefined && dice.chance(0.5)) return missingId(slot.prefix);
+    // A URL of 16 KiB or with bytes beyond ASCII is no HTTP: see protocol.test.ts.
+    const text = dice.pick(NAUGHTY_STRINGS).slice(0, 1_000);
+    return dice.chance(0.8) ? encodeURIComponent(text.toWellFormed()) : text.replaceAll(/[^!-~]|[?#]/g, '');
+  });
+  return fillPath(operation.path, values);
+}
+
+function realValue(dice: Dice, operation: DescribedOperation, slot: PathSlot, world: World): string {
+  if (operation.id === 'smiths.delete') return world.otherSmithId;
+  return slot.name === 'rid' && dice.chance(0.5) ? world.pausedRunId : slot.valueIn(world);
+}
+
+function makeQuery(dice: Dice, { query }: DescribedOperation, maker: ValueMaker): string {
+  const pairs = query
+    .filter(() => dice.chance(0.4))
+    .map(({ name, schema }) => {
+      const value = dice.chance(0.6) ? String(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
+      return `${name}=${encodeURIComponent(value.slice(0, 1_000).toWellFormed())}`;
+    });
+  if (dice.chance(0.1)) pairs.push(encodeURIComponent(dice.pick(NAUGHTY_STRINGS).slice(0, 1_000).toWellFormed()));
+  if (dice.chance(0.03)) pairs.push('%ff=%', '&&==', ...pairs);
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function makeBody(dice: Dice, operation: DescribedOperation, maker: ValueMaker, world: World): Buffer | undefined {
+  if (operation.body === undefined) return dice.chance(0.05) ? garbage(dice, '{}') : undefined;
+  const valid = dice.chance(0.35) ? bodyFor(operation, world) : maker.valid(operation.body);
+  const kind = dice.below(100);
+  if (kind < 45) return Buffer.from(JSON.stringify(valid));
+  if (kind < 85) return Buffer.from(JSON.stringify(maker.bend(valid)) ?? '');
+  return kind < 97 ? garbage(dice, JSON.stringify(valid)) : undefined;
+}
+
+/** Something near the text that is not what it was. */
+function garbage(dice: Dice, text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const at = dice.below(bytes.length + 1);
+  switch (dice.below(6)) {
+    case 0:
+      return bytes.subarray(0, at);
+    case 1:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from([dice.below(256)]), bytes.subarray(at)]);
+    case 2:
+      return Buffer.from(dice.pick(NAUGHTY_STRINGS));
+    case 3:
+      return Buffer.from(JSON.stringify(dice.pick(NAUGHTY_STRINGS)));
+    case 4:
+      return Buffer.from(text.replace(/"(\w+)":/, `"$1": ${JSON.stringify(dice.pick(NAUGHTY_STRINGS))}, "$1":`));
+    default:
+      return Buffer.from('['.repeat(dice.below(3_000)));
+  }
+}
+
+function makeHeaders(
+  dice: Dice,
+  operation: DescribedOperation,
+  world: FuzzWorld,
+  body: Buffer | undefined,
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const naughty = () => asHeaderText(dice.pick(NAUGHTY_STRINGS).slice(0, 1_000));
+  const usual = operation.posture === 'org' ? world.organization.token : world.tenant.token;
+  const token = dice.chance(0.85)
+    ? usual
+    : dice.pick([world.smith, world.tenant.token, world.organization.token, naughty()]);
+  if (dice.chance(0.97)) headers.authorization = dice.chance(0.98) ? `Bearer ${token}` : naughty();
+  if (body !== undefined) {
+    headers['content-type'] = dice.chance(0.95)
+      ? 'application/json'
+      : dice.pick(['text/plain', 'application/x+json', naughty()]);
+  }
+  const sometimes = (name: string, ...values: readonly string[]) => {
+    if (dice.chance(0.08)) headers[name] = dice.chance(0.7) ? dice.pick(values) : naughty();
+  };
+  sometimes('idempotency-key', 'key-1', 'key-2', `key-${dice.below(1_000)}`);
+  sometimes('ic-api-version', '2026-05-01', '2026-05-01', '2020-01-01');
+  sometimes('x-request-id', 'fuzz', 'a'.repeat(128));
+  sometimes('prefer', 'respond-async', 'wait=0', 'wait=1', 'return=minimal');
+  sometimes('last-event-id', '0', '1', '3', '999999999999999', '-1');
+  sometimes('accept', 'text/event-stream', 'application/json', 'image/png', '*/*;q=0.1');
+  sometimes('content-encoding', 'identity', 'gzip');
+  sometimes('ic-smith-id', world.smithId);
+  sometimes('x-http-method-override', 'DELETE');
+  return headers;
+}
+
+function manglePath(dice: Dice, path: string): string {
+  const at = 1 + dice.below(path.length);
+  const piece = encodeURI(dice.pick(NAUGHTY_STRINGS).slice(0, 200).toWellFormed());
+  return dice.pick([
+    path,
+    `${path}/`,
+    path.toUpperCase(),
+    path.slice(0, at),
+    path.slice(0, at) + piece + path.slice(at),
+  ]);
+}
+
+/** Text as HTTP can carry it in a header or a request line: its UTF-8 bytes without the controls that HTTP refuses. */
+function asHeaderText(text: string): string {
+  return Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
+}

@@ -1,0 +1,248 @@
+/**
+ * Ten thousand requests over every operation, made from the schemas of the document and from text that programs have
+ * stumbled over: no answer of 500, no crash, the envelope on every refusal, and every answer as the document has it.
+ *
+ *     IRONCRAFT_FUZZ_SEED=7 IRONCRAFT_FUZZ_REQUESTS=100000 node --test test/conformance/fuzz.test.ts
+ */
+import assert from 'node:assert/strict';
+import { Agent, request as httpRequest } from 'node:http';
+import { after, test } from 'node:test';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { startPlatform } from '../support/platform.ts';
+import { assertCommonHeaders, assertEnvelope } from './assert-refusal.ts';
+import { type DescribedOperation, type FuzzRequest, type FuzzWorld, makeRequest } from './fuzz-requests.ts';
+import type { Schema } from './schema-values.ts';
+import { createWorld } from './world.ts';
+
+const SEED = Number(process.env.IRONCRAFT_FUZZ_SEED ?? Math.floor(Math.random() * 1_000_000));
+const REQUESTS = Number(process.env.IRONCRAFT_FUZZ_REQUESTS ?? 10_000);
+/** Requests on the same objects: some are deleted on the way. */
+const ROUND = 2_000;
+const WORLDS = 3;
+const CLIENTS = 12;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** A stream that is still open then is left: that it ends is another test's concern. */
+const STREAM_READING_MS = 2_000;
+const MAX_BLOCK_MS = 1_000;
+/** More tell no more. */
+const MAX_FAILURES = 20;
+const TEST_TIMEOUT_MS = 300_000;
+
+interface Described {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: Schema }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { schema: Schema }>> }>
+  >;
+}
+
+interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface FuzzAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the tests look into bodies of every shape.
+  readonly body: any;
+}
+
+const platform = await startPlatform();
+after(() => platform.close());
+const document = (await fetch(`${platform.url}/openapi.json`).then((response) => response.json())) as OpenApiDocument;
+const operations = describeOperations();
+const responses = new Map(
+  Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map((one) => [one.operationId, one.responses] as const),
+  ),
+);
+const validators = compileReplies();
+const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+after(() => agent.destroy());
+
+test(`${REQUESTS} requests, seed ${SEED}`, { timeout: TEST_TIMEOUT_MS }, async (context) => {
+  const crashes: unknown[] = [];
+  const onCrash = (error: unknown) => crashes.push(error);
+  process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  const watch = watchEventLoop();
+  const started = performance.now();
+  const tally = new Tally();
+  for (let from = 0; from < REQUESTS; from += ROUND) await runRound(from, Math.min(from + ROUND, REQUESTS), tally);
+  const seconds = (performance.now() - started) / 1_000;
+  process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
+  const longestBlockMs = watch.stop();
+  const { failures, succeeded, refused } = tally;
+  context.diagnostic(
+    `${Math.round(seconds)} s, ${Math.round(REQUESTS / seconds)} requests/s, longest block ${Math.round(longestBlockMs)} ms, ` +
+      `${sum(succeeded)} answered with success, ${sum(refused)} refused`,
+  );
+
+  assert.deepEqual(failures, [], `${failures.length} answers are wrong:\n${failures.join('\n\n')}`);
+  assert.deepEqual(crashes, []);
+  assert.ok(longestBlockMs < MAX_BLOCK_MS, `the event loop was blocked for ${longestBlockMs} ms`);
+  if (REQUESTS < 10_000) return;
+  for (const { id } of operations) {
+    // A fuzz test that never gets past validation tests validation only.
+    assert.ok((succeeded.get(id) ?? 0) > 0, `${id} was never answered with success`);
+    assert.ok((refused.get(id) ?? 0) > 0, `${id} was never refused`);
+  }
+});
+
+class Tally {
+  readonly failures: string[] = [];
+  readonly succeeded = new Map<string, number>();
+  readonly refused = new Map<string, number>();
+
+  add({ operation }: FuzzRequest, { status }: FuzzAnswer): void {
+    const counts = status < 300 ? this.succeeded : this.refused;
+    counts.set(operation.id, (counts.get(operation.id) ?? 0) + 1);
+  }
+}
+
+/** Sends the requests of these numbers, some at a time, to worlds of their own. */
+async function runRound(from: number, to: number, tally: Tally): Promise<void> {
+  const worlds = await Promise.all(Array.from({ length: WORLDS }, makeWorld));
+  let next = from;
+  const client = async () => {
+    while (next < to && tally.failures.length < MAX_FAILURES) {
+      const number = next++;
+      // Operations come by turns: each meets every world.
+      const world = worlds[Math.floor(number / operations.length) % WORLDS] as FuzzWorld;
+      const fuzz = makeRequest(number, SEED, operations, document.components.schemas, world);
+      try {
+        const answer = await send(fuzz);
+        tally.add(fuzz, answer);
+        checkAnswer(fuzz, answer);
+      } catch (error) {
+        tally.failures.push(describeFailure(number, fuzz, error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  for (const { tenant } of worlds) assert.equal((await tenant.get('/v1/agents')).status, 200);
+}
+
+async function makeWorld(): Promise<FuzzWorld> {
+  const world = await createWorld(platform);
+  return { ...world, smith: await world.smithToken() };
+}
+
+function checkAnswer({ operation, isOwnRoute, method, path }: FuzzRequest, answer: FuzzAnswer): void {
+  const { status, headers, text, body } = answer;
+  assert.ok(status < 500, `answered ${status}`);
+  if (path.startsWith('/v1/')) assertCommonHeaders(answer);
+  if (status >= 400 && method !== 'HEAD') assertEnvelope(answer);
+  if (!isOwnRoute) return;
+  const described = responses.get(operation.id)?.[String(status)];
+  assert.ok(described, `${operation.id} does not describe an answer of ${status}`);
+  if (status >= 400) {
+    const { code } = body.error;
+    assert.ok(described.description.includes(`\`${code}\``), `${operation.id} does not name ${code} under ${status}`);
+  } else if (headers.get('content-type')?.includes('json') === true) {
+    const validate = validators.get(`${operation.id} ${status}`);
+    assert.ok(validate?.(body), `not as described: ${JSON.stringify(validate?.errors)} ${text.slice(0, 300)}`);
+  } else if (status !== 204) {
+    assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
+    assert.ok(described.content?.['text/event-stream']);
+  }
+}
+
+function send({ method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
+  const { hostname, port } = new URL(platform.url);
+  const { promise, resolve, reject } = Promise.withResolvers<FuzzAnswer>();
+  const sent = httpRequest({ agent, hostname, port, method, path, headers: { ...headers, ...lengthOf(method, body) } });
+  sent.setTimeout(ANSWER_TIMEOUT_MS, () => sent.destroy(new Error('no answer')));
+  sent.on('error', reject);
+  sent.on('response', (response) => {
+    const chunks: Buffer[] = [];
+    const finish = () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      const got = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+      const isJson = got.get('content-type')?.includes('json') === true && text !== '';
+      resolve({ status: response.statusCode ?? 0, headers: got, text, body: isJson ? JSON.parse(text) : undefined });
+    };
+    if (response.headers['content-type']?.startsWith('text/event-stream') === true) {
+      const timer = setTimeout(() => response.destroy(), STREAM_READING_MS);
+      response.once('close', () => clearTimeout(timer));
+    }
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('error', () => undefined);
+    response.once('close', finish);
+  });
+  sent.end(body);
+  return promise;
+}
+
+function lengthOf(method: string, body: Buffer | undefined): Record<string, string> {
+  if (body !== undefined) return { 'content-length': String(body.length) };
+  return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' };
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
+function describeFailure(
+  number: number,
+  { operation, method, path, headers, body }: FuzzRequest,
+  error: unknown,
+): string {
+  const { authorization: _secret, ...shown } = headers;
+  return [
+    `request ${number} (${operation.id}): ${error instanceof Error ? error.message : String(error)}`,
+    `  ${method} ${path.slice(0, 500)} ${JSON.stringify(shown)}`,
+    `  ${body?.toString('utf8').slice(0, 1_000) ?? 'no body'}`,
+  ].join('\n');
+}
+
+function describeOperations(): DescribedOperation[] {
+  const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  return platform.platform.operations.map(({ id, method, path, posture }) => {
+    const one = described.find(({ operationId }) => operationId === id);
+    const query = (one?.parameters ?? []).filter((parameter) => parameter.in === 'query');
+    return { id, method, path, posture, query, body: one?.requestBody?.content['application/json']?.schema };
+  });
+}
+
+/** By operation and status. */
+function compileReplies(): Map<string, ValidateFunction> {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  const compiled = new Map<string, ValidateFunction>();
+  for (const [id, byStatus] of responses) {
+    for (const [status, { content }] of Object.entries(byStatus)) {
+      const schema = content?.['application/json']?.schema;
+      if (schema === undefined || !status.startsWith('2')) continue;
+      compiled.set(`${id} ${status}`, ajv.compile({ ...schema, components: document.components }));
+    }
+  }
+  return compiled;
+}
+
+/**
+ * Measures the longest time that this thread, the server's, computed without a pause. Its own processor time, so that a
+ * busy machine counts for nothing.
+ */
+function watchEventLoop(): { stop(): number } {
+  const busyMs = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  let longest = 0;
+  let last = busyMs();
+  const timer = setInterval(() => {
+    const now = busyMs();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 10);
+  return {
+    stop() {
+      clearInterval(timer);
+      return longest;
+    },
+  };
+}
