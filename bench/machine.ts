@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, type as osType, release, totalmem } from 'node:os';
+import { sampleMachine } from './process-usage.ts';
 
 /** What the figures hold for: they say nothing about another machine. */
 export interface Machine {
