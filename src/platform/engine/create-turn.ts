@@ -75,7 +75,9 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const smith = await loadSmithForTurn(db, projectId, smithId);
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request);
-  const model = await engine.models.open(projectId, config.model, smith.model_keys);
+  const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
+    throw faultOfModel(error);
+  });
   const turn: NewTurn = {
     projectId,
     runId: mintId('run'),
@@ -156,14 +158,17 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
   };
 }
 
-/** A run names its provider in `model`. */
 function readModelId(id: string): ReturnType<typeof parseModelId> {
   try {
     return parseModelId(id);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'unknown_provider') throw error;
-    throw new ApiError(error.code, { ...error.detail, param: 'model' });
+    throw faultOfModel(error);
   }
+}
+
+/** Whatever keeps the model from being run is about the run's `model`, not about a member of some other request. */
+function faultOfModel(error: unknown): unknown {
+  return error instanceof ApiError ? new ApiError(error.code, { ...error.detail, param: 'model' }) : error;
 }
 
 function checkToolChoice(choice: ToolChoice, tools: readonly ClientTool[], hosted: readonly string[]): void {
