@@ -26,7 +26,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['lists', measureLists],
 ]);
 
-async function main(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
+async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
   const findings = new Map<MeasureName, Findings>();
   const errors = new Map<MeasureName, string>();
   const attempt = async (name: MeasureName, measure: () => Findings | Promise<Findings>) => {
@@ -69,19 +69,26 @@ async function prepareServer(options: BenchOptions, served: AsyncDisposableStack
   return { server, smiths: new SmithPool(server), database, quick, say };
 }
 
-function say(line: string): void {
-  process.stderr.write(`bench: ${line}\n`);
-}
-
-const options = readOptions(process.argv.slice(2), process.env);
-if (options === undefined) {
-  process.stdout.write(USAGE);
-} else {
+/** Leaves nothing behind, also when it is interrupted. */
+async function runOnce(options: BenchOptions): Promise<number> {
   await using cleanUp = new AsyncDisposableStack();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       void cleanUp.disposeAsync().finally(() => process.exit(130));
     });
   }
-  process.exitCode = await main(options, cleanUp);
+  return await measureAll(options, cleanUp);
+}
+
+function say(line: string): void {
+  process.stderr.write(`bench: ${line}\n`);
+}
+
+try {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === undefined) process.stdout.write(USAGE);
+  else process.exitCode = await runOnce(options);
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
 }
