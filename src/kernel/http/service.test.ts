@@ -1,0 +1,264 @@
+/** The order of checks and what happens to answers, on a service with no product in it. */
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { after, describe, test } from 'node:test';
+import Type from 'typebox';
+import { openTestDatabase } from '../../../test/support/database.ts';
+import { createLogger } from '../log/log.ts';
+import { createMetrics } from '../metrics/metrics.ts';
+import { ApiError, type ErrorCatalogue } from './errors.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+import { HttpReply, type Operation, operationsFor } from './operation.ts';
+import { closedObject, component } from './schema.ts';
+import { createService, type Gate, type ServiceOptions } from './service.ts';
+
+interface Caller {
+  readonly name: string;
+}
+
+const { read, change } = operationsFor<Caller>();
+const Thing = component('Thing', Type.Object({ id: Type.String(), when: Type.Optional(Type.String()) }));
+const errors = {
+  unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
+  wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
+  not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
+  payload_too_large: { status: 413, type: 'invalid_request_error', message: 'Large. Send less.' },
+  invalid_request: { status: 422, type: 'invalid_request_error', message: 'Wrong. Mend it.' },
+  unsupported_api_version: { status: 400, type: 'invalid_request_error', message: 'Old. Send another.' },
+  idempotency_key_reused: { status: 409, type: 'invalid_request_error', message: 'Reused. Take another.' },
+  idempotency_in_progress: { status: 409, type: 'invalid_request_error', message: 'Busy. Wait.' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
+  internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
+  service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
+} as const satisfies ErrorCatalogue;
+
+const gate: Gate<Caller> = {
+  async authenticate(authorization) {
+    const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1];
+    if (name === undefined) throw new ApiError('unauthenticated');
+    return { name };
+  },
+  authorize({ posture }, { name }) {
+    if (posture === 'closed' && name !== 'owner') throw new ApiError('wrong_posture');
+  },
+  refusalsOf: ({ posture }) => (posture === 'closed' ? ['wrong_posture'] : []),
+  meterKey: ({ name }) => name,
+};
+
+const idempotency: IdempotencyStore<Caller> = { claim: async () => undefined, complete: async () => undefined };
+
+const operations = [
+  read({
+    id: 'things.get',
+    method: 'GET',
+    path: '/v1/things/{id}',
+    posture: 'open',
+    summary: 'Get a thing',
+    params: Type.Object({ id: Type.String() }),
+    reply: Thing,
+    handler: async ({ params }) => ({ id: params.id, secret: 'leaked?' }) as { id: string },
+  }),
+  change({
+    id: 'things.create',
+    method: 'POST',
+    path: '/v1/things',
+    posture: 'closed',
+    summary: 'Create a thing',
+    status: 201,
+    body: closedObject({ id: Type.String(), fail: Type.Optional(Type.String()) }),
+    reply: Thing,
+    async handler({ body, tx }) {
+      await tx.query({ text: 'insert into things (id) values ($1)', values: [body.id] });
+      if (body.fail === 'known') {
+        const headers = { 'x-hint': 'h' };
+        throw new ApiError('not_found', {
+          details: { why: 1 },
+          retryAfterSeconds: 1.2,
+          headers,
+          cause: 'secret cause',
+        });
+      }
+      if (body.fail === 'unlisted') throw new ApiError('no_such_code', { message: 'secret message' });
+      if (body.fail === 'bug') throw new TypeError('secret bug');
+      if (body.fail === 'text') throw 'secret text';
+      return new HttpReply(200, { id: body.id }, { 'x-thing': body.id });
+    },
+  }),
+  change({
+    id: 'things.delete',
+    method: 'DELETE',
+    path: '/v1/things/{id}',
+    posture: 'open',
+    summary: 'Delete a thing',
+    params: Type.Object({ id: Type.String() }),
+    handler: async () => undefined,
+  }),
+];
+
+const { db, close } = await openTestDatabase();
+await db.query({ text: 'create table things (id text)' });
+const logged: string[] = [];
+const log = new Writable({
+  write(chunk, _encoding, done) {
+    logged.push(String(chunk));
+    done();
+  },
+});
+const app = await createService(optionsFor(operations));
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+after(async () => {
+  await app.close();
+  await close();
+});
+
+describe('the first check that fails decides', () => {
+  /** Each request repairs the fault that the one before was refused for. */
+  const faults = { version: '1999-01-01', token: '', body: '{', posture: 'Bearer guest' };
+  const ladder: readonly (readonly [repaired: object, status: number, code: string])[] = [
+    [{}, 400, 'unsupported_api_version'],
+    [{ version: '2' }, 401, 'unauthenticated'],
+    [{ version: '2', token: faults.posture }, 403, 'wrong_posture'],
+    [{ version: '2', token: 'Bearer owner' }, 422, 'invalid_request'],
+    [{ version: '2', token: 'Bearer owner', body: '{"id": 5}' }, 422, 'invalid_request'],
+  ];
+  for (const [repaired, status, code] of ladder) {
+    test(`${code}, with ${Object.keys(repaired).join(', ') || 'nothing'} repaired`, async () => {
+      const { version, token, body } = { ...faults, ...repaired };
+      const headers = { 'x-version': version, authorization: token, 'content-type': 'application/json' };
+      const response = await fetch(`${url}/v1/things`, { method: 'POST', headers, body });
+      assert.equal(response.status, status);
+      assert.equal((await errorOf(response)).code, code);
+    });
+  }
+
+  test('a budget that is used up comes before the body and behind the posture', async () => {
+    const limited = await createService({ ...optionsFor(operations), requestsPerMinute: 1 });
+    const address = await limited.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      const send = (name: string) =>
+        fetch(`${address}/v1/things`, {
+          method: 'POST',
+          headers: { ...as(name), 'content-type': 'application/json' },
+          body: '{',
+        });
+      const statuses: number[] = [];
+      for (const name of ['owner', 'owner', 'guest', 'guest']) statuses.push((await send(name)).status);
+      assert.deepEqual(statuses, [422, 429, 403, 403]);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe('a reply', () => {
+  test('has the members of its schema and no other', async () => {
+    const response = await fetch(`${url}/v1/things/a`, { headers: as('guest') });
+    assert.equal(await response.text(), '{"id":"a"}');
+  });
+
+  test('may have a status and headers of its own', async () => {
+    const response = await create({ id: 'b' });
+    assert.deepEqual([response.status, response.headers.get('x-thing')], [200, 'b']);
+  });
+
+  test('without a schema is 204 and empty', async () => {
+    const response = await fetch(`${url}/v1/things/a`, { method: 'DELETE', headers: as('guest') });
+    assert.deepEqual([response.status, await response.text()], [204, '']);
+  });
+});
+
+describe('what a handler throws', () => {
+  test('with a code of the catalogue is the answer, with details, headers and whole seconds to wait', async () => {
+    const response = await create({ id: 'c', fail: 'known' });
+    assert.equal(response.status, 404);
+    assert.deepEqual([response.headers.get('retry-after'), response.headers.get('x-hint')], ['2', 'h']);
+    assert.deepEqual(await errorOf(response), {
+      message: 'Gone. Look elsewhere.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'not_found',
+      details: { why: 1 },
+    });
+  });
+
+  for (const fail of ['unlisted', 'bug', 'text']) {
+    test(`and is anything else (${fail}) is 500, says nothing of its cause, and the log does`, async () => {
+      const response = await create({ id: 'd', fail });
+      assert.equal(response.status, 500);
+      const error = await errorOf(response);
+      assert.deepEqual([error.code, error.message], ['internal_error', 'Ours. Report it.']);
+      const id = response.headers.get('x-request-id') ?? '';
+      const lines = logged.filter((line) => line.includes(id));
+      assert.ok(
+        lines.some((line) => line.includes('secret')),
+        lines.join(),
+      );
+    });
+  }
+
+  test('undoes the change', async () => {
+    for (const fail of ['known', 'bug']) await create({ id: 'undone', fail });
+    const { rows } = await db.query({ text: `select from things where id = 'undone'` });
+    assert.equal(rows.length, 0);
+    await create({ id: 'done' });
+    assert.equal((await db.query({ text: `select from things where id = 'done'` })).rows.length, 1);
+  });
+});
+
+describe('a service does not start', () => {
+  const broken = (operation: Operation<Caller>) =>
+    assert.rejects(createService(optionsFor([operation as Operation<never>])));
+  const facts = { id: 'x.y', method: 'GET', path: '/v1/x', posture: 'open', summary: 'X' } as const;
+
+  test('when an operation names a code that the catalogue lacks', async () => {
+    await broken(read({ ...facts, errors: ['no_such_code'], handler: async () => undefined as never }));
+  });
+
+  test('when a schema names one', async () => {
+    const query = Type.Object({ a: Type.String({ 'x-error-code': 'no_such_code' }) });
+    await broken(read({ ...facts, query, handler: async () => undefined as never }));
+  });
+
+  test('when two schemas share a name', async () => {
+    const reply = Type.Object({ a: Thing, b: component('Thing', Type.Object({ other: Type.String() })) });
+    await broken(read({ ...facts, reply, handler: async () => undefined as never }));
+  });
+});
+
+function optionsFor(served: readonly Operation<never>[]): ServiceOptions<Caller> {
+  return {
+    name: 'things',
+    title: 'Things',
+    version: '1',
+    description: 'Things.',
+    errors,
+    operations: served,
+    gate,
+    idempotency,
+    db,
+    logger: createLogger({ logLevel: 'info' }, log),
+    metrics: createMetrics(),
+    publicUrl: 'http://127.0.0.1',
+    apiVersion: { header: 'X-Version', live: ['1', '2'] },
+    corsPrefix: '/v1',
+    requestsPerMinute: 1_000,
+    addressRequestsPerMinute: 1_000,
+    bodyLimitBytes: 1_024,
+    trustProxy: false,
+  };
+}
+
+function create(body: object): Promise<Response> {
+  const headers = { ...as('owner'), 'content-type': 'application/json' };
+  return fetch(`${url}/v1/things`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+function as(name: string): Record<string, string> {
+  return { authorization: `Bearer ${name}` };
+}
+
+async function errorOf(response: Response): Promise<Record<string, unknown>> {
+  const body = (await response.json()) as { error: Record<string, unknown> };
+  assert.deepEqual(Object.keys(body), ['error']);
+  return body.error;
+}
