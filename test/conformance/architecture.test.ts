@@ -1,7 +1,9 @@
 /** The plan of the house: which part may know which. Every rule is shown to bite before it is held against src/. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { sep } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, sep } from 'node:path';
 import { describe, test } from 'node:test';
 import { findViolations, importsOf } from './import-graph.ts';
 
@@ -9,6 +11,7 @@ const root = new URL('../../', import.meta.url);
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
   dependencies: Record<string, string>;
 };
+const IMPORT_TIMEOUT_MS = 60_000;
 const packages = new Set(Object.keys(dependencies));
 
 test('src/ keeps every rule', () => {
@@ -168,6 +171,24 @@ test('every way to import is read, and nothing that only looks like one', () => 
     importsOf('src/x/y.ts', source).sort(),
     ['node:fs', ...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => `src/x/${name}.ts`)].sort(),
   );
+});
+
+test('importing a module does nothing: no output, no file, nothing that keeps the process from ending', () => {
+  // What is started as a program or as a thread does its work on import.
+  const isStarted = (path: string) =>
+    path === 'src/main.ts' || path.endsWith('-worker.ts') || path.endsWith('.test.ts');
+  const paths = [...readSources('src').keys()].filter((path) => !isStarted(path));
+  const modules = paths.map((path) => new URL(path, root).href);
+  const script = `for (const module of ${JSON.stringify(modules)}) await import(module);`;
+  const folder = mkdtempSync(join(tmpdir(), 'import-'));
+  try {
+    const options = { cwd: folder, encoding: 'utf8', timeout: IMPORT_TIMEOUT_MS } as const;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], options);
+    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+    assert.deepEqual(readdirSync(folder), []);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 function readSources(folder: string): Map<string, string> {
