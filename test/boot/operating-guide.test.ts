@@ -102,7 +102,8 @@ test('its commands work, in the order in which it gives them, and its metrics ar
 test('npm and the service manager run the program alike', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   assert.match(scripts.ironcraft, /^(?:exec )?node (?:--\S+ )*src\/main\.ts$/);
-  assert.equal(scripts.start, `${scripts.ironcraft} serve`);
+  // `exec`, so that a signal to npm reaches the server itself.
+  assert.equal(scripts.start, `exec ${scripts.ironcraft} serve`);
   assert.equal(
     /^ExecStart=(.*)$/m.exec(guide)?.[1],
     `/srv/ironcraft/node_modules/.bin/${scripts.start.replace(/^exec /, '')}`,

@@ -113,9 +113,9 @@ function contentText({ content, tool_calls }: Json): string {
   return (tool_calls ?? []).map((call: Json) => `${call.function.name}(${call.function.arguments})`).join(' ');
 }
 
-/** Polls until the probe gives something; fails with `what` after ten seconds. */
+/** Polls until the probe gives something; fails with `what` after a minute. */
 export async function eventually<T>(probe: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;

