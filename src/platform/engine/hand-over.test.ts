@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { type OpenAiAnswer, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { readEvents } from '../../../test/support/agents.ts';
 import { createClient, startPlatform, type TestPlatform } from '../../../test/support/platform.ts';
@@ -17,6 +17,7 @@ import {
   sentTexts,
   smithOf,
   type TestSmith,
+  withinMs,
 } from '../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -40,9 +41,16 @@ after(async () => {
   await upstream.close();
 });
 
-/** A second server on the keeper's database, known to it as alive. */
-async function startSecond(): Promise<TestPlatform> {
-  const second = await startPlatform({ toolSources, sharing: keeper });
+/** A second server on the keeper's database, known to it as alive; closed at the end of the test if not before. */
+async function startSecond(t: TestContext): Promise<TestPlatform> {
+  const started = await startPlatform({ toolSources, sharing: keeper });
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= started.close();
+    return closed;
+  };
+  t.after(close);
+  const second = { ...started, close };
   // The embedded store has one process, so that a start takes every other replica for dead: until its next heartbeat.
   await eventually(async () => {
     const { rows } = await keeper.db.query({
@@ -78,8 +86,8 @@ async function countRows(table: 'messages' | 'run_steps' | 'run_events', runId: 
   return rowCount;
 }
 
-test('a turn whose server stops goes on elsewhere from its last step: no finished call is made again', async () => {
-  const leaving = await startSecond();
+test('a turn whose server stops goes on elsewhere from its last step: no finished call is made again', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
   const here = onServer(keeper, smith);
   const text = 'Call the tool echo with {"n":1} and call the tool gate with {"n":2}';
@@ -125,8 +133,8 @@ test('a turn whose server stops goes on elsewhere from its last step: no finishe
   assert.equal((await readEvents(here.project, 'run.completed')).length, 1);
 });
 
-test('a call that must not be repeated is not; the model is told that its outcome is unknown', async () => {
-  const leaving = await startSecond();
+test('a call that must not be repeated is not; the model is told that its outcome is unknown', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
   const here = onServer(keeper, smith);
   const runId = await smith.begin('Call the tool careful with {}');
@@ -139,8 +147,8 @@ test('a call that must not be repeated is not; the model is told that its outcom
   assert.equal(run.output.tool_calls[0].status, 'failed');
 });
 
-test('a model call that is cut off is made again, and paid for once', async () => {
-  const leaving = await startSecond();
+test('a model call that is cut off is made again, and paid for once', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await makeUpstreamSmith(leaving, upstream);
   const here = onServer(keeper, smith);
   upstream.respondWith([
@@ -201,8 +209,8 @@ test('a server that takes over a turn that it is still executing itself goes on 
   assert.equal((await smith.ask('Again')).body.status, 'completed');
 });
 
-test('a turn whose tools are gone when it is taken over ends with an error and frees its smith', async () => {
-  const leaving = await startSecond();
+test('a turn whose tools are gone when it is taken over ends with an error and frees its smith', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await smithOn(leaving, { enabled_hosted_tools: ['current_time'] });
   const here = onServer(keeper, smith);
   const runId = await smith.begin('Call the tool gate with {}');
@@ -215,8 +223,8 @@ test('a turn whose tools are gone when it is taken over ends with an error and f
   assert.equal((await here.ask('Again')).body.status, 'completed');
 });
 
-test('a paused turn is answered on another server than the one that paused it', async () => {
-  const leaving = await startSecond();
+test('a paused turn is answered on another server than the one that paused it', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
   const { body: paused } = await smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] });
   await leaving.close();
@@ -229,31 +237,33 @@ test('a paused turn is answered on another server than the one that paused it', 
   assert.equal(body.output.content, 'The tool look_up returned: {"n":1}');
 });
 
-test('a reader and a canceller on another server than the turn’s', async () => {
-  const second = await startSecond();
+test('a reader and a canceller on another server than the turn’s', async (t) => {
+  const second = await startSecond(t);
   const smith = await makeUpstreamSmith(second, upstream);
   const here = onServer(keeper, smith);
   upstream.respondWith({ ...says('So', ' far'), fault: { afterChunks: 2, type: 'hang' } });
-  const frames = openFrames(await smith.stream('Hello'));
-  const seen = await framesUntil(frames, (frame) => frame.data.data.text === ' far');
-  const runId = seen[0]?.data.run_id;
-  const reader = collectFrames(await here.events(runId));
-  const request = upstream.requests.at(-1);
-  const startedMs = performance.now();
-  const { status } = await here.cancel(runId);
-  await request?.closed;
-  assert.equal(status, 200);
-  assert.ok(performance.now() - startedMs < 200, `${performance.now() - startedMs} ms`);
-  const whole = await reader;
-  assert.equal(assemble(whole).text, 'So far');
-  assert.equal(whole.at(-1)?.event, 'run.cancelled');
-  const run = await here.get(runId);
-  assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', 'So far', 2]);
-  await second.close();
+  await withinMs(200, async () => {
+    const frames = openFrames(await smith.stream('Hello'));
+    const seen = await framesUntil(frames, (frame) => frame.data.data.text === ' far');
+    const runId = seen[0]?.data.run_id;
+    const reader = collectFrames(await here.events(runId));
+    const request = upstream.requests.at(-1);
+    const startedMs = performance.now();
+    const { status } = await here.cancel(runId);
+    await request?.closed;
+    const ms = performance.now() - startedMs;
+    assert.equal(status, 200);
+    const whole = await reader;
+    assert.equal(assemble(whole).text, 'So far');
+    assert.equal(whole.at(-1)?.event, 'run.cancelled');
+    const run = await here.get(runId);
+    assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', 'So far', 2]);
+    return ms;
+  });
 });
 
-test('a server that drains keeps its turns to itself as long as it finishes them', async () => {
-  const leaving = await startSecond();
+test('a server that drains keeps its turns to itself as long as it finishes them', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
   const here = onServer(keeper, smith);
   const runId = await smith.begin('Call the tool gate with {}');
@@ -280,8 +290,8 @@ test('a server that drains keeps its turns to itself as long as it finishes them
   await leaving.close();
 });
 
-test('what a turn runs with is fixed when it starts, also for the server that takes it over', async () => {
-  const leaving = await startSecond();
+test('what a turn runs with is fixed when it starts, also for the server that takes it over', async (t) => {
+  const leaving = await startSecond(t);
   const smith = await makeUpstreamSmith(leaving, upstream, { instructions: 'Old rules.' });
   const here = onServer(keeper, smith);
   upstream.respondWith([{ type: 'answer', toolCalls: [{ name: 'gate', arguments: '{}' }] }, says('Done'), says('New')]);
