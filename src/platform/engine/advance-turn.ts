@@ -148,6 +148,7 @@ const statement = {
       insert into run_events (project_id, run_id, seq, type, data, created_at)
       select $1, $2, f.seq, f.type, f.data, f.created_at
       from run, jsonb_to_recordset($15::jsonb) as f (seq bigint, type text, data jsonb, created_at timestamptz)
+      on conflict (project_id, run_id, seq) do nothing
     ), feed as (
       insert into events (project_id, id, type, smith_id, actor, data)
       select $1, e.id, e.type, run.smith_id, $18::jsonb, e.data

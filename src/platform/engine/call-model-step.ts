@@ -1,4 +1,5 @@
 /** One model call of a turn: the prompt out, the deltas to the readers, the answer collected. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -20,6 +21,7 @@ import {
 import type { JsonObject } from '../tables.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from './live-turn.ts';
+import { FLUSH_INTERVAL_MS } from './timeline-writer.ts';
 import type { TurnConfig, Warning } from './turn.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -108,9 +110,18 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
       default:
         break;
     }
-    if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await step.flush();
+    if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await makeRoom(live, step.flush);
   }
   return collector.answer(estimatePromptTokens(step.prompt, options.tools));
+}
+
+/** Waits until the store has taken frames: while it is away, the model is not read on, so that they do not pile up. */
+async function makeRoom(live: LiveTurn, flush: () => Promise<void>): Promise<void> {
+  await flush();
+  while (live.unflushedCount > MAX_UNFLUSHED_FRAMES) {
+    await wait(FLUSH_INTERVAL_MS, undefined, { signal: live.abort.signal });
+    await flush();
+  }
 }
 
 /** What a cut-off call is taken to have used: providers do not say. */

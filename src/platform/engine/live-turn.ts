@@ -132,6 +132,7 @@ export class LiveTurn {
   /** Hands the pending frames to a batch flush; `settled` tells when it has ended, and whether it was stored. */
   beginFlush(settled: Promise<boolean>): StoredFrame[] {
     const batch = this.#pending;
+    const count = this.#frameCount;
     this.#flushing = batch;
     this.#pending = [];
     this.#frameCount = 0;
@@ -143,7 +144,7 @@ export class LiveTurn {
       } else {
         this.#pending = [...batch, ...this.#pending];
         this.#flushing = [];
-        this.#frameCount += batch.length;
+        this.#frameCount += count;
       }
       this.#flush = undefined;
     });
