@@ -152,6 +152,8 @@ function sessionSettings(options: ServerOptions): string {
   const idleTransactionTimeoutMs = Math.trunc(options.idleTransactionTimeoutMs ?? 60_000);
   return [
     `set timezone to 'UTC'`,
+    // Compiling a page of a list took 200 ms where running it takes 0.2: our statements are short and prepared.
+    'set jit to off',
     `set statement_timeout to ${statementTimeoutMs}`,
     `set idle_in_transaction_session_timeout to ${idleTransactionTimeoutMs}`,
   ].join(';');

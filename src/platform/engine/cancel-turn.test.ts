@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startPlatform } from '../../../test/support/platform.ts';
-import { makeSmith, type TestSmith } from '../../../test/support/turns.ts';
+import { makeSmith, type TestSmith, withinMs } from '../../../test/support/turns.ts';
 
 const { db, ...platform } = await startPlatform();
 after(() => platform.close());
@@ -48,10 +48,13 @@ test('the replica that executes the run is given its time, whatever else the run
 });
 
 test('a replica that does not answer is overruled within 200 ms', async () => {
-  const { smith, runId } = await makeForeignRun(async () => {});
-  const startedMs = performance.now();
-  assert.equal((await smith.cancel(runId)).status, 200);
-  assert.ok(performance.now() - startedMs < 200);
-  assert.equal((await smith.get(runId)).status, 'cancelled');
-  assert.equal((await smith.ask('Hello')).body.status, 'completed', 'the smith is free');
+  await withinMs(200, async () => {
+    const { smith, runId } = await makeForeignRun(async () => {});
+    const startedMs = performance.now();
+    assert.equal((await smith.cancel(runId)).status, 200);
+    const tookMs = performance.now() - startedMs;
+    assert.equal((await smith.get(runId)).status, 'cancelled');
+    assert.equal((await smith.ask('Hello')).body.status, 'completed', 'the smith is free');
+    return tookMs;
+  });
 });
