@@ -29,20 +29,31 @@ const booking: Readonly<Record<string, string>> = {
     select r.id as run_id from runs r
     left join run_events e on e.project_id = r.project_id and e.type = 'run.completed' and e.run_id = r.id
     group by r.project_id, r.id having count(e.seq) <> case r.status when 'completed' then 1 else 0 end`,
-  'a call of the server is not on the timeline exactly once': `
+  // A call whose outcome a crash left unknown may be made again, and says so; a finished one never.
+  'a call of the server ended twice, never, or ran again after its end': `
     select s.run_id from run_steps s
     left join run_events e on e.project_id = s.project_id and e.run_id = s.run_id
       and e.type in ('tool.executing', 'tool.completed') and e.data ->> 'tool_call_id' = s.call_id
     where s.kind = 'tool' and s.name = 'current_time'
     group by s.project_id, s.run_id, s.call_id
-    having count(*) filter (where e.type = 'tool.executing') <> 1 or count(*) filter (where e.type = 'tool.completed') <> 1`,
-  'a call of the server is not on the feed exactly once': `
+    having count(*) filter (where e.type = 'tool.completed') <> 1
+      or count(*) filter (where e.type = 'tool.executing') = 0
+      or max(e.seq) filter (where e.type = 'tool.executing') > min(e.seq) filter (where e.type = 'tool.completed')`,
+  'a call of the server began more often than the turn was taken up': `
     select s.run_id from run_steps s
-    left join events e on e.project_id = s.project_id and e.type in ('tool.executing', 'tool.completed')
-      and e.data ->> 'run_id' = s.run_id and e.data ->> 'tool_call_id' = s.call_id
+    join run_events e on e.project_id = s.project_id and e.run_id = s.run_id
     where s.kind = 'tool' and s.name = 'current_time'
     group by s.project_id, s.run_id, s.call_id
-    having count(*) filter (where e.type = 'tool.executing') <> 1 or count(*) filter (where e.type = 'tool.completed') <> 1`,
+    having count(*) filter (where e.type = 'tool.executing' and e.data ->> 'tool_call_id' = s.call_id)
+      > 1 + count(*) filter (where e.type = 'run.restarted')`,
+  'the feed tells of a call of the server what the timeline does not': `
+    select s.run_id from run_steps s
+    where s.kind = 'tool' and s.name = 'current_time' and exists (
+      select from (values ('tool.executing'), ('tool.completed')) as t (type)
+      where (select count(*) from events e where e.project_id = s.project_id and e.type = t.type
+               and e.data ->> 'run_id' = s.run_id and e.data ->> 'tool_call_id' = s.call_id)
+        <> (select count(*) from run_events e where e.project_id = s.project_id and e.type = t.type
+               and e.run_id = s.run_id and e.data ->> 'tool_call_id' = s.call_id))`,
 };
 
 /** Rules of order: what later turns and readers rely on. */
