@@ -34,7 +34,8 @@ export interface DriverParts {
 /** Beyond the lease, twice, on a busy machine. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 20;
-const RESTING = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused']);
+const SETTLED = ['run.completed', 'run.failed', 'run.cancelled'];
+const RESTING = [...SETTLED, 'run.paused'];
 const LEFT_PAUSED_SHARE = 0.15;
 const WAITS_FOR_JSON_SHARE = 0.25;
 
@@ -65,11 +66,11 @@ async function driveTurn(parts: DriverParts, runs: string, key: string): Promise
   const runId = waits
     ? await createAndWait(parts, runs, key, body)
     : await createAndStream(parts, runs, key, body, frames);
-  await readToRest(parts, `${runs}/${runId}`, frames);
+  await readTo(RESTING, parts, `${runs}/${runId}`, frames);
   const leftPaused = recipe.pauses && parts.random.next() < LEFT_PAUSED_SHARE;
   if (recipe.pauses && !leftPaused) {
     await answerCalls(parts, `${runs}/${runId}`);
-    await readToRest(parts, `${runs}/${runId}`, frames, frames.at(-1)?.id);
+    await readTo(SETTLED, parts, `${runs}/${runId}`, frames);
   }
   const run = await getRun(parts, `${runs}/${runId}`);
   assert.equal(
@@ -112,11 +113,14 @@ async function createAndWait(parts: DriverParts, runs: string, key: string, body
   return run.body.id;
 }
 
-/** Adds frames until the run rests, behind its rest at `beyond` if given, from wherever they can be had. */
-async function readToRest(parts: DriverParts, run: string, frames: Frame[], beyond?: number): Promise<void> {
+/**
+ * Adds frames until one of these types is the last, from wherever they can be had. A pause that was answered is no rest:
+ * a connection may break right behind it.
+ */
+async function readTo(types: readonly string[], parts: DriverParts, run: string, frames: Frame[]): Promise<void> {
   await insist(parts, `the rest of ${run}`, async (project) => {
     const last = frames.at(-1);
-    if (last?.event !== undefined && RESTING.has(last.event) && last.id !== beyond) return true;
+    if (last?.event !== undefined && types.includes(last.event)) return true;
     const headers = last?.id === undefined ? {} : { 'last-event-id': String(last.id) };
     const response = await project.open('GET', `${run}/events`, undefined, headers);
     if (response.status !== 200) return refuse(parts, response);

@@ -124,7 +124,7 @@ class ServerDatabase implements Database {
     try {
       return await work(client);
     } catch (error) {
-      discard ||= sqlStateOf(error) === sqlState.stalePlan || client.getTransactionStatus() !== 'I';
+      discard ||= leavesUnusable(error) || client.getTransactionStatus() !== 'I';
       throw error;
     } finally {
       client.off('error', onError);
@@ -144,6 +144,13 @@ class ServerDatabase implements Database {
       );
     }
   }
+}
+
+/** Whether the connection has ended, is about to, or holds plans that no longer fit. */
+function leavesUnusable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state === sqlState.stalePlan) return true;
+  return error instanceof pg.DatabaseError ? error.severity !== 'ERROR' : state === undefined;
 }
 
 /** One time zone for every session, so that date arithmetic does not depend on the server's settings. */

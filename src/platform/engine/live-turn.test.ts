@@ -32,7 +32,13 @@ function gist(frames: readonly Shown[]) {
 type Act =
   | { readonly act: 'text' | 'reasoning'; readonly text: string; readonly step: number }
   | { readonly act: 'emit' }
-  | { readonly act: 'flush' | 'commit'; readonly stored: boolean };
+  | {
+      readonly act: 'flush';
+      readonly outcome: 'stored' | 'failed' | 'stored, but reported as failed';
+      /** Text comes while the store works. */
+      readonly meanwhile: boolean;
+    }
+  | { readonly act: 'commit'; readonly stored: boolean };
 
 const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.oneof(
@@ -50,9 +56,14 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     },
     { weight: 1, arbitrary: fc.record({ act: fc.constant('emit' as const) }) },
     {
-      weight: 2,
-      arbitrary: fc.record({ act: fc.constantFrom('flush' as const, 'commit' as const), stored: fc.boolean() }),
+      weight: 1,
+      arbitrary: fc.record({
+        act: fc.constant('flush' as const),
+        outcome: fc.constantFrom('stored' as const, 'failed' as const, 'stored, but reported as failed' as const),
+        meanwhile: fc.boolean(),
+      }),
     },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant('commit' as const), stored: fc.boolean() }) },
   ),
   { minLength: 1, maxLength: 60 },
 );
@@ -73,10 +84,8 @@ test('whatever is stored when, or fails to be, a reader gets from every number e
       const stored = store
         .filter(({ seq }) => seq > cut)
         .map((frame) => readWire(renderStoredFrame('run_1', frame, cut)));
-      const rest = [
-        ...stored,
-        ...live.unflushedAfter(Math.max(cut, live.flushedSeq)).map(({ wire }) => readWire(wire)),
-      ];
+      const cursor = stored.at(-1)?.seq ?? Math.max(cut, live.flushedSeq);
+      const rest = [...stored, ...live.unflushedAfter(cursor).map(({ wire }) => readWire(wire))];
       assert.deepEqual(gist(rest), gist(heard.filter(({ seq }) => seq > cut)));
       assert.equal(rest.at(-1)?.seq, heard.findLast(({ seq }) => seq > cut)?.seq);
     }),
@@ -95,23 +104,28 @@ async function perform(live: LiveTurn, act: Act, store: StoredFrame[]): Promise<
     case 'flush': {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const frames = live.beginFlush(promise);
-      // Frames that come while the store works.
-      live.emitText('message.delta', 'meanwhile', 0);
-      resolve(act.stored);
+      if (act.meanwhile) live.emitText('message.delta', 'meanwhile', 0);
+      resolve(act.outcome === 'stored');
       await live.flush;
-      if (act.stored) store.push(...frames);
+      if (act.outcome !== 'failed') write(store, frames);
       return;
     }
     case 'commit': {
       const pending = live.takePending([{ type: 'tool.executing', data: {} }]);
       if (act.stored) {
-        store.push(...pending.frames);
+        write(store, pending.frames);
         pending.committed();
       } else {
         pending.putBack();
       }
     }
   }
+}
+
+/** As the statement does: a number that is there already stays as it is. */
+function write(store: StoredFrame[], frames: readonly StoredFrame[]): void {
+  const numbers = new Set(store.map(({ seq }) => seq));
+  store.push(...frames.filter(({ seq }) => !numbers.has(seq)));
 }
 
 test('frames of a commit are shown once they are stored, and those before them at once', () => {

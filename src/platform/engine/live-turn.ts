@@ -21,6 +21,8 @@ interface PendingFrame {
   /** The pieces of a merged frame, in order, one a sequence number. */
   readonly pieces: string[] | undefined;
   readonly createdAt: string;
+  /** Given to the store, whatever came of it: a failed write may have been carried out, so the row must not grow. */
+  offered: boolean;
 }
 
 /** Frames that end a timeline for good. */
@@ -71,20 +73,21 @@ export class LiveTurn {
 
   /** A frame with several members, e.g. `tool.executing`. */
   emit(type: string, data: JsonObject): void {
-    this.#push({ seq: this.#seq + 1, type, data, pieces: undefined, createdAt: timestampNow() });
+    this.#push({ seq: this.#seq + 1, type, data, pieces: undefined, createdAt: timestampNow(), offered: false });
   }
 
   /** A piece of text: `message.delta` or `reasoning` of the model call at `step`. */
   emitText(type: 'message.delta' | 'reasoning', text: string, step: number): void {
     const last = this.#pending.at(-1);
-    if (last?.pieces !== undefined && last.type === type && last.data.step === step) {
+    if (last?.pieces !== undefined && !last.offered && last.type === type && last.data.step === step) {
       last.pieces.push(text);
       last.seq = ++this.#seq;
       this.#frameCount += 1;
       this.#show(type, { text, step }, this.#seq);
       return;
     }
-    const frame = { seq: this.#seq + 1, type, data: { step }, pieces: [text], createdAt: timestampNow() };
+    const seq = this.#seq + 1;
+    const frame = { seq, type, data: { step }, pieces: [text], createdAt: timestampNow(), offered: false };
     this.#push(frame, { text, step });
   }
 
@@ -148,7 +151,7 @@ export class LiveTurn {
       }
       this.#flush = undefined;
     });
-    return batch.map(storedFrame);
+    return batch.map(offerFrame);
   }
 
   /**
@@ -164,7 +167,7 @@ export class LiveTurn {
     this.#frameCount = 0;
     const added = closing.map((frame) => ({ ...frame, seq: ++this.#seq, created_at: timestampNow() }));
     return {
-      frames: [...batch.map(storedFrame), ...added],
+      frames: [...batch.map(offerFrame), ...added],
       committed: () => {
         this.flushedSeq = this.#seq;
         this.#flushing = [];
@@ -200,6 +203,11 @@ export function renderStoredFrame(runId: string, frame: StoredFrame, after: numb
   const firstSeq = frame.seq - deltas.length + 1;
   const text = deltas.slice(Math.max(0, after + 1 - firstSeq)).join('');
   return wireFrame(runId, frame.seq, frame.type, { text, ...data }, frame.created_at);
+}
+
+function offerFrame(frame: PendingFrame): StoredFrame {
+  frame.offered = true;
+  return storedFrame(frame);
 }
 
 function storedFrame({ seq, type, data, pieces, createdAt }: PendingFrame): StoredFrame {
