@@ -293,6 +293,81 @@ interface ApprovalsTable {
   resolved_at: Date | null;
 }
 
+interface FilesTable {
+  project_id: ProjectId;
+  id: string;
+  smith_id: string | null;
+  filename: string;
+  media_type: string;
+  purpose: string;
+  bytes: number;
+  sha256: string;
+  listed: Generated<boolean>;
+  created_at: Generated<Date>;
+}
+
+interface VectorStoresTable {
+  project_id: ProjectId;
+  id: string;
+  smith_id: string | null;
+  name: Generated<string>;
+  description: string | null;
+  metadata: JsonDefault<JsonObject>;
+  embedding_model: string;
+  chunk_tokens: number;
+  overlap_tokens: number;
+  files_in_progress: Generated<number>;
+  files_completed: Generated<number>;
+  files_failed: Generated<number>;
+  files_cancelled: Generated<number>;
+  usage_bytes: Generated<number>;
+  last_active_at: Date | null;
+  created_at: Generated<Date>;
+  deleted_at: Date | null;
+}
+
+interface VectorStoreBatchesTable {
+  project_id: ProjectId;
+  vector_store_id: string;
+  id: string;
+  cancelled_at: Date | null;
+  created_at: Generated<Date>;
+}
+
+export type VectorStoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
+export type IngestErrorCode = 'server_error' | 'unsupported_file' | 'no_text_layer' | 'invalid_file';
+export type FileAttributes = Record<string, string | number | boolean>;
+
+interface VectorStoreFilesTable {
+  project_id: ProjectId;
+  vector_store_id: string;
+  file_id: string;
+  position: Generated<number>;
+  batch_id: string | null;
+  status: Generated<VectorStoreFileStatus>;
+  attributes: Json<FileAttributes> | null;
+  chunk_tokens: number;
+  overlap_tokens: number;
+  chunk_count: Generated<number>;
+  usage_bytes: Generated<number>;
+  error_code: IngestErrorCode | null;
+  error_message: string | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface VectorStoreChunksTable {
+  project_id: ProjectId;
+  vector_store_id: string;
+  file_id: string;
+  position: number;
+  text: string;
+  tokens: number;
+  /** pgvector's text form, `[0.1,0.2]`. */
+  embedding: string;
+  lexemes: ColumnType<string, never, never>;
+}
+
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables {
   tokens: TokensTable;
@@ -310,6 +385,11 @@ export interface TenantTables {
   messages: MessagesTable;
   run_events: RunEventsTable;
   approvals: ApprovalsTable;
+  files: FilesTable;
+  vector_stores: VectorStoresTable;
+  vector_store_batches: VectorStoreBatchesTable;
+  vector_store_files: VectorStoreFilesTable;
+  vector_store_chunks: VectorStoreChunksTable;
 }
 
 /** Tables above the tenants. */
@@ -337,4 +417,9 @@ export const tenantTables: ReadonlySet<keyof TenantTables> = new Set([
   'messages',
   'run_events',
   'approvals',
+  'files',
+  'vector_stores',
+  'vector_store_batches',
+  'vector_store_files',
+  'vector_store_chunks',
 ] as const);
