@@ -1,5 +1,7 @@
 /** The server process from its configuration to its end. */
+import { join } from 'node:path';
 import { pino } from 'pino';
+import { createFolderBlobStore } from '../kernel/blobs/folder-blob-store.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -80,7 +82,8 @@ async function prepare(parts: ServerParts): Promise<Server> {
   }
   const vault = await openVault(config, db);
   const metrics = createMetrics();
-  const platform = await createPlatform({ ...parts, vault, metrics, clock: systemClock });
+  const blobs = createFolderBlobStore(join(config.dataDir, 'files'));
+  const platform = await createPlatform({ ...parts, blobs, vault, metrics, clock: systemClock });
   const boot = await bootFirst({ db, issuer: platform.issuer, dataDir: config.dataDir, baseUrl: publicUrl });
   // Another replica may have set the database up since the vault was opened.
   await proveVault(db, vault);

@@ -1,11 +1,12 @@
 /** The platform put together: every resource in one list, read top to bottom. */
 import type { FastifyInstance } from 'fastify';
+import type { BlobStore } from '../kernel/blobs/blobs.ts';
 import type { Clock } from '../kernel/clock/clock.ts';
 import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
-import { createJobs } from '../kernel/jobs/jobs.ts';
+import { createJobs, type Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Outbound } from '../kernel/outbound/outbound.ts';
@@ -19,18 +20,29 @@ import { createEngine, type Engine } from './engine/engine.ts';
 import { createModelOpener } from './engine/open-turn-model.ts';
 import { platformErrors } from './errors.ts';
 import { createIdempotencyStore } from './idempotency-store.ts';
+import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
+import { defineIngestion } from './knowledge/ingest/index.ts';
+import { createDocumentReader } from './knowledge/read/index.ts';
+import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
+import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
+import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
+import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
+import { fileOperations } from './resources/files/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
+import { memoryOperations } from './resources/memory/operations.ts';
 import { modelKeyOperations } from './resources/model-keys/operations.ts';
 import { modelOperations } from './resources/models/operations.ts';
 import { projectOperations } from './resources/projects/operations.ts';
+import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
+import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { defineUpkeep } from './upkeep/define-upkeep.ts';
@@ -53,9 +65,12 @@ export interface PlatformParts {
     | 'bodyLimitBytes'
     | 'trustProxy'
     | 'modelPrivateAddresses'
+    | 'fileLimitBytes'
   >;
   readonly publicUrl: string;
   readonly db: Database;
+  /** Bytes of files. */
+  readonly blobs: BlobStore;
   readonly vault: Vault;
   readonly outbound: Outbound;
   readonly clock: Clock;
@@ -86,6 +101,9 @@ interface Services extends PlatformParts {
   readonly signingKeys: SigningKeys;
   readonly issuer: TokenIssuer;
   readonly engine: Engine;
+  readonly jobs: Jobs;
+  readonly embedders: Embedders;
+  readonly search: KnowledgeSearch;
 }
 
 /** Every operation of the platform. */
@@ -102,25 +120,37 @@ function listOperations(services: Services): Operation<never>[] {
     ...eventOperations(),
     ...modelKeyOperations(services),
     ...modelOperations(),
+    ...chatCompletionOperations(services),
+    ...responseOperations(services),
+    ...embeddingOperations(services),
+    ...conversationOperations(services),
+    ...fileOperations(services),
+    ...vectorStoreOperations(services),
+    ...memoryOperations(services),
   ];
 }
 
 export async function createPlatform(parts: PlatformParts): Promise<Platform> {
-  const { config, db, vault, clock, logger, metrics } = parts;
+  const { config, db, vault, clock, logger, metrics, outbound } = parts;
+  const allowPrivate = config.modelPrivateAddresses === 'allow';
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
   const engine = createEngine({
     db,
     logger,
     metrics,
-    models: createModelOpener(vault, parts.outbound, config.modelPrivateAddresses === 'allow'),
+    models: createModelOpener(vault, outbound, allowPrivate),
     toolSources: [createHostedTools(clock), ...(parts.toolSources ?? [])],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,
   });
   const jobs = createJobs(db, { logger });
   defineUpkeep(jobs, db);
-  const operations = listOperations({ ...parts, signingKeys, issuer, engine });
+  const embedders = createEmbedders({ db, vault, outbound, allowPrivate });
+  const reader = createDocumentReader();
+  const search = createKnowledgeSearch({ db, embedders });
+  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger });
+  const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search });
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',
@@ -156,6 +186,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     },
     async stop() {
       await Promise.all([engine.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
+      await Promise.all([reader.close(), embedders.close()]);
       const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();
       clearTimeout(cut);

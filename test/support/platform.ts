@@ -3,6 +3,11 @@
  * isolation.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
+import { createFolderBlobStore } from '../../src/kernel/blobs/folder-blob-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
@@ -51,6 +56,7 @@ export interface TestPlatform {
   readonly db: Database;
   readonly databaseUrl: string | undefined;
   readonly vault: Vault;
+  readonly blobs: BlobStore;
   readonly platform: Platform;
   readonly organizationId: string;
   /** Called with the organization key. */
@@ -70,7 +76,7 @@ export interface TestPlatformOptions {
   readonly outboundAllow?: readonly string[];
   readonly modelCall?: Partial<ModelCallLimits>;
   /** Further servers on one database share it and its vault. */
-  readonly sharing?: { readonly db: Database; readonly vault: Vault };
+  readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
 }
 
 const UNLIMITED = 1_000_000;
@@ -80,6 +86,8 @@ const NEVER_OVERLOADED_MS = 60_000;
 export async function startPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
   const own: TestDatabase | undefined = options.sharing === undefined ? await openTestDatabase() : undefined;
   const db = options.sharing?.db ?? (own as TestDatabase).db;
+  const filesFolder = await mkdtemp(join(tmpdir(), 'ironcraft-test-files-'));
+  const blobs = options.sharing?.blobs ?? createFolderBlobStore(filesFolder);
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
   const outbound = createOutbound({ allow: options.outboundAllow ?? [] });
@@ -89,12 +97,14 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
       projectRunsInFlight: UNLIMITED,
       addressRequestsPerMinute: UNLIMITED,
       bodyLimitBytes: 10 * 1024 * 1024,
+      fileLimitBytes: 64 * 1024 * 1024,
       trustProxy: false,
       modelPrivateAddresses: 'allow',
       ...options.limits,
     },
     publicUrl: 'http://127.0.0.1:8787',
     db,
+    blobs,
     vault,
     outbound,
     clock: options.clock ?? systemClock,
@@ -119,6 +129,7 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
     db,
     databaseUrl: own?.url,
     vault,
+    blobs,
     platform,
     organizationId: first.organizationId,
     organization: first.client,
@@ -137,6 +148,7 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
       await platform.stop();
       await outbound.close();
       await own?.close();
+      await rm(filesFolder, { recursive: true, force: true });
     },
   };
 }

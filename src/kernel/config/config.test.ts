@@ -29,6 +29,7 @@ test('an empty environment gives the documented defaults', () => {
       outboundAllow: [],
       modelPrivateAddresses: 'allow',
       bodyLimitBytes: 10_485_760,
+      fileLimitBytes: 536_870_912,
       drainMs: 10_000,
       unknownVariables: [],
     },
@@ -106,6 +107,7 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_OUTBOUND_ALLOW', 'intranet:99999'],
   ['IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'yes'],
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
+  ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
 ];
 
 for (const [name, value] of REFUSED) {

@@ -43,6 +43,7 @@ export interface Config {
   readonly outboundAllow: readonly string[];
   readonly modelPrivateAddresses: 'allow' | 'deny';
   readonly bodyLimitBytes: number;
+  readonly fileLimitBytes: number;
   readonly drainMs: number;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
@@ -91,6 +92,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
       parseChoice(text, ['allow', 'deny']),
     ),
     bodyLimitBytes: read('IRONCRAFT_BODY_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_073_741_824)),
+    fileLimitBytes: read('IRONCRAFT_FILE_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_099_511_627_776)),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     unknownVariables: Object.freeze(findUnknownVariables(values)),
   };

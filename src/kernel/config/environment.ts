@@ -79,6 +79,11 @@ export const ENVIRONMENT = [
     meaning: 'Largest request body in bytes, 1024 to 1073741824',
   },
   {
+    name: 'IRONCRAFT_FILE_LIMIT_BYTES',
+    default: '536870912',
+    meaning: 'Largest file that can be uploaded, in bytes, 1024 to 1099511627776',
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',
