@@ -1,6 +1,6 @@
 /**
  * Keyset paging. Ids are time-ordered, so a page is "ids beyond the last one seen" and costs the same at any depth.
- * Native lists run newest first and hand out an opaque cursor; OpenAI-dialect lists page by object id.
+ * Native lists run newest first and hand out an opaque cursor; see openai-paging.ts for the other dialect.
  */
 import { crc32 } from 'node:zlib';
 import Type, { type Static, type TSchema } from 'typebox';
@@ -91,17 +91,6 @@ function decodeCursor(cursor: string): string {
 /** A cursor that was cut short or mistyped must not pass for another place in the list: rows would be skipped unseen. */
 function checksumOf(key: string): string {
   return crc32(key).toString(16).padStart(CHECKSUM_LENGTH, '0');
-}
-
-/** `{object:"list", data, first_id, last_id, has_more}`: the OpenAI dialect's list. */
-export function openAiListOf<T extends TSchema>(item: T) {
-  return Type.Object({
-    object: Type.Literal('list'),
-    data: Type.Array(item),
-    first_id: nullable(Type.String()),
-    last_id: nullable(Type.String()),
-    has_more: Type.Boolean(),
-  });
 }
 
 export type Page<T extends TSchema> = Static<ReturnType<typeof pageOf<T>>>;
