@@ -1,6 +1,6 @@
 /**
  * One definition per operation. Its schemas validate the request, type the handler, shape the reply and become
- * OpenAPI; `mountOperations` gives it everything else (see service.ts for the order of checks).
+ * OpenAPI; the service gives it everything else (see service.ts for the order).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';

@@ -1,0 +1,63 @@
+/** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, type ErrorCatalogue, errorBody } from './errors.ts';
+import { setHeader } from './request-state.ts';
+import { type RequestPart, refusalOf } from './validation.ts';
+
+export interface RefusalOptions {
+  /** The realm of a 401. */
+  readonly name: string;
+  readonly errors: ErrorCatalogue;
+  readonly bodyLimitBytes: number;
+  /** Puts the headers on the answer that every answer carries. */
+  readonly showQuota: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+}
+
+/** Sets how errors are answered. */
+export function answerRefusals(app: FastifyInstance, options: RefusalOptions): void {
+  app.setErrorHandler(async (error: FastifyError, request, reply) => {
+    await options.showQuota(request, reply);
+    const refusal = toApiError(error, options.bodyLimitBytes);
+    const code = Object.hasOwn(options.errors, refusal.code) ? refusal.code : 'internal_error';
+    const entry = options.errors[code];
+    const status = entry?.status ?? 500;
+    if (status >= 500 && refusal.code !== 'service_overloaded') {
+      request.log.error(
+        { err: refusal.detail.cause ?? error, code: refusal.code, requestId: request.id },
+        'request failed',
+      );
+    }
+    for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) setHeader(request, reply, name, value);
+    if (refusal.detail.retryAfterSeconds !== undefined) {
+      setHeader(request, reply, 'retry-after', String(Math.ceil(refusal.detail.retryAfterSeconds)));
+    }
+    if (status === 401) setHeader(request, reply, 'www-authenticate', `Bearer realm="${options.name}"`);
+    return reply
+      .code(status)
+      .type('application/json; charset=utf-8')
+      .serializer(JSON.stringify)
+      .send(errorBody(options.errors, code, refusal));
+  });
+  app.setNotFoundHandler(() => {
+    throw new ApiError('not_found', { message: 'No such route. The routes are listed at /openapi.json and /docs.' });
+  });
+}
+
+function toApiError(error: FastifyError, bodyLimitBytes: number): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error.validation) {
+    return refusalOf(error.validation as never, (error.validationContext ?? 'body') as RequestPart);
+  }
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ApiError('payload_too_large', { message: `The body is larger than ${bodyLimitBytes} bytes.` });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ApiError('invalid_request', { message: 'Send the body as application/json.', param: 'Content-Type' });
+    default:
+      break;
+  }
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return new ApiError('invalid_request', { message: `The request could not be read: ${error.message}` });
+  }
+  return new ApiError('internal_error', { cause: error });
+}

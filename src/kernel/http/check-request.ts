@@ -1,0 +1,152 @@
+/**
+ * The checks of a request before its body is read, in their order: CORS → API version → load shedding → token (who has
+ * no good one takes from the address's budget) → posture → scope → budget of the owner.
+ */
+import underPressure from '@fastify/under-pressure';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from './errors.ts';
+import type { Operation, OperationFacts } from './operation.ts';
+import { addressKey, type Meter } from './rate-limit.ts';
+import { setHeader, setQuota } from './request-state.ts';
+
+/** Who may call what: the service gives the posture and scope words of its operations their meaning. */
+export interface Gate<Caller> {
+  /** Throws the refusal of a missing, malformed, expired or revoked token. */
+  authenticate(authorization: string | undefined): Promise<Caller>;
+  /** Throws the refusal by posture, scope or subject. Sees the path, never the body. */
+  authorize(operation: OperationFacts, caller: Caller, params: Readonly<Record<string, string>>): void;
+  /** The codes that `authorize` may refuse the operation with, for its description. */
+  refusalsOf(operation: OperationFacts): readonly string[];
+  /** Whose request budget the call is taken from. */
+  meterKey(caller: Caller): string;
+}
+
+/** Request budgets. */
+export interface Meters {
+  readonly owner: Meter;
+  readonly address: Meter;
+}
+
+export interface CheckOptions<Caller> {
+  readonly gate: Gate<Caller>;
+  readonly meters: Meters;
+  readonly apiVersion: { readonly header: string; readonly live: readonly string[] };
+  /** Prefix of the paths that browsers of any origin may call. */
+  readonly corsPrefix: string;
+  /** Event-loop delay at which new requests are refused with `service_overloaded`. */
+  readonly overloadDelayMs?: number;
+}
+
+export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
+/** How often the event loop's delay is measured. */
+const DELAY_SAMPLE_MS = 250;
+
+/** Adds the checks, as hooks in the order in which they run. Paths that are no operation are never shed. */
+export async function checkRequests<Caller>(app: FastifyInstance, options: CheckOptions<Caller>): Promise<void> {
+  app.addHook('onRequest', async (request, reply) => {
+    const operation = request.routeOptions.config.operation;
+    request.state = { caller: undefined, operation, headers: {} };
+    setHeader(request, reply, 'x-request-id', request.id);
+    if (request.url.startsWith(options.corsPrefix)) allowAnyOrigin(request, reply);
+    checkApiVersion(request, reply, options.apiVersion);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.method === 'OPTIONS' && request.url.startsWith(options.corsPrefix)) {
+      await showQuota(request, reply, options);
+      return reply.code(204).send();
+    }
+  });
+  // Starting blocks the loop, and the monitor tells of it until its next interval ends: no reason to refuse the first callers.
+  let settledAtMs = 0;
+  app.addHook('onListen', async () => {
+    settledAtMs = performance.now() + 2 * DELAY_SAMPLE_MS;
+  });
+  await app.register(underPressure, {
+    maxEventLoopDelay: options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS,
+    sampleInterval: DELAY_SAMPLE_MS,
+    pressureHandler(request, _reply, _type, value) {
+      // Infinity: the monitor took no sample in its last interval, as after one block of the whole interval.
+      if (value === Number.POSITIVE_INFINITY || performance.now() < settledAtMs) return;
+      if (request.routeOptions.config.operation === undefined) return;
+      throw new ApiError('service_overloaded', { retryAfterSeconds: 2 });
+    },
+  });
+  app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options));
+}
+
+/**
+ * Throws the refusal by token, posture, scope or budget. Only callers who prove nobody take from their address's
+ * budget, so a good token is never kept out by what others behind the same address do.
+ */
+async function checkCaller<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: CheckOptions<Caller>,
+): Promise<void> {
+  const operation = request.state.operation as Operation<Caller> | undefined;
+  const takeFromAddress = async () =>
+    setQuota(request, reply, await options.meters.address.take(addressKey(request.ip)));
+  if (operation === undefined) {
+    if (request.url.startsWith(options.corsPrefix)) await takeFromAddress();
+    return;
+  }
+  if (operation.posture === 'public') return takeFromAddress();
+  let caller: Caller;
+  try {
+    caller = await options.gate.authenticate(request.headers.authorization);
+  } catch (refusal) {
+    await takeFromAddress();
+    throw refusal;
+  }
+  request.state.caller = caller;
+  options.gate.authorize(operation, caller, request.params as Record<string, string>);
+  setQuota(request, reply, await options.meters.owner.take(options.gate.meterKey(caller)));
+}
+
+/** Shows what is left of the caller's budget on an answer that took nothing from it. */
+export async function showQuota<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: Pick<CheckOptions<Caller>, 'gate' | 'meters'>,
+): Promise<void> {
+  const { caller, headers } = request.state;
+  if ('ratelimit' in headers) return;
+  const quota =
+    caller === undefined
+      ? options.meters.address.look(addressKey(request.ip))
+      : options.meters.owner.look(options.gate.meterKey(caller as Caller));
+  setQuota(request, reply, await quota);
+}
+
+function allowAnyOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  setHeader(request, reply, 'access-control-allow-origin', '*');
+  setHeader(request, reply, 'access-control-expose-headers', '*');
+  if (request.method !== 'OPTIONS') return;
+  setHeader(request, reply, 'access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS');
+  // `*` does not cover Authorization, so what the browser asks for is named back to it.
+  const wanted = request.headers['access-control-request-headers'];
+  setHeader(
+    request,
+    reply,
+    'access-control-allow-headers',
+    wanted === undefined ? 'Authorization, *' : `Authorization, ${wanted}`,
+  );
+  setHeader(request, reply, 'access-control-max-age', '86400');
+}
+
+function checkApiVersion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { header, live }: { readonly header: string; readonly live: readonly string[] },
+): void {
+  const latest = live.at(-1) ?? '';
+  const asked = request.headers[header.toLowerCase()];
+  const served = typeof asked === 'string' && live.includes(asked) ? asked : latest;
+  setHeader(request, reply, header.toLowerCase(), served);
+  if (asked !== undefined && asked !== served) {
+    throw new ApiError('unsupported_api_version', {
+      param: header,
+      message: `${header} "${String(asked).slice(0, 40)}" is not served. Send ${live.join(' or ')}, or leave the header out.`,
+    });
+  }
+}

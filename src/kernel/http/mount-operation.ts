@@ -1,0 +1,51 @@
+/** An operation as a route: its path as the router wants it, its schemas, and its handler behind them. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { ErrorCatalogue } from './errors.ts';
+import { routeSchema } from './openapi.ts';
+import type { Operation, OperationFacts } from './operation.ts';
+import { type RunOptions, runOperation } from './run-operation.ts';
+
+export interface MountOptions<Caller> extends RunOptions<Caller> {
+  readonly errors: ErrorCatalogue;
+  /** The codes that the gate may refuse an operation with, for its description. */
+  readonly gate: { refusalsOf(operation: OperationFacts): readonly string[] };
+}
+
+/** Adds the operation's route. Throws when its description names an error code that the catalogue lacks. */
+export function mountOperation<Caller>(
+  app: FastifyInstance,
+  operation: Operation<Caller>,
+  options: MountOptions<Caller>,
+): void {
+  const route = {
+    method: operation.method,
+    url: fastifyPath(operation.path),
+    config: { operation: operation as Operation<unknown> },
+    schema: routeSchema(operation as Operation<unknown>, options.errors, options.gate.refusalsOf(operation)),
+    // No body says as much as an empty one; the validation then names what is missing.
+    preValidation: async (request: FastifyRequest) => {
+      if (operation.body !== undefined && request.body === undefined) request.body = {};
+    },
+    handler: (request: FastifyRequest, reply: FastifyReply) => runOperation(request, reply, operation, options),
+  };
+  app.route(route);
+  if (operation.restOfPath === true) mountRestOfPath(app, route);
+}
+
+/** The router ends a parameter at a slash: an id with one is caught by a wildcard, which the documentation leaves out. */
+function mountRestOfPath(app: FastifyInstance, route: RouteOptions): void {
+  const [, prefix = '', name = ''] = /^(.*):(\w+)$/.exec(route.url) ?? [];
+  app.route({
+    ...route,
+    url: `${prefix}*`,
+    schema: { ...route.schema, hide: true },
+    onRequest: async (request) => {
+      request.params = { [name]: (request.params as { '*': string })['*'] };
+    },
+  });
+}
+
+/** `/v1/smiths/{sid}` → `/v1/smiths/:sid`; a literal colon is doubled, as the router wants it. */
+function fastifyPath(path: string): string {
+  return path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
+}

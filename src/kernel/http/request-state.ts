@@ -1,0 +1,32 @@
+/** What is known of a request before its handler runs, and the headers of its answer, which an event stream sends itself. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Operation } from './operation.ts';
+import { type Quota, quotaHeaders } from './rate-limit.ts';
+
+/** Set by the first check. */
+export interface RequestState {
+  caller: unknown;
+  operation: Operation<unknown> | undefined;
+  /** Set on the answer so far; lower-cased names. */
+  headers: Record<string, string>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState;
+  }
+  interface FastifyContextConfig {
+    operation?: Operation<unknown>;
+  }
+}
+
+/** Sets a header of the answer, be it a reply or an event stream. */
+export function setHeader(request: FastifyRequest, reply: FastifyReply, name: string, value: string): void {
+  if (request.state) request.state.headers[name] = value;
+  reply.header(name, value);
+}
+
+/** Shows what is left of a budget. */
+export function setQuota(request: FastifyRequest, reply: FastifyReply, quota: Quota): void {
+  for (const [name, value] of Object.entries(quotaHeaders(quota))) setHeader(request, reply, name, value);
+}
