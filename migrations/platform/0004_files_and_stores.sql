@@ -93,3 +93,12 @@ create table vector_store_chunks (
   primary key (project_id, vector_store_id, file_id, position)
 );
 create index vector_store_chunks_lexemes on vector_store_chunks using gin (lexemes);
+
+-- Blobs that no row stands for: not yet (an upload under way) or no longer (its row was deleted). What is left of them
+-- when their time has come is removed, so that a crash between a blob and its row leaves nothing for good.
+create table unclaimed_blobs (
+  project_id text not null,
+  blob_key text not null,
+  removable_at timestamptz not null,
+  primary key (project_id, blob_key)
+);

@@ -368,6 +368,13 @@ interface VectorStoreChunksTable {
   lexemes: ColumnType<string, never, never>;
 }
 
+/** Blobs that no row stands for yet, or no longer. */
+interface UnclaimedBlobsTable {
+  project_id: ProjectId;
+  blob_key: string;
+  removable_at: Date;
+}
+
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables {
   tokens: TokensTable;
@@ -390,6 +397,7 @@ export interface TenantTables {
   vector_store_batches: VectorStoreBatchesTable;
   vector_store_files: VectorStoreFilesTable;
   vector_store_chunks: VectorStoreChunksTable;
+  unclaimed_blobs: UnclaimedBlobsTable;
 }
 
 /** Tables above the tenants. */
@@ -422,4 +430,5 @@ export const tenantTables: ReadonlySet<keyof TenantTables> = new Set([
   'vector_store_batches',
   'vector_store_files',
   'vector_store_chunks',
+  'unclaimed_blobs',
 ] as const);
