@@ -28,9 +28,10 @@ export {
   stripSections,
   wrapSection,
 } from './context-sections.ts';
+export type { ModelCredentials } from './endpoint.ts';
 export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
 export type { ModelRef } from './model-id.ts';
-export { type ModelCredentials, openModel } from './open-model.ts';
+export { openModel } from './open-model.ts';
 export { type PricedUsage, priceUsage } from './price-usage.ts';
 export { isKnownProvider, listProviders, type ProviderInfo, providerInfo } from './providers.ts';
 export {
@@ -40,4 +41,12 @@ export {
   reasoningOptions,
   supportsReasoningEffort,
 } from './reasoning.ts';
+export {
+  createProviderAccessFinder,
+  loadModelKeys,
+  modelKeyContext,
+  type ProviderAccess,
+  type ProviderAccessFinder,
+  type StoredModelKey,
+} from './stored-model-key.ts';
 export { countTokens, estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';
