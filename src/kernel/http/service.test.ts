@@ -7,6 +7,7 @@ import { openTestDatabase } from '../../../test/support/database.ts';
 import { createLogger } from '../log/log.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { mountHealth } from './health.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { HttpReply, type Operation, operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
@@ -205,6 +206,69 @@ describe('what a handler throws', () => {
   });
 });
 
+describe('a service whose event loop is overloaded', () => {
+  test('refuses operations before it looks at the token, answers probes, and recovers', async () => {
+    const { address, close } = await listen({ ...optionsFor(operations), overloadDelayMs: 100 });
+    const held = holdUpEventLoop(200);
+    try {
+      const send = (headers = {}) => fetch(`${address}/v1/things/a`, { headers });
+      const refused = await until(send, ({ status }) => status === 503);
+      assert.equal(refused.headers.get('retry-after'), '2');
+      assert.equal((await errorOf(refused)).code, 'service_overloaded');
+      assert.equal((await send({ 'x-version': 'none' })).status, 400);
+      for (const probe of ['/healthz', '/metrics']) assert.equal((await fetch(address + probe)).status, 200);
+      assert.equal((await send()).status, 503);
+      held.release();
+      await until(send, ({ status }) => status === 401);
+    } finally {
+      held.release();
+      await close();
+    }
+  });
+
+  test('is one with seconds of work waiting, of which it does a part', async () => {
+    const grind = read({
+      id: 'things.grind',
+      method: 'GET',
+      path: '/v1/grind',
+      posture: 'open',
+      summary: 'Grind',
+      reply: Thing,
+      handler: async () => {
+        block(40);
+        return { id: 'ground' };
+      },
+    });
+    const { address, close } = await listen(optionsFor([grind]));
+    try {
+      const sendAll = (path: string) =>
+        Promise.all(
+          Array.from({ length: 60 }, async () => {
+            const response = await fetch(address + path, { headers: as('guest') });
+            await response.text();
+            return response.status;
+          }),
+        );
+      // Connections that are open already bring their requests all at once.
+      await sendAll('/healthz');
+      assert.deepEqual([...new Set(await sendAll('/v1/grind'))].sort(), [200, 503]);
+    } finally {
+      await close();
+    }
+  });
+
+  test('is none after one pause for garbage collection', async () => {
+    const { address, close } = await listen(optionsFor(operations));
+    try {
+      const answers = Array.from({ length: 5 }, () => fetch(`${address}/v1/things/a`, { headers: as('guest') }));
+      block(240);
+      for (const answer of answers) assert.equal((await answer).status, 200);
+    } finally {
+      await close();
+    }
+  });
+});
+
 describe('a service does not start', () => {
   const broken = (operation: Operation<Caller>) =>
     assert.rejects(createService(optionsFor([operation as Operation<never>])));
@@ -246,6 +310,44 @@ function optionsFor(served: readonly Operation<never>[]): ServiceOptions<Caller>
     bodyLimitBytes: 1_024,
     trustProxy: false,
   };
+}
+
+async function listen(options: ServiceOptions<Caller>): Promise<{ address: string; close: () => Promise<void> }> {
+  const service = await createService(options);
+  const { metrics } = options;
+  mountHealth(service, { service: 'things', commit: '1', checks: {}, metrics, isDraining: () => false });
+  return { address: await service.listen({ host: '127.0.0.1', port: 0 }), close: () => service.close() };
+}
+
+/** Lets nothing else run. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+/** Blocks the loop, and with it the server, again and again. */
+function holdUpEventLoop(ms: number): { release: () => void } {
+  let held = true;
+  const holdUp = () => {
+    block(ms);
+    if (held) setImmediate(holdUp);
+  };
+  setImmediate(holdUp);
+  return {
+    release: () => {
+      held = false;
+    },
+  };
+}
+
+async function until(send: () => Promise<Response>, isWanted: (response: Response) => boolean): Promise<Response> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const response = await send();
+    if (isWanted(response)) return response;
+    await response.body?.cancel();
+    assert.ok(performance.now() < deadline, `still ${response.status}`);
+  }
 }
 
 function create(body: object): Promise<Response> {

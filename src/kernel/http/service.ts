@@ -48,7 +48,7 @@ export interface ServiceOptions<Caller> {
   readonly addressRequestsPerMinute: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: TrustProxy;
-  /** Event-loop delay at which new requests are refused with `service_overloaded`. */
+  /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
   readonly overloadDelayMs?: number;
 }
 
@@ -90,7 +90,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   app.decorateRequest('state', null as never);
   acceptJsonOnly(app);
   countRequests(app, options.metrics);
-  await checkRequests(app, { ...options, meters });
+  checkRequests(app, { ...options, meters });
   answerRefusals(app, {
     ...options,
     showQuota: (request, reply) => showQuota(request, reply, { gate: options.gate, meters }),
