@@ -22,10 +22,7 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
     const entry = options.errors[code];
     const status = entry?.status ?? 500;
     if (status >= 500 && refusal.code !== 'service_overloaded') {
-      request.log.error(
-        { err: refusal.detail.cause ?? error, code: refusal.code, requestId: request.id },
-        'request failed',
-      );
+      request.log.error({ err: refusal.detail.cause ?? error, code: refusal.code }, 'request failed');
     }
     for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) setHeader(request, reply, name, value);
     if (refusal.detail.retryAfterSeconds !== undefined) {

@@ -82,7 +82,7 @@ async function answer<Caller>(
   if (value instanceof EventStream) {
     reply.hijack();
     await serveEventStream(reply.raw, value, request.state.headers).catch((error: unknown) => {
-      request.log.error({ err: error, requestId: request.id }, 'event stream failed');
+      request.log.error({ err: error }, 'event stream failed');
     });
     return;
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { after, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { createLogger } from '../log/log.ts';
@@ -197,6 +198,17 @@ describe('what a handler throws', () => {
     });
   }
 
+  test('is logged, as every answer is, with the id that the caller was told, once', async () => {
+    const { headers } = await create({ id: 'e', fail: 'bug' });
+    const id = headers.get('x-request-id') ?? '';
+    const lines = await untilLogged(id, 2);
+    assert.deepEqual(lines.map(({ msg }) => msg).sort(), ['request', 'request failed']);
+    for (const { text, requestId } of lines) {
+      assert.equal(requestId, id);
+      assert.equal(text.split(id).length, 2, text);
+    }
+  });
+
   test('undoes the change', async () => {
     for (const fail of ['known', 'bug']) await create({ id: 'undone', fail });
     const { rows } = await db.query({ text: `select from things where id = 'undone'` });
@@ -347,6 +359,19 @@ async function until(send: () => Promise<Response>, isWanted: (response: Respons
     if (isWanted(response)) return response;
     await response.body?.cancel();
     assert.ok(performance.now() < deadline, `still ${response.status}`);
+  }
+}
+
+/** The log's lines of a request, once there are so many. */
+async function untilLogged(id: string, count: number) {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = logged.filter((line) => line.includes(id));
+    if (found.length >= count) {
+      return found.map((text) => ({ text, ...(JSON.parse(text) as { msg: string; requestId?: string }) }));
+    }
+    assert.ok(performance.now() < deadline, `the log has ${found.length} lines of ${id}`);
+    await nextTurn();
   }
 }
 

@@ -60,7 +60,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // onResponse writes one line a request instead (countRequests).
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,
     requestIdHeader: false,
@@ -136,7 +136,6 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
     seconds.observe({ operation, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     request.log.info(
       {
-        requestId: request.id,
         operation,
         method: request.method,
         path: request.url.split('?', 1)[0],
