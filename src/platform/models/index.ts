@@ -3,6 +3,12 @@
  * asks what the call cost (`priceUsage`). Nothing is loaded by the import: a provider's package comes with its first
  * model, the price data with the first question about the catalogue.
  */
+
+export {
+  callEmbeddingModel,
+  type EmbeddingCall,
+  type EmbeddingCallResult,
+} from './call-embedding-model.ts';
 export {
   DEFAULT_MODEL_CALL_LIMITS,
   type ModelCall,
@@ -31,6 +37,7 @@ export {
 export type { ModelCredentials } from './endpoint.ts';
 export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
 export type { ModelRef } from './model-id.ts';
+export { BUILTIN_EMBED_MODEL, openEmbeddingModel, parseEmbeddingModelId } from './open-embedding-model.ts';
 export { openModel } from './open-model.ts';
 export { type PricedUsage, priceUsage } from './price-usage.ts';
 export { isKnownProvider, listProviders, type ProviderInfo, providerInfo } from './providers.ts';
