@@ -1,15 +1,17 @@
 /**
- * Whether the event loop keeps up. A timer notes when it fires; what lies between two firings beyond the interval is how
- * long everything else waited, too. A stretch between firings that is late by more than the limit counts with its whole
- * length, and the loop is overloaded while such stretches make up more than half of the last second.
+ * Whether the event loop keeps up. A timer notes when it fires: by how much it is late, everything else waited, too. What
+ * lies between two firings is a late stretch where that is more than the limit, and counts with its whole length. The loop
+ * is overloaded while late stretches make up more than half of the last second (for a limit beyond half a second: of the
+ * last two limits). One stretch alone makes up half at most: a single pause, however long, is no overload, and what
+ * waited for it is better served than refused.
  *
- * Neither the mean nor the maximum would do: a block of any length is one sample among many, so a mean hardly moves; and
- * a maximum takes one pause of the garbage collector for an overload.
+ * Neither the mean nor the maximum of the samples would do. A block of any length is one sample among many, so a mean
+ * hardly moves; and a maximum takes each pause of the garbage collector, or of a machine short of cores, for an overload.
  */
 
 /** How often the loop is asked to be on time. */
 export const SAMPLE_MS = 50;
-/** What is looked back on. */
+/** What is looked back on, at least. */
 export const WINDOW_MS = 1_000;
 /** Of the window: beyond it, late stretches are no accident. */
 const LATE_SHARE = 0.5;
@@ -18,31 +20,33 @@ export interface LatenessMonitor {
   /** Begins to look, with nothing on record. */
   start(): void;
   stop(): void;
-  /** True while the loop is later than the limit for most of the last second; false while nobody looks. */
+  /** False while nobody looks. */
   isOverloaded(): boolean;
 }
 
-/** A stretch between two firings that was late by more than the limit; milliseconds of `performance.now()`. */
-interface LateStretch {
+/** Milliseconds of `performance.now()`. */
+interface Stretch {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** `limitMs`: lateness that a server may have for as long as it likes. */
+/** `limitMs`: lateness that is borne for as long as it lasts. */
 export function createLatenessMonitor(limitMs: number): LatenessMonitor {
+  const windowMs = Math.max(WINDOW_MS, limitMs / LATE_SHARE);
+  const mostMs = windowMs * LATE_SHARE;
   let timer: NodeJS.Timeout | undefined;
   let firedAtMs = 0;
-  let late: LateStretch[] = [];
+  let late: Stretch[] = [];
 
-  function isLate(nowMs: number): boolean {
-    return nowMs - firedAtMs - SAMPLE_MS > limitMs;
+  function isLate({ fromMs, toMs }: Stretch): boolean {
+    return toMs - fromMs - SAMPLE_MS > limitMs;
   }
 
   function takeSample(): void {
-    const nowMs = performance.now();
-    late = late.filter(({ toMs }) => toMs > nowMs - WINDOW_MS);
-    if (isLate(nowMs)) late.push({ fromMs: firedAtMs, toMs: nowMs });
-    firedAtMs = nowMs;
+    const latest = { fromMs: firedAtMs, toMs: performance.now() };
+    late = late.filter(({ toMs }) => toMs > latest.toMs - windowMs);
+    if (isLate(latest)) late.push(latest);
+    firedAtMs = latest.toMs;
   }
 
   return {
@@ -58,12 +62,14 @@ export function createLatenessMonitor(limitMs: number): LatenessMonitor {
     },
     isOverloaded() {
       if (timer === undefined) return false;
-      const nowMs = performance.now();
-      const beginMs = nowMs - WINDOW_MS;
-      // Requests that piled up are read before the timer gets its turn: the stretch that lasts still counts as well.
-      let lateMs = isLate(nowMs) ? nowMs - Math.max(firedAtMs, beginMs) : 0;
-      for (const { fromMs, toMs } of late) lateMs += Math.max(0, toMs - Math.max(fromMs, beginMs));
-      return lateMs > WINDOW_MS * LATE_SHARE;
+      // Requests that piled up are read before the timer gets its turn: the stretch that still lasts counts as well.
+      const latest = { fromMs: firedAtMs, toMs: performance.now() };
+      const beginMs = latest.toMs - windowMs;
+      let lateMs = 0;
+      for (const { fromMs, toMs } of isLate(latest) ? [...late, latest] : late) {
+        lateMs += Math.min(mostMs, Math.max(0, toMs - Math.max(fromMs, beginMs)));
+      }
+      return lateMs > mostMs;
     },
   };
 }

@@ -22,6 +22,7 @@ import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
 import { componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
+import { acceptFormsOnly } from './upload.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 
 export type { Gate } from './check-request.ts';
@@ -97,12 +98,20 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   });
 
   await documentOperations(app, options);
+  const operations = options.operations as unknown as readonly Operation<Caller>[];
+  const [uploads, others] = [operations.filter(takesForm), operations.filter((one) => !takesForm(one))];
   await app.register(async (routes) => {
-    for (const operation of options.operations) {
-      mountOperation(routes, operation as unknown as Operation<Caller>, options);
-    }
+    for (const operation of others) mountOperation(routes, operation, options);
+  });
+  await app.register(async (routes) => {
+    await acceptFormsOnly(routes);
+    for (const operation of uploads) mountOperation(routes, operation, options);
   });
   return app;
+}
+
+function takesForm<Caller>({ upload }: Operation<Caller>): boolean {
+  return upload !== undefined;
 }
 
 /**
@@ -164,7 +173,7 @@ function collectComponents(operations: readonly Operation<never>[]): Map<string,
     }
     for (const member of Object.values(schema)) visit(member);
   };
-  for (const { params, query, body, reply } of operations)
-    for (const schema of [params, query, body, reply]) visit(schema);
+  for (const { params, query, body, reply, upload } of operations)
+    for (const schema of [params, query, body, reply, upload?.fields]) visit(schema);
   return found;
 }
