@@ -9,13 +9,11 @@
  * - A window of blanks alone is left out: nobody can find it, and some embedding models refuse it.
  * - The chunks do not depend on the pieces in which the text arrived.
  */
-import type { Chunking, DocumentChunk } from './document.ts';
+import { type Chunking, checkChunking, type DocumentChunk } from './document.ts';
 import { appendTokenEnds, countTokens, INSIDE_CHARACTER } from './tokenizer.ts';
 
 /** Tokenized at a time. Memory and the longest stall follow from it. */
 const BLOCK_CHARACTERS = 65_536;
-/** A character has at most four bytes, and a byte is at most a token. */
-const CHUNK_TOKENS_MIN = 4;
 
 export class Chunker {
   readonly #chunkTokens: number;
@@ -32,15 +30,11 @@ export class Chunker {
   #covered = 0;
   #blank = true;
 
-  constructor({ chunkTokens, overlapTokens }: Chunking) {
-    if (!Number.isInteger(chunkTokens) || chunkTokens < CHUNK_TOKENS_MIN) {
-      throw new RangeError(`chunkTokens is ${chunkTokens}: give an integer of at least ${CHUNK_TOKENS_MIN}`);
-    }
-    if (!Number.isInteger(overlapTokens) || overlapTokens < 0 || overlapTokens >= chunkTokens) {
-      throw new RangeError(`overlapTokens is ${overlapTokens}: give an integer from 0 to chunkTokens - 1`);
-    }
-    this.#chunkTokens = chunkTokens;
-    this.#overlapTokens = overlapTokens;
+  /** Throws RangeError for sizes that cannot be. */
+  constructor(chunking: Chunking) {
+    checkChunking(chunking);
+    this.#chunkTokens = chunking.chunkTokens;
+    this.#overlapTokens = chunking.overlapTokens;
   }
 
   /** Whether nothing but blanks has come so far. */

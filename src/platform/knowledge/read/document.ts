@@ -34,3 +34,16 @@ export class DocumentError extends Error {
     this.code = code;
   }
 }
+
+/** A character has at most four bytes, and a byte is at most a token. */
+const CHUNK_TOKENS_MIN = 4;
+
+/** Throws RangeError for sizes that cannot be. */
+export function checkChunking({ chunkTokens, overlapTokens }: Chunking): void {
+  if (!Number.isInteger(chunkTokens) || chunkTokens < CHUNK_TOKENS_MIN) {
+    throw new RangeError(`chunkTokens is ${chunkTokens}: give an integer of at least ${CHUNK_TOKENS_MIN}`);
+  }
+  if (!Number.isInteger(overlapTokens) || overlapTokens < 0 || overlapTokens >= chunkTokens) {
+    throw new RangeError(`overlapTokens is ${overlapTokens}: give an integer from 0 to chunkTokens - 1`);
+  }
+}
