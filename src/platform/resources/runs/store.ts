@@ -1,16 +1,18 @@
 /**
  * A page of runs, newest first. Every filter but one has an index that gives its rows in that order. The exception is the
- * prefix of the smith's external id, for it stands in another table: of a prefix that few smiths have, each smith's newest
- * runs are taken; one that many have is met soon by walking the runs from the newest on. Which it is gets looked up first,
- * up to a limit: left to itself the planner guesses, and a wrong guess reads every run of the tenant.
+ * prefix of the smith's external id, for it stands in another table. Two ways lead to its page: take the newest runs of
+ * each smith that has the prefix, at a cost that grows with those smiths; or walk the runs from the newest on, at a cost
+ * that grows with the runs of others in between. Neither number is known beforehand, and the planner's guess may read
+ * every run of the tenant. So both get a budget that grows until one of them suffices: what the cheaper one costs is
+ * exceeded by a constant factor at most.
  */
-import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
 import type { RunRow } from '../../engine/run-row.ts';
-import type { RunStatus, TenantTables } from '../../tables.ts';
+import type { RunStatus } from '../../tables.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
 
 export interface RunFilter {
@@ -24,27 +26,26 @@ export interface RunFilter {
 /** How much older a run's id may be than its row: the id is the server's time, the row has the store's. */
 const ID_LEAD_MS = 60_000;
 
-/** Of up to so many smiths the runs are taken smith by smith: some milliseconds. */
-const MAX_GATHERED = 400;
+/** Smiths whose runs are taken one by one, or else runs that are walked, before more are allowed: a millisecond or two. */
+const FIRST_BUDGET = 400;
+const BUDGET_GROWTH = 10;
 
 /** Up to one row more than the page holds. */
 export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<RunRow[]> {
-  const query = await selectRuns(db, filter, page);
-  return query === undefined ? [] : ((await query.execute()) as unknown as RunRow[]);
+  if (filter.externalIdPrefix !== undefined) return listByPrefix(db, filter.externalIdPrefix, filter, page);
+  const query = db.selectFrom('runs').selectAll('runs').where(isMatch(filter));
+  return (await pageById(query, 'runs.id', page).execute()) as unknown as RunRow[];
 }
 
-/** Undefined: nothing can match. */
-async function selectRuns(db: TenantDb, filter: RunFilter, page: PageRequest) {
-  const { externalIdPrefix: prefix } = filter;
-  const runs = db.selectFrom('runs').selectAll('runs');
-  const matching = runs.where(isMatch(filter));
-  if (prefix === undefined) return pageById(matching, 'runs.id', page);
-  const smithIds = await findSmithsOf(db, prefix, filter.smithId, MAX_GATHERED + 1);
-  if (smithIds.length === 0) return undefined;
-  if (smithIds.length > MAX_GATHERED) return pageById(matching.where(belongsTo(prefix)), 'runs.id', page);
-  // Ids alone first: whole rows would be carried through the sort.
-  const ids = gatherIds(db, smithIds, filter, page);
-  return runs.where(sql<boolean>`runs.id = any(array(${ids}))`).orderBy('runs.id', 'desc');
+async function listByPrefix(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest): Promise<RunRow[]> {
+  for (let budget = FIRST_BUDGET; ; budget *= BUDGET_GROWTH) {
+    const isFew = !(await hasMoreSmiths(db, prefix, filter, budget));
+    const ids = isFew ? gatherIds(db, prefix, filter, page) : walkIds(db, prefix, filter, page, budget);
+    // Ids alone first: whole rows would be carried through the sort.
+    const query = db.selectFrom('runs').selectAll('runs').where(sql<boolean>`runs.id = any(array(${ids}))`);
+    const rows = (await query.orderBy('runs.id', 'desc').execute()) as unknown as RunRow[];
+    if (isFew || rows.length > page.limit || !(await hasMoreRuns(db, filter, page, budget))) return rows;
+  }
 }
 
 function isMatch(filter: RunFilter): RawBuilder<boolean> {
@@ -60,39 +61,55 @@ function isMatch(filter: RunFilter): RawBuilder<boolean> {
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
 
-/** Up to `limit` ids of the smiths, also archived ones, whose external id begins with the prefix. */
-async function findSmithsOf(
-  db: TenantDb,
-  prefix: string,
-  onlyId: string | undefined,
-  limit: number,
-): Promise<string[]> {
+/** The smiths, also archived ones, whose external id begins with the prefix. */
+function selectSmithsOf(db: TenantDb, prefix: string, { smithId }: RunFilter) {
   const end = endOfPrefix(prefix);
-  let query = db.selectFrom('smiths').select('id').where(sql<boolean>`external_id ~>=~ ${prefix}`);
+  let query = db.selectFrom('smiths').select('smiths.id').where(sql<boolean>`external_id ~>=~ ${prefix}`);
   if (end !== undefined) query = query.where(sql<boolean>`external_id ~<~ ${end}`);
-  if (onlyId !== undefined) query = query.where('id', '=', onlyId);
-  const rows = await query.limit(limit).execute();
-  return rows.map(({ id }) => id);
+  if (smithId !== undefined) query = query.where('smiths.id', '=', smithId);
+  return query;
 }
 
-/** A scalar subquery, which no planner turns into a join: it is asked run by run, and so in the order of the runs. */
-function belongsTo(prefix: string) {
-  return (eb: ExpressionBuilder<TenantTables, 'runs'>) => {
-    const externalId = eb.selectFrom('smiths').select('external_id').whereRef('smiths.id', '=', 'runs.smith_id');
-    return sql<boolean>`starts_with((${externalId}), ${prefix})`;
-  };
+async function hasMoreSmiths(db: TenantDb, prefix: string, filter: RunFilter, budget: number): Promise<boolean> {
+  const counted = selectSmithsOf(db, prefix, filter).limit(budget + 1);
+  const { count } = await db
+    .selectFrom(counted.as('counted'))
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow();
+  return count > budget;
 }
 
-function gatherIds(db: TenantDb, smithIds: readonly string[], filter: RunFilter, page: PageRequest) {
-  const gathered = db
-    .selectFrom(sql<{ id: string }>`unnest(${smithIds}::text[])`.as<'smith'>(sql`smith (id)`))
-    .crossJoinLateral((eb) =>
-      pageById(
-        eb.selectFrom('runs').select('runs.id').whereRef('runs.smith_id', '=', 'smith.id').where(isMatch(filter)),
-        'runs.id',
-        page,
-      ).as('newest'),
-    )
-    .select('newest.id');
-  return gathered.orderBy('newest.id', 'desc').limit(page.limit + 1);
+/** Whether the walk ended for want of budget, not of runs. */
+async function hasMoreRuns(db: TenantDb, filter: RunFilter, page: PageRequest, budget: number): Promise<boolean> {
+  const walked = db.selectFrom('runs').select('runs.id').where(isMatch(filter));
+  const next = pageById(walked, 'runs.id', page).limit(1).offset(budget);
+  return (await next.executeTakeFirst()) !== undefined;
+}
+
+/** Of each smith's newest runs the newest. */
+function gatherIds(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest) {
+  return db
+    .selectFrom(selectSmithsOf(db, prefix, filter).as('smith'))
+    .crossJoinLateral((eb) => {
+      const own = eb.selectFrom('runs').select('runs.id').whereRef('runs.smith_id', '=', 'smith.id');
+      return pageById(own.where(isMatch(filter)), 'runs.id', page).as('newest');
+    })
+    .select('newest.id')
+    .orderBy('newest.id', 'desc')
+    .limit(page.limit + 1);
+}
+
+/** Those of the newest `budget` runs whose smith has the prefix, until the page is full. */
+function walkIds(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest, budget: number) {
+  const runs = db.selectFrom('runs').select(['runs.id', 'runs.smith_id']).where(isMatch(filter));
+  return db
+    .selectFrom(pageById(runs, 'runs.id', page).limit(budget).as('walked'))
+    .select('walked.id')
+    .where((eb) => {
+      // A scalar subquery is never turned into a join: it is asked run by run, in the order of the runs.
+      const externalId = eb.selectFrom('smiths').select('external_id').whereRef('smiths.id', '=', 'walked.smith_id');
+      return sql<boolean>`starts_with((${externalId}), ${prefix})`;
+    })
+    .orderBy('walked.id', 'desc')
+    .limit(page.limit + 1);
 }
