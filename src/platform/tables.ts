@@ -144,6 +144,7 @@ interface CustomersTable {
   name: string;
   external_ids: JsonDefault<Record<string, string>>;
   metadata: JsonDefault<JsonObject>;
+  smith_count: Generated<number>;
   created_at: Generated<Date>;
 }
 
