@@ -43,6 +43,7 @@ import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
+import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { defineUpkeep } from './upkeep/define-upkeep.ts';
@@ -135,20 +136,20 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
   const allowPrivate = config.modelPrivateAddresses === 'allow';
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
+  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
+  const search = createKnowledgeSearch({ db, embedders });
   const engine = createEngine({
     db,
     logger,
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
-    toolSources: [createHostedTools(clock), ...(parts.toolSources ?? [])],
+    toolSources: [createHostedTools(clock), createFileSearch(search), ...(parts.toolSources ?? [])],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,
   });
   const jobs = createJobs(db, { logger });
   defineUpkeep(jobs, parts);
-  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
   const reader = createDocumentReader();
-  const search = createKnowledgeSearch({ db, embedders });
   defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search });
   const app = await createService({

@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
   },
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
-  tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'tables'] },
+  tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
   knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'tables'] },
   models: { paths: ['src/platform/models/'], may: [] },
   access: {

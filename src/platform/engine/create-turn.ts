@@ -8,6 +8,7 @@ import { effectiveConfig } from '../configuration/effective-config.ts';
 import { renderInstructions } from '../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import { FILE_SEARCH } from '../tools/file-search.ts';
 import type { FileSearchConfig } from '../tools/tool.ts';
 import type { Admission, Engine } from './engine.ts';
 import { forkThread } from './fork-thread.ts';
@@ -62,9 +63,6 @@ export interface TurnSurface {
 export type CreatedTurn =
   | { readonly kind: 'started'; readonly run: RunRow; readonly live: LiveTurn }
   | { readonly kind: 'duplicate'; readonly run: RunRow };
-
-/** The name of the tool that searches the turn's vector stores. */
-export const FILE_SEARCH = 'file_search';
 
 /** Tries again when a turn of the same smith ended between two reads of one statement. */
 const START_TRIES = 3;

@@ -261,7 +261,8 @@ class TurnExecution {
     step.status = 'completed';
     step.output = 'output' in outcome ? outcome.output : null;
     step.error = 'error' in outcome ? outcome.error : null;
-    const message = resultMessage(this.#state, this.#live.key.turn, step);
+    const forModel = 'output' in outcome ? outcome.forModel : undefined;
+    const message = resultMessage(this.#state, this.#live.key.turn, step, forModel);
     const frame = completedFrame(step);
     await this.#journal.commit({
       status: 'in_progress',
