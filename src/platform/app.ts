@@ -32,6 +32,7 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
+import { createTurnFiles } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
@@ -143,6 +144,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     logger,
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
+    files: createTurnFiles({ db, blobs: parts.blobs }, config.fileLimitBytes),
     toolSources: [createHostedTools(clock), createFileSearch(search), ...(parts.toolSources ?? [])],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,

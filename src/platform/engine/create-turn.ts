@@ -10,6 +10,7 @@ import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/in
 import type { Actor, JsonObject } from '../tables.ts';
 import { FILE_SEARCH } from '../tools/file-search.ts';
 import type { FileSearchConfig } from '../tools/tool.ts';
+import { attachFiles } from './attached-files.ts';
 import type { Admission, Engine } from './engine.ts';
 import { forkThread } from './fork-thread.ts';
 import { getRun } from './get-run.ts';
@@ -89,13 +90,14 @@ export async function createTurn(engine: Engine, request: TurnRequest): Promise<
 async function startAdmitted(engine: Engine, request: TurnRequest, admission: Admission): Promise<CreatedTurn> {
   const { db } = engine;
   const { projectId, smithId, idempotency } = request;
-  const messages = parseInput(request.input);
+  const parsed = parseInput(request.input);
   const smith = await loadSmithForTurn(db, projectId, smithId);
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw faultOfModel(error);
   });
+  const { input, messages } = await attachFiles(engine.files, { projectId, smithId }, request.input, parsed);
   const turn: NewTurn = {
     projectId,
     runId: mintId('run'),
@@ -104,7 +106,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     agentId: smith.agent_id,
     agentVersion: smith.agent_version,
     channel: request.channel,
-    input: request.input as unknown as JsonObject[],
+    input: input as unknown as JsonObject[],
     messages,
     config,
     metadata: request.metadata,
