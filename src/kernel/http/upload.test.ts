@@ -11,7 +11,7 @@ import { createLogger } from '../log/log.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ApiError, type ErrorCatalogue } from './errors.ts';
 import { operationsFor } from './operation.ts';
-import { createService, type Gate } from './service.ts';
+import { createService, type Gate, type ServiceOptions } from './service.ts';
 import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
 
 const MAX_BYTES = 100_000;
@@ -103,7 +103,7 @@ const operation = operationsFor<string>().upload({
 });
 
 const { db, close } = await openTestDatabase();
-const optionsFor = (requestsPerMinute: number) => ({
+const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
   name: 'texts',
   title: 'Texts',
   version: '1',
