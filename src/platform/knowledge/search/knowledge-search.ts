@@ -151,11 +151,12 @@ async function embedQueries(
   return vectors;
 }
 
-type StoresToRank = Pick<RankRequest, 'storeIds' | 'files' | 'chunkCount'>;
+type StoresToRank = Pick<RankRequest, 'storeIds' | 'files' | 'chunkCount' | 'totalChunks'>;
 
 function describeStores(stores: readonly SurveyedStore[], filter: AttributeFilter | null | undefined): StoresToRank {
   const chunkCount = stores.reduce((sum, store) => sum + store.chunks, 0);
-  return { storeIds: stores.map(({ id }) => id), files: chooseFiles(stores, filter), chunkCount };
+  const totalChunks = stores.reduce((sum, store) => sum + store.total_chunks, 0);
+  return { storeIds: stores.map(({ id }) => id), files: chooseFiles(stores, filter), chunkCount, totalChunks };
 }
 
 function chooseFiles(stores: readonly SurveyedStore[], filter: AttributeFilter | null | undefined): FileChoice {
