@@ -258,6 +258,11 @@ describe('XLSX', () => {
     );
   });
 
+  test('gives neither NUL nor halves of surrogate pairs, which its escapes can stand for', async () => {
+    const row = `<row r="1">${text('A1', 'a_x0000_b_xD83D_c')}</row>`;
+    assert.equal(await read(makeZip(xlsxParts({ Sheet: row }))), 'Sheet\n\nab\ufffdc\n\n\n');
+  });
+
   test('takes cells in error and formulas without a value', async () => {
     const row = `<row r="1">${text('A1', 'x')}<c r="B1"><f>SUM(C1:C2)</f><v></v></c><c r="C1" t="e"><v>#N/A</v></c><c r="D1"><f>A1</f></c></row>`;
     assert.match(await read(makeZip(xlsxParts({ Sheet: row }))), /x/);
