@@ -258,6 +258,12 @@ interface RunStepsTable {
   finished_at: Date | null;
 }
 
+/** What was taken out of a message since it was written, and the role that it was written with. */
+export interface RemovedParts {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  parts: { index: number; type: string; call_id?: string }[];
+}
+
 interface MessagesTable {
   project_id: ProjectId;
   smith_id: string;
@@ -268,6 +274,7 @@ interface MessagesTable {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: Json<unknown>;
   tokens: number;
+  removed: ColumnType<RemovedParts | null, string | null | undefined, string>;
   created_at: Generated<Date>;
 }
 
