@@ -174,6 +174,10 @@ describe('PDF', () => {
     await assertRefused(read(makePdf([['Secret']], PDF_ENCRYPTION)), 'invalid_file', /password/);
   });
 
+  test('is read with the padding that a transfer added', async () => {
+    assert.match(await read(Buffer.concat([makePdf([['Padded']]), Buffer.alloc(5_000)])), /Padded/);
+  });
+
   test('that is cut off or damaged is refused', async () => {
     const pdf = makePdf([['Some text']]);
     await assertRefused(read(pdf.subarray(0, pdf.length - 200)), 'invalid_file', /incomplete/);
