@@ -51,8 +51,8 @@ test('no two operations share an id, or a method and path', () => {
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
   // Answering and cancelling act on one run that exists: the second call finds it answered or cancelled. An embedding
-  // changes nothing.
-  const repeatable = ['smiths.runs.submit', 'smiths.runs.cancel', 'embeddings.create'];
+  // and a recall change nothing.
+  const repeatable = ['smiths.runs.submit', 'smiths.runs.cancel', 'embeddings.create', 'smiths.memory.recall'];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());
 });

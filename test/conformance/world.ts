@@ -77,6 +77,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.runs.cancel': undefined,
   // A form, not JSON: see `formWith`.
   'files.create': undefined,
+  'smiths.memory.put': () => ({ content: uniqueName() }),
+  'smiths.memory.recall': () => ({ query: 'What was said?', limit: 3 }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
