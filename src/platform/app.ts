@@ -29,6 +29,7 @@ import type { ModelCallLimits } from './models/index.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
+import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
@@ -161,6 +162,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     modelCall: parts.modelCall,
   });
   defineUpkeep(jobs, parts);
+  defineConversationPurge(jobs, parts);
   const reader = createDocumentReader();
   defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search, memory });
