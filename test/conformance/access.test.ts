@@ -12,7 +12,17 @@ import { createSigningKeys } from '../../src/platform/access/signing-keys.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { bodyFor, createWorld, fillPath, missingId, pathIn, slotsOf, uploadFile, type World } from './world.ts';
+import {
+  bodyFor,
+  createWorld,
+  fillPath,
+  missingId,
+  pathIn,
+  slotsOf,
+  startConversation,
+  uploadFile,
+  type World,
+} from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -164,7 +174,7 @@ describe('another project’s objects are as if they never existed, to the byte'
         const body = bodyFor(operation, abroad);
         const foreign = await send(caller, operation, pathWith(slot.valueIn(home)), body);
         const missing = await send(caller, operation, pathWith(missingId(prefix)), body);
-        assertRefusal(foreign, 404, 'not_found');
+        assertRefusal(foreign, 404, missingCodeOf(slot));
         assert.deepEqual(comparable(foreign), comparable(missing));
       });
     }
@@ -238,7 +248,7 @@ describe('a smith token sees its own smith only, where the path names none', () 
       assert.equal(seen.status, 200, seen.text);
       const foreign = await callers.smith.get(fillPath(operation.path, [otherId]));
       const missing = await callers.smith.get(fillPath(operation.path, [missingId(slot?.prefix ?? '')]));
-      assertRefusal(foreign, 404, 'not_found');
+      assertRefusal(foreign, 404, missingCodeOf(slot));
       assert.deepEqual(comparable(foreign), comparable(missing));
     });
   }
@@ -327,6 +337,11 @@ async function createSmithCaller(scopes: readonly string[]): Promise<{ smithId: 
   return { smithId, smith: nobody.as(minted.body.token) };
 }
 
+/** What the absence of the object that this part of a path names is called. */
+function missingCodeOf(slot: { readonly name: string } | undefined): string {
+  return slot?.name === 'cnvId' ? 'conversation_not_found' : 'not_found';
+}
+
 function isPlainList({ method, path }: Operation): boolean {
   return method === 'GET' && !path.includes('{');
 }
@@ -345,7 +360,7 @@ function idsOf(world: World): string[] {
   return Object.values(world).filter((value): value is string => typeof value === 'string');
 }
 
-/** Makes a paused run with its approval, and a file; answers with every id that another smith must not see. */
+/** Makes a paused run with its approval, a file, and a conversation; answers with every id that another smith must not see. */
 async function startWorkOf(smithId: string): Promise<string[]> {
   const answer = await home.tenant.post(`/v1/smiths/${smithId}/runs`, {
     input: [{ role: 'user', content: 'Call the tool notify with {"to": "Ada"}' }],
@@ -355,10 +370,11 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   const minted = await home.tenant.post('/v1/tenant/tokens', {
     scope: 'smith',
     smith_id: smithId,
-    permissions: ['files:write'],
+    permissions: ['files:write', 'conversations:write'],
   });
-  const fileId = await uploadFile(nobody.as(minted.body.token));
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId];
+  const smith = nobody.as(minted.body.token);
+  const [fileId, { conversationId }] = [await uploadFile(smith), await startConversation(smith)];
+  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, conversationId];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

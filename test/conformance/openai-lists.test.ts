@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { createWorld, pathIn, uploadFile } from './world.ts';
+import { addItem, createWorld, pathIn, startConversation, uploadFile } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -16,6 +16,8 @@ const MAX_LIMIT = 100;
 /** Adds one object to the list and answers with its id. */
 const addObject: Readonly<Record<string, () => Promise<string>>> = {
   'files.list': () => uploadFile(tenant),
+  'conversations.list': async () => (await startConversation(tenant, world.smithUser)).conversationId,
+  'conversations.items.list': () => addItem(tenant, world.conversationId),
 };
 
 const lists = platform.platform.operations
