@@ -20,6 +20,7 @@ import {
   pathIn,
   slotsOf,
   startConversation,
+  startResponse,
   uploadFile,
   type World,
 } from './world.ts';
@@ -349,7 +350,10 @@ function isPlainList({ method, path }: Operation): boolean {
 /** A read by an id that is an object of one smith, without the smith in the path. */
 function readsByOwnId({ method, path, posture }: Operation): boolean {
   const slots = slotsOf(path);
-  return method === 'GET' && posture === 'any' && slots[0]?.prefix !== undefined && slots[0].name !== 'sid';
+  const [slot] = slots;
+  return (
+    method === 'GET' && posture === 'any' && slots.length === 1 && slot?.prefix !== undefined && slot.name !== 'sid'
+  );
 }
 
 function reference(what: string, id: string, prefix: string, call: (id: string) => Promise<Answer>) {
@@ -360,7 +364,7 @@ function idsOf(world: World): string[] {
   return Object.values(world).filter((value): value is string => typeof value === 'string');
 }
 
-/** Makes a paused run with its approval, a file, and a conversation; answers with every id that another smith must not see. */
+/** Makes an object of every kind that another smith must not see; answers with their ids. */
 async function startWorkOf(smithId: string): Promise<string[]> {
   const answer = await home.tenant.post(`/v1/smiths/${smithId}/runs`, {
     input: [{ role: 'user', content: 'Call the tool notify with {"to": "Ada"}' }],
@@ -370,11 +374,12 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   const minted = await home.tenant.post('/v1/tenant/tokens', {
     scope: 'smith',
     smith_id: smithId,
-    permissions: ['files:write', 'conversations:write'],
+    permissions: ['files:write', 'conversations:write', 'runs:write'],
   });
   const smith = nobody.as(minted.body.token);
   const [fileId, { conversationId }] = [await uploadFile(smith), await startConversation(smith)];
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, conversationId];
+  const responseId = await startResponse(smith);
+  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, conversationId, responseId];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {
