@@ -58,6 +58,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
   const repeatable = [
     'smiths.runs.submit',
     'smiths.runs.cancel',
+    'responses.cancel',
     'embeddings.create',
     'smiths.memory.recall',
     'conversations.update',

@@ -26,6 +26,8 @@ export interface World {
   readonly approvalId: string;
   readonly tokenId: string;
   readonly fileId: string;
+  /** Completed. */
+  readonly responseId: string;
   /** Of `smithId`. */
   readonly conversationId: string;
   readonly conversationItemId: string;
@@ -54,6 +56,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
+  '/v1/responses/{id}': { prefix: 'resp', of: (world) => world.responseId },
   '/v1/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
   '/v1/conversations/{cnvId}': { prefix: 'cnv', of: (world) => world.conversationId },
   '/v1/conversations/{cnvId}/items/{itemId}': { prefix: 'msg', of: (world) => world.conversationItemId },
@@ -95,6 +98,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'conversations.create': ({ smithUser }) => ({ user: smithUser, title: uniqueName() }),
   'conversations.update': () => ({ title: uniqueName() }),
   'conversations.items.create': () => ({ items: [{ role: 'user', content: uniqueName() }] }),
+  'responses.create': ({ smithUser }) => ({ user: smithUser, input: 'Write 2 words' }),
+  'responses.cancel': undefined,
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
@@ -190,6 +195,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
     fileId: await uploadFile(tenant),
+    responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
@@ -213,6 +219,13 @@ export async function addItem(caller: Client, conversationId: string): Promise<s
   const added = await caller.post(`/v1/conversations/${conversationId}/items`, { items });
   assert.equal(added.status, 200, added.text);
   return added.body.data[0].id;
+}
+
+/** A response of the smith that the token or the body names; answers with its id. */
+export async function startResponse(caller: Client, body: Body = {}): Promise<string> {
+  const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.id;
 }
 
 /** Uploads a small file; answers with its id. */
