@@ -321,3 +321,21 @@ async function createSmith(): Promise<string> {
 function keyed(key: string): Record<string, string> {
   return { 'idempotency-key': key };
 }
+
+test('the same key in the hands of two smiths, or with another smith in the header, is another key', async () => {
+  const key = { 'idempotency-key': uniqueName() };
+  const create = async (client: Client, headers: Record<string, string> = {}): Promise<string> => {
+    const answer = await client.post('/v1/conversations', {}, { ...key, ...headers });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.id;
+  };
+  const smithClient = tenant.as(await world.smithToken());
+  const ids = [
+    await create(smithClient),
+    await create(tenant, { 'ic-smith-id': world.smithId }),
+    await create(tenant, { 'ic-smith-id': world.otherSmithId }),
+  ];
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(await create(smithClient), ids[0]);
+  assert.equal(await create(tenant, { 'ic-smith-id': world.otherSmithId }), ids[2]);
+});
