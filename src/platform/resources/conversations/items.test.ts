@@ -447,7 +447,10 @@ describe('items that are added while turns run', () => {
         }
       }),
     );
-    for (let started = 0; started < 6; started += 1) await smith.ask('Write 1 word', thread);
+    for (let started = 0; started < 6; started += 1) {
+      const answer = await smith.ask('Write 1 word', thread);
+      assert.equal(answer.status, 201, answer.text);
+    }
     await more;
     const texts = (await conversation.list()).map(({ content }) => (content as { text: string }[])[0]?.text ?? '');
     assert.equal(texts.filter((text) => text.startsWith('Note ')).length, 12);
