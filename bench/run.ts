@@ -78,11 +78,14 @@ async function prepareServer(options: BenchOptions, served: AsyncDisposableStack
 /** Leaves nothing behind, also when it is interrupted. */
 async function runOnce(options: BenchOptions): Promise<number> {
   await using cleanUp = new AsyncDisposableStack();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      void cleanUp.disposeAsync().finally(() => process.exit(130));
-    });
-  }
+  let leaving = false;
+  const leave = () => {
+    // Npm passes on what the terminal has sent already.
+    if (leaving) return;
+    leaving = true;
+    void cleanUp.disposeAsync().finally(() => process.exit(130));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, leave);
   return await measureAll(options, cleanUp);
 }
 

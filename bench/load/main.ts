@@ -12,6 +12,9 @@ process.once('message', (message: unknown) => {
   void answer(message).then((reply) => process.send?.(reply, () => process.disconnect()));
 });
 
+// Whoever asked has gone, perhaps by an interruption: there is nobody left to measure for.
+process.once('disconnect', () => process.exit());
+
 async function answer(message: unknown): Promise<LoadReply> {
   const loopDelay = monitorEventLoopDelay({ resolution: SAMPLING_MS });
   try {
