@@ -24,7 +24,9 @@ export function streamResponse(engine: Engine, stretch: Stretch, options: Stream
     async (sink, closed) => {
       const fold = beginFold(stretch, include);
       const over = new AbortController();
-      sink.write(wireEvents(fold.open(), after));
+      const opening = wireEvents(fold.open(), after);
+      // A chunk without content would end the stream.
+      if (opening !== '') sink.write(opening);
       const { run, start } = stretch;
       const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
       const frames = foldingSink(sink, fold, after, () => over.abort());
