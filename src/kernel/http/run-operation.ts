@@ -56,12 +56,13 @@ async function readInput<Caller>(
   { idempotency }: RunOptions<Caller>,
 ): Promise<Input> {
   const { upload } = operation;
-  const claimant = idempotency.claimantOf?.(request.state.caller as Caller, request.headers) ?? '';
-  const claimed = claimant === '' ? operation.id : `${operation.id} ${claimant}`;
-  const claimFor = (fingerprinted: unknown) =>
-    operation.idempotent
-      ? readClaim(claimed, request.headers['idempotency-key'], request.url, fingerprinted)
-      : undefined;
+  const claimFor = (fingerprinted: unknown) => {
+    // Only these have a caller for certain: a public operation has none.
+    if (!operation.idempotent) return undefined;
+    const claimant = idempotency.claimantOf?.(request.state.caller as Caller, request.headers) ?? '';
+    const claimed = claimant === '' ? operation.id : `${operation.id} ${claimant}`;
+    return readClaim(claimed, request.headers['idempotency-key'], request.url, fingerprinted);
+  };
   if (upload === undefined) return { body: request.body ?? undefined, file: undefined, claim: claimFor(request.body) };
   // A key that is no good is told before the file is taken in.
   claimFor(undefined);
