@@ -14,5 +14,20 @@ export interface IngestionParts {
   readonly logger: Logger;
 }
 
+export {
+  addFiles,
+  cancelBatchFiles,
+  completeFile,
+  failFile,
+  type HeldStore,
+  holdStore,
+  type IngestFailure,
+  listAttached,
+  type NewStoreFile,
+  removeFiles,
+  type StoreFileRef,
+} from './file-status.ts';
+export { FILE_DELETED } from './ingest-failure.ts';
+
 /** Defines the jobs. Call before `jobs.start`. */
 export function defineIngestion(_jobs: Jobs, _parts: IngestionParts): void {}
