@@ -149,7 +149,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
   const embedders = createEmbedders({ db, vault, outbound, allowPrivate });
   const reader = createDocumentReader();
   const search = createKnowledgeSearch({ db, embedders });
-  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger });
+  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search });
   const app = await createService({
     name: 'ironcraft',
