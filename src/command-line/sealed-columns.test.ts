@@ -3,7 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { createVault } from '../kernel/vault/vault.ts';
-import { modelKeyContext } from '../platform/engine/open-turn-model.ts';
+import { modelKeyContext } from '../platform/models/index.ts';
 import { passingColumns, resealColumn, sealedColumns } from './sealed-columns.ts';
 
 let store: TestDatabase;

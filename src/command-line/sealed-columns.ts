@@ -1,7 +1,7 @@
 /** Every column of the database whose values the master key seals for good: what a new master key has to seal again. */
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
-import { modelKeyContext } from '../platform/engine/open-turn-model.ts';
+import { modelKeyContext } from '../platform/models/index.ts';
 
 type SealedRow = Readonly<Record<string, string>>;
 

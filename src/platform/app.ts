@@ -145,8 +145,8 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     modelCall: parts.modelCall,
   });
   const jobs = createJobs(db, { logger });
-  defineUpkeep(jobs, db);
-  const embedders = createEmbedders({ db, vault, outbound, allowPrivate });
+  defineUpkeep(jobs, parts);
+  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
   const reader = createDocumentReader();
   const search = createKnowledgeSearch({ db, embedders });
   defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });

@@ -12,7 +12,7 @@ import { createSigningKeys } from '../../src/platform/access/signing-keys.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { bodyFor, createWorld, fillPath, missingId, pathIn, slotsOf, type World } from './world.ts';
+import { bodyFor, createWorld, fillPath, missingId, pathIn, slotsOf, uploadFile, type World } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -345,14 +345,20 @@ function idsOf(world: World): string[] {
   return Object.values(world).filter((value): value is string => typeof value === 'string');
 }
 
-/** Makes a paused run with its approval; answers with every id that another smith must not see. */
+/** Makes a paused run with its approval, and a file; answers with every id that another smith must not see. */
 async function startWorkOf(smithId: string): Promise<string[]> {
   const answer = await home.tenant.post(`/v1/smiths/${smithId}/runs`, {
     input: [{ role: 'user', content: 'Call the tool notify with {"to": "Ada"}' }],
     tools: [{ name: 'notify', requires_approval: true }],
   });
   assert.equal(answer.body?.status, 'paused', answer.text);
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id];
+  const minted = await home.tenant.post('/v1/tenant/tokens', {
+    scope: 'smith',
+    smith_id: smithId,
+    permissions: ['files:write'],
+  });
+  const fileId = await uploadFile(nobody.as(minted.body.token));
+  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

@@ -10,7 +10,10 @@ export type Sources = ReadonlyMap<string, string>;
  */
 const layers: Readonly<Record<string, { readonly paths: readonly string[]; readonly may: readonly string[] }>> = {
   main: { paths: ['src/main.ts'], may: ['command-line'] },
-  'command-line': { paths: ['src/command-line/'], may: ['app', 'boot', 'resources', 'engine', 'access', 'tables'] },
+  'command-line': {
+    paths: ['src/command-line/'],
+    may: ['app', 'boot', 'resources', 'engine', 'models', 'access', 'tables'],
+  },
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
     paths: ['src/platform/app.ts'],

@@ -23,6 +23,7 @@ export interface World {
   readonly pausedRunId: string;
   readonly approvalId: string;
   readonly tokenId: string;
+  readonly fileId: string;
   /** A project of the same organization that nothing else uses. */
   readonly spareProjectId: string;
   /** A token bound to `smithId`; every scope unless they are named. */
@@ -48,6 +49,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
+  '/v1/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
 };
 
@@ -73,6 +75,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.runs.submit': ({ approvalId }) => ({ kind: 'approval', approval_id: approvalId, decision: 'approve' }),
   'smiths.runs.replay': () => ({ stream: false }),
   'smiths.runs.cancel': undefined,
+  // A form, not JSON: see `formWith`.
+  'files.create': undefined,
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
 };
@@ -166,9 +170,25 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     pausedRunId: paused.body.id,
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
+    fileId: await uploadFile(tenant),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+/** Uploads a small file; answers with its id. */
+export async function uploadFile(caller: Client): Promise<string> {
+  const answer = await caller.post('/v1/files', formWith(uniqueName()));
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.id;
+}
+
+/** A form that uploads this text. */
+export function formWith(text: string): FormData {
+  const form = new FormData();
+  form.set('purpose', 'user_data');
+  form.set('file', new Blob([text]), 'notes.txt');
+  return form;
 }
 
 function say(text: string): Body {

@@ -175,16 +175,21 @@ function createTestProject(url: string, projectId: string, token: string): TestP
   };
 }
 
+/** JSON, unless it is text already, or a form: fetch writes those itself. */
+function bodyText(body: unknown): string | FormData {
+  return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body);
+}
+
 export function createClient(url: string, token: string): Client {
   const open: Client['open'] = (method, path, body, headers = {}, signal) =>
     fetch(url + path, {
       method,
       headers: {
         ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: bodyText(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
   const call = async (method: string, path: string, body?: unknown, headers?: Headers_): Promise<Answer> => {

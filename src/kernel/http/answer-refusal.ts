@@ -1,7 +1,9 @@
 /** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorCatalogue, errorBody } from './errors.ts';
+import type { Operation } from './operation.ts';
 import { setHeader } from './request-state.ts';
+import { noForm } from './upload.ts';
 import { type RequestPart, refusalOf } from './validation.ts';
 
 export interface RefusalOptions {
@@ -17,15 +19,12 @@ export interface RefusalOptions {
 export function answerRefusals(app: FastifyInstance, options: RefusalOptions): void {
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     await options.showQuota(request, reply);
-    const refusal = toApiError(error, options.bodyLimitBytes);
+    const refusal = toApiError(error, options.bodyLimitBytes, request.routeOptions.config.operation);
     const code = Object.hasOwn(options.errors, refusal.code) ? refusal.code : 'internal_error';
     const entry = options.errors[code];
-    const status = entry?.status ?? 500;
+    const status = refusal.detail.status ?? entry?.status ?? 500;
     if (status >= 500 && refusal.code !== 'service_overloaded') {
-      request.log.error(
-        { err: refusal.detail.cause ?? error, code: refusal.code, requestId: request.id },
-        'request failed',
-      );
+      request.log.error({ err: refusal.detail.cause ?? error, code: refusal.code }, 'request failed');
     }
     for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) setHeader(request, reply, name, value);
     if (refusal.detail.retryAfterSeconds !== undefined) {
@@ -43,7 +42,7 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
   });
 }
 
-function toApiError(error: FastifyError, bodyLimitBytes: number): ApiError {
+function toApiError(error: FastifyError, bodyLimitBytes: number, operation: Operation<unknown> | undefined): ApiError {
   if (error instanceof ApiError) return error;
   if (error.validation) {
     return refusalOf(error.validation as never, (error.validationContext ?? 'body') as RequestPart);
@@ -52,6 +51,7 @@ function toApiError(error: FastifyError, bodyLimitBytes: number): ApiError {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ApiError('payload_too_large', { message: `The body is larger than ${bodyLimitBytes} bytes.` });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      if (operation?.upload !== undefined) return noForm(operation.upload.field);
       return new ApiError('invalid_request', { message: 'Send the body as application/json.', param: 'Content-Type' });
     default:
       break;

@@ -2,9 +2,9 @@
  * The checks of a request before its body is read, in their order: CORS → API version → load shedding → token (who has
  * no good one takes from the address's budget) → posture → scope → budget of the owner.
  */
-import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
+import { createLatenessMonitor } from './lateness.ts';
 import type { Operation, OperationFacts } from './operation.ts';
 import { addressKey, type Meter } from './rate-limit.ts';
 import { setHeader, setQuota } from './request-state.ts';
@@ -33,16 +33,16 @@ export interface CheckOptions<Caller> {
   readonly apiVersion: { readonly header: string; readonly live: readonly string[] };
   /** Prefix of the paths that browsers of any origin may call. */
   readonly corsPrefix: string;
-  /** Event-loop delay at which new requests are refused with `service_overloaded`. */
+  /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
   readonly overloadDelayMs?: number;
 }
 
 export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
-/** How often the event loop's delay is measured. */
-const DELAY_SAMPLE_MS = 250;
+/** Until then a server that was rid of its overload has noticed it. */
+const OVERLOAD_RETRY_AFTER_SECONDS = 2;
 
-/** Adds the checks, as hooks in the order in which they run. Paths that are no operation are never shed. */
-export async function checkRequests<Caller>(app: FastifyInstance, options: CheckOptions<Caller>): Promise<void> {
+/** Adds the checks, as hooks in the order in which they run. */
+export function checkRequests<Caller>(app: FastifyInstance, options: CheckOptions<Caller>): void {
   app.addHook('onRequest', async (request, reply) => {
     const operation = request.routeOptions.config.operation;
     request.state = { caller: undefined, operation, headers: {} };
@@ -56,22 +56,20 @@ export async function checkRequests<Caller>(app: FastifyInstance, options: Check
       return reply.code(204).send();
     }
   });
-  // Starting blocks the loop, and the monitor tells of it until its next interval ends: no reason to refuse the first callers.
-  let settledAtMs = 0;
-  app.addHook('onListen', async () => {
-    settledAtMs = performance.now() + 2 * DELAY_SAMPLE_MS;
-  });
-  await app.register(underPressure, {
-    maxEventLoopDelay: options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS,
-    sampleInterval: DELAY_SAMPLE_MS,
-    pressureHandler(request, _reply, _type, value) {
-      // Infinity: the monitor took no sample in its last interval, as after one block of the whole interval.
-      if (value === Number.POSITIVE_INFINITY || performance.now() < settledAtMs) return;
-      if (request.routeOptions.config.operation === undefined) return;
-      throw new ApiError('service_overloaded', { retryAfterSeconds: 2 });
-    },
-  });
+  shedLoad(app, options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS);
   app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options));
+}
+
+/** Refuses calls of operations while the event loop is overloaded. Health, metrics and documentation are none. */
+function shedLoad(app: FastifyInstance, limitMs: number): void {
+  const lateness = createLatenessMonitor(limitMs);
+  // Starting blocks the loop, which is no reason to refuse the first callers.
+  app.addHook('onListen', async () => lateness.start());
+  app.addHook('onClose', async () => lateness.stop());
+  app.addHook('onRequest', async ({ state }) => {
+    if (state.operation === undefined || !lateness.isOverloaded()) return;
+    throw new ApiError('service_overloaded', { retryAfterSeconds: OVERLOAD_RETRY_AFTER_SECONDS });
+  });
 }
 
 /**

@@ -26,6 +26,8 @@ export interface ApiErrorDetail {
   readonly param?: string;
   /** Machine-readable members that the contract names, e.g. the required scope. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** A status that HTTP itself demands (416 of a range), instead of the code's. */
+  readonly status?: number;
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only. */

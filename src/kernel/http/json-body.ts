@@ -13,7 +13,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   const read: FastifyBodyParser<string> = (request, text, done) => {
-    const refusal = findRefusal(request, text);
+    const refusal = refusalOfEncoding(request) ?? refusalOfDepth(text);
     if (refusal !== undefined) done(refusal);
     // A client that always names the type may send nothing.
     else if (text === '') done(null, undefined);
@@ -23,20 +23,21 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser(/^application\/[\w.-]+\+json(?:$|[\s;])/i, { parseAs: 'string' }, read);
 }
 
-function findRefusal(request: FastifyRequest, text: string): ApiError | undefined {
+/** The refusal of a body that is compressed, or in another way not what it stands for. */
+export function refusalOfEncoding(request: FastifyRequest): ApiError | undefined {
   const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return new ApiError('invalid_request', {
-      message: 'Send the body as it is: compressed bodies are not read.',
-      param: 'Content-Encoding',
-    });
-  }
-  if (nestsDeeper(text, MAX_BODY_DEPTH)) {
-    return new ApiError('invalid_request', {
-      message: `The body nests deeper than ${MAX_BODY_DEPTH} levels. Flatten it, or send the inner part as text.`,
-    });
-  }
-  return undefined;
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return undefined;
+  return new ApiError('invalid_request', {
+    message: 'Send the body as it is: compressed bodies are not read.',
+    param: 'Content-Encoding',
+  });
+}
+
+function refusalOfDepth(text: string): ApiError | undefined {
+  if (!nestsDeeper(text, MAX_BODY_DEPTH)) return undefined;
+  return new ApiError('invalid_request', {
+    message: `The body nests deeper than ${MAX_BODY_DEPTH} levels. Flatten it, or send the inner part as text.`,
+  });
 }
 
 /** Whether the brackets of a JSON text nest deeper than this. Brackets in strings are text. Reads each character once. */

@@ -1,5 +1,12 @@
 /** An operation as a route: its path as the router wants it, its schemas, and its handler behind them. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  FastifySchemaCompiler,
+  RouteOptions,
+} from 'fastify';
 import type { ErrorCatalogue } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
@@ -27,9 +34,17 @@ export function mountOperation<Caller>(
       if (operation.body !== undefined && request.body === undefined) request.body = {};
     },
     handler: (request: FastifyRequest, reply: FastifyReply) => runOperation(request, reply, operation, options),
+    ...(operation.upload === undefined ? {} : { validatorCompiler: leaveForms(app) }),
   };
   app.route(route);
   if (operation.restOfPath === true) mountRestOfPath(app, route);
+}
+
+/** Validates everything but the body: whoever reads a form validates what it read. */
+function leaveForms(app: FastifyInstance): FastifySchemaCompiler<FastifySchema> {
+  const compile = app.validatorCompiler;
+  if (compile === undefined) throw new Error('set the validator compiler before operations are mounted');
+  return (route) => (route.httpPart === 'body' ? () => true : compile(route));
 }
 
 /** The router ends a parameter at a slash: an id with one is caught by a wildcard, which the documentation leaves out. */

@@ -7,6 +7,7 @@ import type { ErrorCatalogue } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
 import { componentOf } from './schema.ts';
+import type { Upload } from './upload.ts';
 
 interface DocumentOptions {
   readonly title: string;
@@ -70,7 +71,7 @@ function completeDescription(document: OpenApiObject, operation: Operation<never
   const described = document.paths?.[operation.path]?.[METHODS[operation.method]];
   if (described === undefined) return;
   if (described.requestBody !== undefined && 'content' in described.requestBody) {
-    described.requestBody.required = needsBody(operation.body);
+    described.requestBody.required = operation.upload !== undefined || needsBody(operation.body);
   }
   if (operation.idempotent) described.parameters = [...(described.parameters ?? []), IDEMPOTENCY_PARAMETER];
 }
@@ -103,7 +104,8 @@ export function routeSchema(
   errors: ErrorCatalogue,
   refusals: readonly string[],
 ): FastifySchema {
-  const { params, query, body } = operation;
+  const { params, query, upload } = operation;
+  const body = upload === undefined ? operation.body : formSchema(upload);
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -115,6 +117,18 @@ export function routeSchema(
     ...(body === undefined ? {} : { body }),
     response: { ...successes(operation), ...failures(operation, errors, refusals) },
   } as FastifySchema;
+}
+
+/** A form: its fields, and the file among them. */
+function formSchema({ fields, field, maxBytes }: Upload<unknown>): object {
+  const schema = (componentOf(fields)?.schema ?? fields) as { properties?: object; required?: string[] };
+  const file = { type: 'string', format: 'binary', description: `The content, at most ${maxBytes} bytes.` };
+  const form = {
+    type: 'object',
+    required: [field, ...(schema.required ?? [])],
+    properties: { [field]: file, ...schema.properties },
+  };
+  return { content: { 'multipart/form-data': { schema: form } } };
 }
 
 function describe(operation: Operation<unknown>): string {
@@ -129,12 +143,22 @@ function describe(operation: Operation<unknown>): string {
 }
 
 function successes(operation: Operation<unknown>): Record<number, unknown> {
-  const { reply, streams } = operation;
+  const { reply, streams, answers } = operation;
+  if (answers === 'bytes') return byteAnswers;
   const usual = operation.status ?? (reply === undefined ? 204 : 200);
   const statuses = [usual, ...(operation.alsoStatus ?? [])];
   const answer = reply === undefined ? { type: 'null', description: 'Done.' } : answerWith(reply, streams);
   return Object.fromEntries(statuses.map((status) => [status, answer]));
 }
+
+const bytes = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } as const;
+
+/** The type is the content's own. */
+const byteAnswers = {
+  200: { description: 'The whole content.', content: bytes },
+  206: { description: 'The range that `Range` asks for.', content: bytes },
+  304: { type: 'null', description: 'The content is still the one that `If-None-Match` names.' },
+} as const;
 
 function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Record<string, unknown> {
   if (streams === 'only') {
@@ -154,16 +178,16 @@ function failures(
   errors: ErrorCatalogue,
   refusals: readonly string[],
 ): Record<number, unknown> {
-  const { posture, path, params, query, body, idempotent } = operation;
+  const { posture, path, params, query, body, upload, idempotent } = operation;
   const codes = new Set([
     'unsupported_api_version',
     ...(posture === 'public' ? [] : ['unauthenticated']),
     ...refusals,
     'invalid_request',
     ...(path.includes('{') ? ['not_found'] : []),
-    ...(body === undefined ? [] : ['payload_too_large']),
+    ...(body === undefined && upload === undefined ? [] : ['payload_too_large']),
     ...(idempotent ? ['idempotency_in_progress', 'idempotency_key_reused'] : []),
-    ...[params, query, body].flatMap((schema) => codesOf(schema)),
+    ...[params, query, body, upload?.fields].flatMap((schema) => codesOf(schema)),
     ...(operation.errors ?? []),
     'rate_limit_exceeded',
     'internal_error',
@@ -175,6 +199,8 @@ function failures(
     if (status === undefined) throw new Error(`${operation.id} names the unknown error code ${code}`);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
+  // The one status that is HTTP's own and not the code's.
+  if (operation.answers === 'bytes') byStatus.set(416, ['invalid_request']);
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => [
       status,

@@ -6,7 +6,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
+import type { ByteContent } from './byte-content.ts';
 import type { EventStream } from './event-stream.ts';
+import type { StoredUpload, Upload, UploadTarget } from './upload.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -76,6 +78,8 @@ interface Answer {
   readonly alsoStatus?: readonly number[];
   /** True where the operation can answer `text/event-stream` as well; `only` where `reply` is what each event holds. */
   readonly streams?: boolean | 'only';
+  /** The operation answers with bytes of any type, whole or in part: a `ByteContent`. */
+  readonly answers?: 'bytes';
 }
 
 export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
@@ -84,7 +88,7 @@ export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extend
     Answer {
   readonly handler: (
     request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly db: Database },
-  ) => Promise<Reply<R>>;
+  ) => Promise<Reply<R> | ByteContent>;
 }
 
 export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
@@ -95,6 +99,26 @@ export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B exte
   readonly idempotent?: boolean;
   readonly handler: (
     request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Transaction },
+  ) => Promise<Reply<R>>;
+}
+
+export interface UploadSpec<
+  Caller,
+  P extends TSchema,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  Stored extends StoredUpload,
+> extends OperationFacts,
+    Omit<Schemas<P, Q, B, R>, 'body'>,
+    Answer {
+  /** The form's fields beside the file, which are text. The handler gets them as `body`. */
+  readonly fields: B;
+  readonly upload: UploadTarget<Caller, Stored>;
+  /** Honours `Idempotency-Key`. Default: true. */
+  readonly idempotent?: boolean;
+  readonly handler: (
+    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Transaction; readonly file: Stored },
   ) => Promise<Reply<R>>;
 }
 
@@ -125,6 +149,8 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly query: TSchema | undefined;
   readonly body: TSchema | undefined;
   readonly reply: TSchema | undefined;
+  /** Present: the body is a form with a file, and `body` is undefined. */
+  readonly upload: Upload<Caller> | undefined;
   readonly handle: (request: ErasedRequest<Caller>) => Promise<unknown>;
 }
 
@@ -135,9 +161,10 @@ export interface ErasedRequest<Caller> extends RequestContext<Caller> {
   readonly db: Database;
   readonly tx: Transaction | undefined;
   readonly idempotency: IdempotencyClaim | undefined;
+  readonly file: StoredUpload | undefined;
 }
 
-/** The three ways to define an operation, bound to one service's idea of a caller. */
+/** The four ways to define an operation, bound to one service's idea of a caller. */
 export function operationsFor<Caller>() {
   return {
     /** Reads; no transaction. */
@@ -153,6 +180,15 @@ export function operationsFor<Caller>() {
       return erase(spec, 'change', spec.idempotent ?? spec.method === 'POST', (request) =>
         spec.handler(request as never),
       );
+    },
+    /** A change whose body is a form with a file. The file is stored while it arrives, before the transaction. */
+    upload<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Stored extends StoredUpload>(
+      spec: UploadSpec<Caller, P, Q, B, R, Stored>,
+    ): Operation<Caller> {
+      const { upload, fields, ...rest } = spec;
+      const erased = erase(rest, 'change', spec.idempotent ?? true, (request) => spec.handler(request as never));
+      // What the target stored comes back to it: the type ties both ends.
+      return { ...erased, upload: { ...(upload as unknown as UploadTarget<Caller>), fields } };
     },
     /** Outlives any transaction (a turn, a stream); keeps its own account of idempotency. */
     turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
@@ -170,5 +206,5 @@ function erase<Caller>(
   handle: Operation<Caller>['handle'],
 ): Operation<Caller> {
   const { params, query, body, reply } = spec;
-  return { ...spec, kind, idempotent, params, query, body, reply, handle };
+  return { ...spec, kind, idempotent, params, query, body, reply, upload: undefined, handle };
 }

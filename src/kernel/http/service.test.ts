@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { after, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { createLogger } from '../log/log.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { mountHealth } from './health.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { HttpReply, type Operation, operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
@@ -31,6 +33,9 @@ const errors = {
   internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
   service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
 } as const satisfies ErrorCatalogue;
+
+/** A busy machine must not look like an overload to a test. */
+const NEVER_OVERLOADED_MS = 60_000;
 
 const gate: Gate<Caller> = {
   async authenticate(authorization) {
@@ -196,12 +201,85 @@ describe('what a handler throws', () => {
     });
   }
 
+  test('is logged, as every answer is, with the id that the caller was told, once', async () => {
+    const { headers } = await create({ id: 'e', fail: 'bug' });
+    const id = headers.get('x-request-id') ?? '';
+    const lines = await untilLogged(id, 2);
+    assert.deepEqual(lines.map(({ msg }) => msg).sort(), ['request', 'request failed']);
+    for (const { text, requestId } of lines) {
+      assert.equal(requestId, id);
+      assert.equal(text.split(id).length, 2, text);
+    }
+  });
+
   test('undoes the change', async () => {
     for (const fail of ['known', 'bug']) await create({ id: 'undone', fail });
     const { rows } = await db.query({ text: `select from things where id = 'undone'` });
     assert.equal(rows.length, 0);
     await create({ id: 'done' });
     assert.equal((await db.query({ text: `select from things where id = 'done'` })).rows.length, 1);
+  });
+});
+
+describe('a service whose event loop is overloaded', () => {
+  test('refuses operations before it looks at the token, answers probes, and recovers', async () => {
+    const { address, close } = await listen({ ...optionsFor(operations), overloadDelayMs: 100 });
+    const held = holdUpEventLoop(200);
+    try {
+      const send = (headers = {}) => fetch(`${address}/v1/things/a`, { headers });
+      const refused = await until(send, ({ status }) => status === 503);
+      assert.equal(refused.headers.get('retry-after'), '2');
+      assert.equal((await errorOf(refused)).code, 'service_overloaded');
+      assert.equal((await send({ 'x-version': 'none' })).status, 400);
+      for (const probe of ['/healthz', '/metrics']) assert.equal((await fetch(address + probe)).status, 200);
+      assert.equal((await send()).status, 503);
+      held.release();
+      await until(send, ({ status }) => status === 401);
+    } finally {
+      held.release();
+      await close();
+    }
+  });
+
+  test('is one with more and more work waiting, of which it does a part', { timeout: 60_000 }, async () => {
+    const grind = read({
+      id: 'things.grind',
+      method: 'GET',
+      path: '/v1/grind',
+      posture: 'open',
+      summary: 'Grind',
+      reply: Thing,
+      handler: async () => {
+        block(40);
+        return { id: 'ground' };
+      },
+    });
+    const { address, close } = await listen(withDefaultLimit([grind]));
+    try {
+      const statuses = new Set<number>();
+      const callWhileServed = async () => {
+        while (!statuses.has(503)) {
+          const response = await fetch(`${address}/v1/grind`, { headers: as('guest') });
+          await response.text();
+          statuses.add(response.status);
+        }
+      };
+      await Promise.all(Array.from({ length: 60 }, callWhileServed));
+      assert.deepEqual([...statuses].sort(), [200, 503]);
+    } finally {
+      await close();
+    }
+  });
+
+  test('is none after one pause for garbage collection', async () => {
+    const { address, close } = await listen(withDefaultLimit(operations));
+    try {
+      const answers = Array.from({ length: 5 }, () => fetch(`${address}/v1/things/a`, { headers: as('guest') }));
+      block(240);
+      for (const answer of answers) assert.equal((await answer).status, 200);
+    } finally {
+      await close();
+    }
   });
 });
 
@@ -245,7 +323,64 @@ function optionsFor(served: readonly Operation<never>[]): ServiceOptions<Caller>
     addressRequestsPerMinute: 1_000,
     bodyLimitBytes: 1_024,
     trustProxy: false,
+    overloadDelayMs: NEVER_OVERLOADED_MS,
   };
+}
+
+function withDefaultLimit(served: readonly Operation<never>[]): ServiceOptions<Caller> {
+  const { overloadDelayMs: _, ...options } = optionsFor(served);
+  return options;
+}
+
+async function listen(options: ServiceOptions<Caller>): Promise<{ address: string; close: () => Promise<void> }> {
+  const service = await createService(options);
+  const { metrics } = options;
+  mountHealth(service, { service: 'things', commit: '1', checks: {}, metrics, isDraining: () => false });
+  return { address: await service.listen({ host: '127.0.0.1', port: 0 }), close: () => service.close() };
+}
+
+/** Lets nothing else run. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+/** Blocks the loop, and with it the server, again and again. */
+function holdUpEventLoop(ms: number): { release: () => void } {
+  let held = true;
+  const holdUp = () => {
+    block(ms);
+    if (held) setImmediate(holdUp);
+  };
+  setImmediate(holdUp);
+  return {
+    release: () => {
+      held = false;
+    },
+  };
+}
+
+async function until(send: () => Promise<Response>, isWanted: (response: Response) => boolean): Promise<Response> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const response = await send();
+    if (isWanted(response)) return response;
+    await response.body?.cancel();
+    assert.ok(performance.now() < deadline, `still ${response.status}`);
+  }
+}
+
+/** The log's lines of a request, once there are so many. */
+async function untilLogged(id: string, count: number) {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = logged.filter((line) => line.includes(id));
+    if (found.length >= count) {
+      return found.map((text) => ({ text, ...(JSON.parse(text) as { msg: string; requestId?: string }) }));
+    }
+    assert.ok(performance.now() < deadline, `the log has ${found.length} lines of ${id}`);
+    await nextTurn();
+  }
 }
 
 function create(body: object): Promise<Response> {

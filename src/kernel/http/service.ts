@@ -22,6 +22,7 @@ import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
 import { componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
+import { acceptFormsOnly } from './upload.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 
 export type { Gate } from './check-request.ts';
@@ -48,7 +49,7 @@ export interface ServiceOptions<Caller> {
   readonly addressRequestsPerMinute: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: TrustProxy;
-  /** Event-loop delay at which new requests are refused with `service_overloaded`. */
+  /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
   readonly overloadDelayMs?: number;
 }
 
@@ -60,7 +61,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // onResponse writes one line a request instead (countRequests).
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,
     requestIdHeader: false,
@@ -90,19 +91,27 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   app.decorateRequest('state', null as never);
   acceptJsonOnly(app);
   countRequests(app, options.metrics);
-  await checkRequests(app, { ...options, meters });
+  checkRequests(app, { ...options, meters });
   answerRefusals(app, {
     ...options,
     showQuota: (request, reply) => showQuota(request, reply, { gate: options.gate, meters }),
   });
 
   await documentOperations(app, options);
+  const operations = options.operations as unknown as readonly Operation<Caller>[];
+  const [uploads, others] = [operations.filter(takesForm), operations.filter((one) => !takesForm(one))];
   await app.register(async (routes) => {
-    for (const operation of options.operations) {
-      mountOperation(routes, operation as unknown as Operation<Caller>, options);
-    }
+    for (const operation of others) mountOperation(routes, operation, options);
+  });
+  await app.register(async (routes) => {
+    await acceptFormsOnly(routes);
+    for (const operation of uploads) mountOperation(routes, operation, options);
   });
   return app;
+}
+
+function takesForm<Caller>({ upload }: Operation<Caller>): boolean {
+  return upload !== undefined;
 }
 
 /**
@@ -136,7 +145,6 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
     seconds.observe({ operation, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     request.log.info(
       {
-        requestId: request.id,
         operation,
         method: request.method,
         path: request.url.split('?', 1)[0],
@@ -165,7 +173,7 @@ function collectComponents(operations: readonly Operation<never>[]): Map<string,
     }
     for (const member of Object.values(schema)) visit(member);
   };
-  for (const { params, query, body, reply } of operations)
-    for (const schema of [params, query, body, reply]) visit(schema);
+  for (const { params, query, body, reply, upload } of operations)
+    for (const schema of [params, query, body, reply, upload?.fields]) visit(schema);
   return found;
 }

@@ -10,11 +10,10 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
-import { findModel, type ModelCallLimits } from '../models/index.ts';
+import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
 import { executeTurn, TurnStopped } from './execute-turn.ts';
 import { LiveTurn } from './live-turn.ts';
-import { loadModelKeys } from './load-smith-turn.ts';
 import type { ModelOpener } from './open-turn-model.ts';
 import {
   ADOPT_AT_ONCE,

@@ -31,7 +31,7 @@ export const CLOSING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run
 /** Frames after which a run does nothing until somebody acts. */
 export const RESTING_TYPES: ReadonlySet<string> = new Set([...CLOSING_TYPES, 'run.paused']);
 
-/** Sees each frame as it happens: its number, its type and its wire form. */
+/** Sees each frame as it happens: its number (of text that was joined, the last's), its type and its wire form. */
 export type FrameListener = (seq: number, type: string, wire: string) => void;
 
 /** A frame that a commit adds to the timeline. */
@@ -53,6 +53,8 @@ export class LiveTurn {
   readonly #listeners = new Set<FrameListener>();
   readonly #resolveDone: (row: RunRow | undefined) => void;
   #seq: number;
+  /** Text that listeners have not been shown yet. */
+  #unshown: { type: string; text: string; step: number; seq: number } | undefined;
   #pending: PendingFrame[] = [];
   #flushing: PendingFrame[] = [];
   #flush: Promise<void> | undefined;
@@ -74,6 +76,8 @@ export class LiveTurn {
   /** A frame with several members, e.g. `tool.executing`. */
   emit(type: string, data: JsonObject): void {
     this.#push({ seq: this.#seq + 1, type, data, pieces: undefined, createdAt: timestampNow(), offered: false });
+    this.showText();
+    this.#show(type, data, this.#seq);
   }
 
   /** A piece of text: `message.delta` or `reasoning` of the model call at `step`. */
@@ -83,19 +87,40 @@ export class LiveTurn {
       last.pieces.push(text);
       last.seq = ++this.#seq;
       this.#frameCount += 1;
-      this.#show(type, { text, step }, this.#seq);
-      return;
+    } else {
+      const seq = this.#seq + 1;
+      this.#push({ seq, type, data: { step }, pieces: [text], createdAt: timestampNow(), offered: false });
     }
-    const seq = this.#seq + 1;
-    const frame = { seq, type, data: { step }, pieces: [text], createdAt: timestampNow(), offered: false };
-    this.#push(frame, { text, step });
+    this.#showSoon(type, text, step);
   }
 
-  #push(frame: PendingFrame, shown: JsonObject = frame.data): void {
+  #push(frame: PendingFrame): void {
     this.#seq = frame.seq;
     this.#pending.push(frame);
     this.#frameCount += 1;
-    this.#show(frame.type, shown, frame.seq);
+  }
+
+  /** Pieces that come while the process is at other work are shown together: a server that is behind does not fall further. */
+  #showSoon(type: 'message.delta' | 'reasoning', text: string, step: number): void {
+    if (this.#listeners.size === 0) return;
+    const unshown = this.#unshown;
+    if (unshown !== undefined && unshown.type === type && unshown.step === step) {
+      unshown.text += text;
+      unshown.seq = this.#seq;
+      return;
+    }
+    if (unshown === undefined) scheduleShowing(this);
+    else this.showText();
+    this.#unshown = { type, text, step, seq: this.#seq };
+  }
+
+  /** Shows the text that waits for the end of the process's present work. */
+  showText(): void {
+    const unshown = this.#unshown;
+    if (unshown === undefined) return;
+    this.#unshown = undefined;
+    const { type, text, step, seq } = unshown;
+    this.#show(type, { text, step }, seq);
   }
 
   #show(type: string, data: JsonObject, seq: number): void {
@@ -104,7 +129,9 @@ export class LiveTurn {
     for (const listener of this.#listeners) listener(seq, type, wire);
   }
 
+  /** From now on: what came before is in `unflushedAfter`. */
   listen(listener: FrameListener): () => void {
+    this.showText();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -171,6 +198,7 @@ export class LiveTurn {
       committed: () => {
         this.flushedSeq = this.#seq;
         this.#flushing = [];
+        this.showText();
         for (const frame of added) this.#show(frame.type, frame.data, frame.seq);
       },
       putBack: () => {
@@ -187,6 +215,19 @@ export class LiveTurn {
     this.ended = true;
     this.#resolveDone(row);
   }
+}
+
+let toShow: LiveTurn[] = [];
+
+/** One look at all turns when the work of the moment is done. */
+function scheduleShowing(turn: LiveTurn): void {
+  if (toShow.push(turn) === 1) setImmediate(showTexts);
+}
+
+function showTexts(): void {
+  const turns = toShow;
+  toShow = [];
+  for (const turn of turns) turn.showText();
 }
 
 /** `id:`, `event:` and the frame's JSON. */

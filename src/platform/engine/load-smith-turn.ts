@@ -1,5 +1,6 @@
 /** What the start of a turn must know of its smith: one statement. */
 import type { Executor } from '../../kernel/db/database.ts';
+import type { StoredModelKey } from '../models/index.ts';
 import type { AgentDraft, JsonObject, SmithConfig } from '../tables.ts';
 
 export interface SmithForTurn {
@@ -11,14 +12,6 @@ export interface SmithForTurn {
   readonly config: Partial<SmithConfig>;
   /** The smith's own keys before the tenant's. */
   readonly model_keys: readonly StoredModelKey[];
-}
-
-export interface StoredModelKey {
-  readonly smith_id: string;
-  readonly provider: string;
-  readonly sealed_api_key: string;
-  readonly base_url: string | null;
-  readonly workspace_id: string | null;
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. */
@@ -43,16 +36,4 @@ export async function loadSmithForTurn(
     values: [projectId, smithId],
   });
   return rows[0];
-}
-
-/** The stored keys again, for a turn that resumes. */
-export async function loadModelKeys(db: Executor, projectId: string, smithId: string): Promise<StoredModelKey[]> {
-  const { rows } = await db.query<StoredModelKey>({
-    name: 'load_model_keys',
-    text: `
-      select smith_id, provider, sealed_api_key, base_url, workspace_id from model_keys
-      where project_id = $1 and smith_id in ('', $2) order by smith_id desc`,
-    values: [projectId, smithId],
-  });
-  return rows;
 }

@@ -1,17 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
+import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
 import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
 
-export interface ModelCallLimits extends UpstreamLimits {
-  /** Requests made at most, the first included. */
-  readonly maxAttempts: number;
-  /** A provider that asks for a longer pause than this fails the call at once. */
-  readonly maxRetryAfterMs: number;
-  /** The pause before the second attempt, where the provider names none; doubled for each further one. */
-  readonly backoffBaseMs: number;
-  readonly backoffMaxMs: number;
-}
+export interface ModelCallLimits extends UpstreamLimits, RetryLimits {}
 
 export const DEFAULT_MODEL_CALL_LIMITS: ModelCallLimits = {
   connectTimeoutMs: 60_000,
@@ -140,32 +132,6 @@ function describeThrown(error: unknown, stop: StopReason | undefined, answering:
   return answering && failure.transient ? { ...failure, kind: 'truncated' } : failure;
 }
 
-/** Milliseconds until the next attempt; undefined when there is to be none. */
-function planRetry(
-  failure: Failure,
-  attempt: number,
-  limits: ModelCallLimits,
-  random: () => number,
-): number | undefined {
-  if (!failure.transient || attempt >= limits.maxAttempts) return undefined;
-  if (failure.retryAfterSeconds !== undefined) {
-    const asked = failure.retryAfterSeconds * 1000;
-    return asked <= limits.maxRetryAfterMs ? asked : undefined;
-  }
-  const backoff = Math.min(limits.backoffBaseMs * 2 ** (attempt - 1), limits.backoffMaxMs);
-  // Between half and all of it, so that callers refused together do not return together.
-  return backoff * (0.5 + random() / 2);
-}
-
 function wallMs(call: ModelCall): number {
   return (call.now ?? Date.now)();
-}
-
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
 }

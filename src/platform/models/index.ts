@@ -3,6 +3,12 @@
  * asks what the call cost (`priceUsage`). Nothing is loaded by the import: a provider's package comes with its first
  * model, the price data with the first question about the catalogue.
  */
+
+export {
+  callEmbeddingModel,
+  type EmbeddingCall,
+  type EmbeddingCallResult,
+} from './call-embedding-model.ts';
 export {
   DEFAULT_MODEL_CALL_LIMITS,
   type ModelCall,
@@ -28,9 +34,11 @@ export {
   stripSections,
   wrapSection,
 } from './context-sections.ts';
+export type { ModelCredentials } from './endpoint.ts';
 export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
 export type { ModelRef } from './model-id.ts';
-export { type ModelCredentials, openModel } from './open-model.ts';
+export { BUILTIN_EMBED_MODEL, openEmbeddingModel, parseEmbeddingModelId } from './open-embedding-model.ts';
+export { openModel } from './open-model.ts';
 export { type PricedUsage, priceUsage } from './price-usage.ts';
 export { isKnownProvider, listProviders, type ProviderInfo, providerInfo } from './providers.ts';
 export {
@@ -40,4 +48,12 @@ export {
   reasoningOptions,
   supportsReasoningEffort,
 } from './reasoning.ts';
+export {
+  createProviderAccessFinder,
+  loadModelKeys,
+  modelKeyContext,
+  type ProviderAccess,
+  type ProviderAccessFinder,
+  type StoredModelKey,
+} from './stored-model-key.ts';
 export { countTokens, estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';

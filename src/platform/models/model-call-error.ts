@@ -1,5 +1,4 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { nameModel, redactSecrets } from './model-identity.ts';
+import { nameModel, type OpenedModel, redactSecrets } from './model-identity.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 /**
@@ -69,6 +68,7 @@ const CONTEXT_LENGTH = new RegExp(
   [
     'context_length_exceeded', // OpenAI, Groq, DeepSeek
     'maximum context length', // OpenAI, vLLM, Mistral, OpenRouter
+    'maximum input length', // OpenAI, of embeddings
     'prompt is too long', // Anthropic
     'exceed(s|ed)? (the )?(model.s )?context (limit|window|length)', // Anthropic, LM Studio, Azure
     'input token count.{0,40}exceeds the maximum', // Google
@@ -204,7 +204,7 @@ function describeCause(members: ErrorMembers): {
 }
 
 /** Turns the failure of the last attempt into the error that the caller sees. */
-export function makeModelCallError(model: LanguageModelV4, failure: Failure, attempts: number): ModelCallError {
+export function makeModelCallError(model: OpenedModel, failure: Failure, attempts: number): ModelCallError {
   return new ModelCallError(failure.kind, explain(model, failure, attempts), {
     status: failure.status,
     retryAfterSeconds: failure.retryAfterSeconds,
@@ -213,7 +213,7 @@ export function makeModelCallError(model: LanguageModelV4, failure: Failure, att
   });
 }
 
-function redactCause(model: LanguageModelV4, cause: unknown): unknown {
+function redactCause(model: OpenedModel, cause: unknown): unknown {
   if (typeof cause !== 'object' || cause === null) return cause;
   return Object.fromEntries(
     Object.entries(cause).map(([name, value]) => [
@@ -223,7 +223,7 @@ function redactCause(model: LanguageModelV4, cause: unknown): unknown {
   );
 }
 
-function explain(model: LanguageModelV4, failure: Failure, attempts: number): string {
+function explain(model: OpenedModel, failure: Failure, attempts: number): string {
   const name = nameModel(model);
   const provider = name.slice(0, name.indexOf('/'));
   const said = redactSecrets(model, failure.text.slice(0, READ_TEXT_MAX))

@@ -1,4 +1,8 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+/** What every kind of model says of itself. */
+export interface OpenedModel {
+  readonly provider: string;
+  readonly modelId: string;
+}
 
 interface Identity {
   readonly modelId: string;
@@ -10,16 +14,16 @@ const SECRET_MIN_LENGTH = 6;
 const REDACTED = '[redacted]';
 
 /** Beside the model and not in it, so that no serializer can reach a key through the model. */
-const identities = new WeakMap<LanguageModelV4, Identity>();
+const identities = new WeakMap<OpenedModel, Identity>();
 
 /** Notes which id a model was opened by, and the credentials that no message about it may show. */
-export function identifyModel(model: LanguageModelV4, modelId: string, secrets: readonly string[]): LanguageModelV4 {
+export function identifyModel<M extends OpenedModel>(model: M, modelId: string, secrets: readonly string[]): M {
   identities.set(model, { modelId, secrets: secrets.filter((secret) => secret.length >= SECRET_MIN_LENGTH) });
   return model;
 }
 
 /** `provider/model` as the tenant wrote it. */
-export function nameModel(model: LanguageModelV4): string {
+export function nameModel(model: OpenedModel): string {
   return identities.get(model)?.modelId ?? `${model.provider.split('.')[0]}/${model.modelId}`;
 }
 
@@ -27,7 +31,7 @@ export function nameModel(model: LanguageModelV4): string {
  * Strikes the model's own credentials out of a text that an upstream wrote, and whatever else looks like a key: servers
  * echo the key they refuse, whole or in part.
  */
-export function redactSecrets(model: LanguageModelV4, text: string): string {
+export function redactSecrets(model: OpenedModel, text: string): string {
   let redacted = text;
   for (const secret of identities.get(model)?.secrets ?? []) redacted = redacted.replaceAll(secret, REDACTED);
   return redacted

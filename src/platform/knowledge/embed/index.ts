@@ -4,32 +4,31 @@
  */
 
 import type { Database } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
+import {
+  BUILTIN_EMBED_MODEL,
+  createProviderAccessFinder,
+  loadModelKeys,
+  type ModelCallLimits,
+  openEmbeddingModel,
+  parseEmbeddingModelId,
+} from '../../models/index.ts';
+import { type BuiltinEmbedder, createBuiltinEmbedder } from './builtin-embedder.ts';
+import type { Embedder } from './embedder.ts';
+import { createProviderEmbedder } from './provider-embedder.ts';
+import { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
-export const BUILTIN_EMBED_MODEL = 'builtin/embed';
-
-export interface EmbedOptions {
-  readonly signal?: AbortSignal;
-  /** Length of the vectors, where the model lets the caller choose. */
-  readonly dimensions?: number;
-}
-
-export interface EmbedResult {
-  /** One a text, in order, of unit length. */
-  readonly vectors: readonly Float32Array[];
-  readonly tokens: number;
-}
-
-export interface Embedder {
-  /** `provider/model` in full. */
-  readonly model: string;
-  /** Throws `embedding_unavailable` when the model cannot run or refuses. */
-  embed(texts: readonly string[], options?: EmbedOptions): Promise<EmbedResult>;
-}
+export { BUILTIN_EMBED_MODEL } from '../../models/index.ts';
+export type { Embedder, EmbedOptions, EmbedResult } from './embedder.ts';
+export { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
 export interface Embedders {
-  /** Throws `embedding_unavailable`, `model_key_missing`, `unknown_provider`. `smithId` names whose own key goes first. */
+  /**
+   * Throws `model_key_missing`, `bedrock_unconfigured`, `unknown_provider`, and `invalid_request` (param `model`) for a
+   * name that is no embedding model's. A bare name is OpenAI's. `smithId` names whose own key goes first.
+   */
   open(projectId: string, modelId: string, smithId?: string | null): Promise<Embedder>;
   close(): Promise<void>;
 }
@@ -40,11 +39,37 @@ export interface EmbeddersParts {
   readonly outbound: Outbound;
   /** Whether a tenant's base URL may be a private address. */
   readonly allowPrivate: boolean;
+  /** Patience with model providers, where it differs from the default. */
+  readonly modelCall?: Partial<ModelCallLimits> | undefined;
 }
 
-export function createEmbedders(_parts: EmbeddersParts): Embedders {
+export function createEmbedders({ db, vault, outbound, allowPrivate, modelCall }: EmbeddersParts): Embedders {
+  const builtin = createBuiltinEmbedder();
+  const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
-    open: () => Promise.reject(new Error('not there yet')),
-    close: () => Promise.resolve(),
+    async open(projectId, modelId, smithId) {
+      const { provider, model } = parseEmbeddingModelId(modelId);
+      const id = `${provider}/${model}`;
+      if (id === BUILTIN_EMBED_MODEL) return openBuiltin(builtin, projectId);
+      const keys = await loadModelKeys(db, projectId, smithId ?? '');
+      const { credentials, fetch } = findAccess(projectId, provider, keys);
+      return createProviderEmbedder(id, await openEmbeddingModel(id, credentials, fetch), modelCall);
+    },
+    close: () => builtin.close(),
+  };
+}
+
+function openBuiltin(builtin: BuiltinEmbedder, projectId: string): Embedder {
+  return {
+    model: BUILTIN_EMBED_MODEL,
+    async embed(texts, { signal, dimensions = BUILTIN_DIMENSIONS } = {}) {
+      if (dimensions !== BUILTIN_DIMENSIONS) {
+        throw new ApiError('invalid_request', {
+          message: `${BUILTIN_EMBED_MODEL} has ${BUILTIN_DIMENSIONS} dimensions, and no fewer mean anything. Leave \`dimensions\` out.`,
+          param: 'dimensions',
+        });
+      }
+      return builtin.embed(projectId, texts, signal);
+    },
   };
 }

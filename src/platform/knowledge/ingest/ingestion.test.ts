@@ -209,7 +209,7 @@ describeOnEachStore('ingestion', {}, (current) => {
     stage.script = { texts: numbered(70, 'é') };
     await stage.run('f');
     assert.deepEqual(await stage.texts('f'), stage.script.texts);
-    const bytes = stage.script.texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 2 * 4, 0);
+    const bytes = stage.script.texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 2 * 2, 0);
     const { position: _, ...row } = (await stage.row('f')) ?? assert.fail();
     assert.deepEqual(row, {
       status: 'completed',

@@ -51,7 +51,7 @@ export async function appendChunks(
       name: 'append_chunks',
       text: `
         insert into vector_store_chunks (project_id, vector_store_id, file_id, position, text, tokens, embedding)
-        select $1, $2, $3, $4 + chunk.place - 1, chunk.text, chunk.tokens, chunk.embedding::vector
+        select $1, $2, $3, $4 + chunk.place - 1, chunk.text, chunk.tokens, chunk.embedding::halfvec
         from unnest($5::text[], $6::int[], $7::text[]) with ordinality as chunk (text, tokens, embedding, place)
         on conflict do nothing`,
       values: [
@@ -79,12 +79,12 @@ export async function discardChunks(db: Database, job: IngestJob): Promise<void>
   });
 }
 
-/** How many chunks there are, and their size: the bytes of their texts as UTF-8, and 4 for each number of their vectors. */
+/** How many chunks there are, and their size: the bytes of their texts as UTF-8, and 2 for each number of their vectors. */
 export async function measureChunks(db: Executor, job: IngestJob): Promise<{ count: number; bytes: number }> {
   const { rows } = await db.query<{ count: number; bytes: number }>({
     name: 'measure_chunks',
     text: `
-      select count(*) as count, coalesce(sum(octet_length(text) + 4 * vector_dims(embedding)), 0)::bigint as bytes
+      select count(*) as count, coalesce(sum(octet_length(text) + 2 * vector_dims(embedding)), 0)::bigint as bytes
       from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = $3`,
     values: [job.projectId, job.vectorStoreId, job.fileId],
   });

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
-import { modelKeyContext } from '../../engine/open-turn-model.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { modelKeyContext } from '../../models/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { findSmith, holdSmiths } from '../smiths/index.ts';

@@ -14,7 +14,7 @@ export const MAX_RESULTS = 50;
 
 const unixSeconds = (description: string) => Type.Integer({ description: `${description} Unix seconds.` });
 const bytes = Type.Integer({
-  description: 'Bytes of the indexed text as UTF-8, and four for each number of its vectors.',
+  description: 'Bytes of the indexed text as UTF-8, and two for each number of its vectors.',
 });
 
 const id = Type.String({ minLength: 1, maxLength: 256 });

@@ -1,0 +1,257 @@
+/**
+ * Forms with one file (`multipart/form-data`). The file's bytes go where the operation wants them while they arrive:
+ * nothing holds more than a few buffers, whatever the size. Fields may stand before or behind the file.
+ *
+ *   parts arrive ─▶ file stored ─▶ form complete ─▶ fields validated ─▶ Idempotency-Key, transaction, handler
+ *                       └────────────── refused, or answered from an earlier request ──────────▶ discarded
+ */
+import type { Readable } from 'node:stream';
+import multipart, { type MultipartFile, type MultipartValue } from '@fastify/multipart';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { ApiError } from './errors.ts';
+import { refusalOfEncoding } from './json-body.ts';
+import { dropRest, UploadWatch } from './upload-watch.ts';
+import { refusalOf } from './validation.ts';
+
+export const MAX_FIELDS = 32;
+export const MAX_FIELD_BYTES = 16 * 1024;
+const MAX_PARTS = 48;
+const MAX_HEADERS_PER_PART = 32;
+/** What a form may hold beside its file: the fields, the parts' headers, the boundaries. */
+export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
+/** A sender that is silent for longer has gone. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** A sender of single bytes is never silent. */
+const TOTAL_TIMEOUT_MS = 6 * 3_600_000;
+
+/** The file of a form, while it arrives. */
+export interface FilePart {
+  /** As the sender wrote it: not to be trusted as a path, perhaps empty. */
+  readonly filename: string;
+  /** As the sender wrote it, lower-cased, without parameters. */
+  readonly mediaType: string;
+  /** Throws ApiError when the upload grows too large, breaks off or falls silent. Read it once, to its end. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** What the store of a file must say of it: the content is part of what an `Idempotency-Key` stands for. */
+export interface StoredUpload {
+  /** Of the whole content, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Where an operation's uploads go. */
+export interface UploadTarget<Caller, Stored extends StoredUpload = StoredUpload> {
+  /** The form's name for the file. */
+  readonly field: string;
+  readonly maxBytes: number;
+  /** Silence after which the sender is given up. Default 60,000. */
+  readonly idleTimeoutMs?: number;
+  /** Keeps the bytes while they arrive. What it keeps counts for nothing until the handler's transaction commits. */
+  store(caller: Caller, part: FilePart): Promise<Stored>;
+  /** Removes what was stored: the request was refused after all, or has been answered before. */
+  discard(caller: Caller, stored: Stored): Promise<void>;
+}
+
+/** A target as the kernel keeps it, with the schema of the form's fields. */
+export interface Upload<Caller> extends UploadTarget<Caller> {
+  readonly fields: TSchema;
+}
+
+/** A form that arrived whole. */
+export interface ReceivedForm {
+  /** As their schema has them; of several with one name the last. */
+  readonly fields: Record<string, unknown>;
+  readonly file: StoredUpload;
+  /** Everything that must match for a replay. */
+  readonly fingerprinted: unknown;
+}
+
+/** Makes forms the only bodies that the routes of this scope read; each handler reads its own. */
+export async function acceptFormsOnly(app: FastifyInstance): Promise<void> {
+  app.removeAllContentTypeParsers();
+  await app.register(multipart, {
+    throwFileSizeLimit: false,
+    limits: {
+      fields: MAX_FIELDS,
+      fieldSize: MAX_FIELD_BYTES,
+      parts: MAX_PARTS,
+      headerPairs: MAX_HEADERS_PER_PART,
+      // The bytes are counted where they are handed on.
+      fileSize: Number.POSITIVE_INFINITY,
+    },
+  });
+}
+
+/**
+ * Reads the request's form to its end; the file is stored by then. Throws `invalid_request` for a form that is broken,
+ * lacks the file or has other files, and `payload_too_large`; whatever `store` throws passes. After a refusal nothing
+ * stays stored, and what the sender still sends is read and dropped, so that it gets to read the answer.
+ */
+export async function receiveForm<Caller>(
+  request: FastifyRequest,
+  caller: Caller,
+  upload: Upload<Caller>,
+  discard: (stored: StoredUpload) => Promise<void>,
+): Promise<ReceivedForm> {
+  try {
+    refuseUnread(request, upload);
+    return await readWatched(request, caller, upload, discard);
+  } finally {
+    dropRest(request.raw);
+  }
+}
+
+async function readWatched<Caller>(
+  request: FastifyRequest,
+  caller: Caller,
+  upload: Upload<Caller>,
+  discard: (stored: StoredUpload) => Promise<void>,
+): Promise<ReceivedForm> {
+  const watch = new UploadWatch(request.raw, {
+    maxBytes: upload.maxBytes + MAX_FORM_OVERHEAD_BYTES,
+    idleTimeoutMs: upload.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+    totalTimeoutMs: TOTAL_TIMEOUT_MS,
+    tooLarge: () => tooLarge(upload),
+  });
+  const form = new FormReader(caller, upload, watch);
+  try {
+    const received = await form.read(request.parts());
+    checkFields(request, upload.fields, received.fields);
+    return received;
+  } catch (error) {
+    if (form.stored !== undefined) await discard(form.stored);
+    throw error;
+  } finally {
+    watch.end();
+  }
+}
+
+/** Refuses what can be seen to be wrong before a byte of the body has been read. */
+function refuseUnread<Caller>(request: FastifyRequest, upload: Upload<Caller>): void {
+  if (!request.isMultipart()) throw noForm(upload.field);
+  const refusal = refusalOfEncoding(request);
+  if (refusal !== undefined) throw refusal;
+  if (Number(request.headers['content-length'] ?? 0) > upload.maxBytes + MAX_FORM_OVERHEAD_BYTES) {
+    throw tooLarge(upload);
+  }
+}
+
+/** Fields are text, like a query's. */
+function checkFields(request: FastifyRequest, schema: TSchema, fields: Record<string, unknown>): void {
+  const validate = request.compileValidationSchema(schema, 'querystring');
+  if (!validate(fields)) throw refusalOf(validate.errors as never, 'body');
+}
+
+class FormReader<Caller> {
+  readonly #caller: Caller;
+  readonly #upload: Upload<Caller>;
+  readonly #watch: UploadWatch;
+  readonly #fields = new Map<string, unknown>();
+  #sent: { readonly filename: string; readonly mediaType: string } | undefined;
+  stored: StoredUpload | undefined;
+
+  constructor(caller: Caller, upload: Upload<Caller>, watch: UploadWatch) {
+    this.#caller = caller;
+    this.#upload = upload;
+    this.#watch = watch;
+  }
+
+  async read(parts: AsyncIterableIterator<MultipartFile | MultipartValue>): Promise<ReceivedForm> {
+    for (;;) {
+      const { value: part, done } = await this.#watch.orBroken(parts.next()).catch((error: unknown) => {
+        throw asRefusal(error);
+      });
+      if (done === true) break;
+      if (part.type === 'file') await this.#readFile(part);
+      else this.#readField(part);
+    }
+    const { field } = this.#upload;
+    if (this.stored === undefined) {
+      const isText = this.#fields.has(field);
+      const message = isText ? `\`${field}\` must be a file: give its part a filename.` : `\`${field}\` is required.`;
+      throw new ApiError('invalid_request', { param: field, message });
+    }
+    const fields = Object.fromEntries(this.#fields);
+    const { sha256 } = this.stored;
+    return { fields, file: this.stored, fingerprinted: { fields, file: { ...this.#sent, sha256 } } };
+  }
+
+  #readField({ fieldname, value, valueTruncated }: MultipartValue): void {
+    if (valueTruncated) {
+      throw new ApiError('invalid_request', {
+        param: fieldname,
+        message: `\`${fieldname}\` must have at most ${MAX_FIELD_BYTES} bytes.`,
+      });
+    }
+    this.#fields.set(fieldname, value);
+  }
+
+  async #readFile(part: MultipartFile): Promise<void> {
+    const { field } = this.#upload;
+    if (part.fieldname !== field || this.stored !== undefined) {
+      part.file.destroy();
+      throw new ApiError('invalid_request', {
+        param: field,
+        message: `Send one file a request, as \`${field}\`.`,
+      });
+    }
+    const { filename = '', mimetype: mediaType } = part as { filename?: string; mimetype: string };
+    this.#sent = { filename, mediaType };
+    const unhook = this.#watch.onBroken((error) => part.file.destroy(error));
+    try {
+      this.stored = await this.#upload.store(this.#caller, { filename, mediaType, bytes: this.#count(part.file) });
+    } finally {
+      unhook();
+      // Whoever stores may have given up before the end.
+      if (!part.file.readableEnded) part.file.destroy();
+    }
+  }
+
+  async *#count(stream: Readable): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
+    try {
+      for await (const chunk of stream) {
+        bytes += (chunk as Uint8Array).byteLength;
+        if (bytes > this.#upload.maxBytes) throw tooLarge(this.#upload);
+        yield chunk as Uint8Array;
+      }
+    } catch (error) {
+      throw asRefusal(error);
+    }
+  }
+}
+
+function tooLarge<Caller>({ field, maxBytes }: Upload<Caller>): ApiError {
+  return new ApiError('payload_too_large', { param: field, message: `The file is larger than ${maxBytes} bytes.` });
+}
+
+/** The refusal of a body that is no form. */
+export function noForm(field: string): ApiError {
+  const message = `Send the body as multipart/form-data, with the content as the file \`${field}\`.`;
+  return new ApiError('invalid_request', { message, param: 'Content-Type' });
+}
+
+/** What the parser of forms throws, by its codes; every other error of it is a form that does not parse. */
+function asRefusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const { code, message } = error as { code?: string; message: string };
+  switch (code) {
+    case 'FST_PARTS_LIMIT':
+    case 'FST_FIELDS_LIMIT':
+      return new ApiError('invalid_request', {
+        message: `The form has too many parts: send at most ${MAX_FIELDS} fields beside the file.`,
+      });
+    case 'FST_PROTO_VIOLATION':
+      return new ApiError('invalid_request', { message: 'A field has a name that is reserved. Leave it out.' });
+    case 'FST_INVALID_JSON_FIELD_ERROR':
+      return new ApiError('invalid_request', { message: 'A field that is announced as JSON is none.' });
+    default:
+      break;
+  }
+  const reason = /unexpected end|terminated early|premature/i.test(message)
+    ? 'The upload broke off before the closing boundary of its form. Send it again, whole.'
+    : 'The form could not be read: check its boundary and the headers of its parts.';
+  return new ApiError('invalid_request', { message: reason, cause: error });
+}

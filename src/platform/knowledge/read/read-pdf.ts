@@ -1,0 +1,80 @@
+/** The text layer of a PDF, page by page, by PDF.js. Pictures of text have none, and no recognition is attempted. */
+import { getDocumentProxy } from 'unpdf';
+import { DocumentError } from './document.ts';
+
+/** Viewers look for the end mark in the last kilobyte. */
+const END_WITHIN_BYTES = 1024;
+/** PDF.js reports by console what it repairs. */
+const ERRORS_ONLY = 0;
+
+type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+/** Throws `invalid_file` when it is cut off, damaged or needs a password, `no_text_layer` when no page has any text. */
+export async function* readPdf(file: Buffer): AsyncGenerator<string> {
+  // A part of a PDF can often be opened, and half a document would be taken for the whole.
+  if (!/%%EOF[\s\0]*/.test(file.toString('latin1', Math.max(0, endOf(file) - END_WITHIN_BYTES)))) {
+    throw new DocumentError('invalid_file', 'The PDF is incomplete: its end is missing. Send it again.');
+  }
+  const pdf = await open(file);
+  try {
+    let found = false;
+    for (let number = 1; number <= pdf.numPages; number++) {
+      const text = await readPage(pdf, number);
+      found ||= text.trim() !== '';
+      yield text;
+    }
+    if (!found) {
+      throw new DocumentError(
+        'no_text_layer',
+        'The PDF has no text layer: its pages are pictures. Run it through text recognition (OCR) first.',
+      );
+    }
+  } finally {
+    await pdf.loadingTask.destroy();
+  }
+}
+
+/** Without the padding that some transfers add. */
+function endOf(file: Buffer): number {
+  let end = file.length;
+  while (end > 0 && (file[end - 1] === 0 || file[end - 1] === 0x20 || file[end - 1] === 0x0a || file[end - 1] === 0x0d))
+    end--;
+  return end;
+}
+
+async function open(file: Buffer): Promise<Pdf> {
+  try {
+    const data = new Uint8Array(file.buffer, file.byteOffset, file.byteLength);
+    return await getDocumentProxy(data, { verbosity: ERRORS_ONLY });
+  } catch (error) {
+    if (error instanceof Error && error.name === 'PasswordException') {
+      throw new DocumentError(
+        'invalid_file',
+        'The PDF is encrypted: it needs a password. Remove it and send the file again.',
+      );
+    }
+    throw damaged(error);
+  }
+}
+
+async function readPage(pdf: Pdf, number: number): Promise<string> {
+  try {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    page.cleanup();
+    let text = '';
+    for (const item of items) if ('str' in item) text += item.hasEOL ? `${item.str}\n` : item.str;
+    return `${text.trim()}\n\n`;
+  } catch (error) {
+    throw damaged(error, number);
+  }
+}
+
+function damaged(cause: unknown, page?: number): DocumentError {
+  const where = page === undefined ? '' : ` (page ${page})`;
+  return new DocumentError(
+    'invalid_file',
+    `The PDF is damaged: it cannot be opened${where}. Save it anew and send it.`,
+    { cause },
+  );
+}

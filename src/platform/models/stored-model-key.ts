@@ -1,0 +1,70 @@
+/** The keys that tenants and smiths stored for model providers, and which of them a call is made with. */
+import type { Executor } from '../../kernel/db/database.ts';
+import type { Outbound } from '../../kernel/outbound/outbound.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
+import type { ModelCredentials } from './endpoint.ts';
+
+export interface StoredModelKey {
+  /** Empty for the tenant's. */
+  readonly smith_id: string;
+  readonly provider: string;
+  readonly sealed_api_key: string;
+  readonly base_url: string | null;
+  readonly workspace_id: string | null;
+}
+
+/** Every stored key that a smith may use, its own before the tenant's. An empty `smithId` finds the tenant's alone. */
+export async function loadModelKeys(db: Executor, projectId: string, smithId: string): Promise<StoredModelKey[]> {
+  const { rows } = await db.query<StoredModelKey>({
+    name: 'load_model_keys',
+    text: `
+      select smith_id, provider, sealed_api_key, base_url, workspace_id from model_keys
+      where project_id = $1 and smith_id in ('', $2) order by smith_id desc`,
+    values: [projectId, smithId],
+  });
+  return rows;
+}
+
+/** Where a model key is sealed to: its project, owner and provider. */
+export function modelKeyContext(projectId: string, smithId: string, provider: string): string {
+  return `model_keys/${projectId}/${smithId}/${provider}`;
+}
+
+/** With what, and how, a provider is called for a project. */
+export interface ProviderAccess {
+  /** Absent where no key is stored. */
+  readonly credentials: ModelCredentials | undefined;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+export type ProviderAccessFinder = (
+  projectId: string,
+  provider: string,
+  keys: readonly StoredModelKey[],
+) => ProviderAccess;
+
+/**
+ * Unseals the first of the keys that is the provider's. A tenant's base URL may be a private address (Ollama and vLLM
+ * usually are) unless the operator says otherwise; a smith's own key comes from an end user, whose address must be
+ * public.
+ */
+export function createProviderAccessFinder(
+  vault: Vault,
+  outbound: Outbound,
+  allowPrivate: boolean,
+): ProviderAccessFinder {
+  return (projectId, provider, keys) => {
+    const key = keys.find((candidate) => candidate.provider === provider);
+    // Without a key only a provider's own address is called, which for Ollama and its like is this machine.
+    if (key === undefined) {
+      return { credentials: undefined, fetch: outbound.fetch(allowPrivate ? 'private' : 'public') };
+    }
+    const policy = key.smith_id === '' && allowPrivate ? 'private' : 'public';
+    const credentials = {
+      apiKey: vault.open(key.sealed_api_key, modelKeyContext(projectId, key.smith_id, provider)),
+      ...(key.base_url === null ? {} : { baseUrl: key.base_url }),
+      ...(key.workspace_id === null ? {} : { workspaceId: key.workspace_id }),
+    };
+    return { credentials, fetch: outbound.fetch(policy) };
+  };
+}

@@ -1,0 +1,4 @@
+/** Where a file's bytes lie in the blob store. */
+export function blobKey(projectId: string, fileId: string): string {
+  return `${projectId}/${fileId}`;
+}

@@ -1,0 +1,28 @@
+import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
+import type { Database } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { removeFileFromStores } from '../vector-stores/index.ts';
+import { blobKey } from './blob-key.ts';
+import { discardBlob, releaseBlob } from './keep-blob.ts';
+import type { FilePath } from './schema.ts';
+import { smithOf } from './smith-of.ts';
+import { removeFile } from './store.ts';
+
+export async function deleteFile(
+  parts: { readonly db: Database; readonly blobs: BlobStore },
+  { tx, caller, params, log }: ProjectChange<{ params: FilePath }>,
+) {
+  const { projectId } = caller;
+  if (!(await removeFile(tenantDb(tx, projectId), params.fid, smithOf(caller)))) throw new ApiError('not_found');
+  await removeFileFromStores(tx, projectId, params.fid);
+  const key = blobKey(projectId, params.fid);
+  await releaseBlob(tx, projectId, key);
+  tx.afterCommit(() => {
+    discardBlob(parts, projectId, key).catch((error: unknown) => {
+      log.warn({ err: error, file: params.fid }, 'a deleted file’s bytes are left for the sweep');
+    });
+  });
+  return { id: params.fid, object: 'file' as const, deleted: true as const };
+}

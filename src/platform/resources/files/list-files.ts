@@ -1,0 +1,18 @@
+import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderFile } from './render-file.ts';
+import type { FileListQuery } from './schema.ts';
+import { smithOf } from './smith-of.ts';
+import { listFiles as listRows } from './store.ts';
+
+export async function listFiles({ db, caller, query }: ProjectRead<{ query: FileListQuery }>) {
+  const page = readOpenAiPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), {
+    smithId: smithOf(caller),
+    purpose: query.purpose,
+    limit: page.limit,
+    ...scanOf(page),
+  });
+  return openAiPageReply(rows, page, renderFile);
+}
