@@ -13,6 +13,7 @@ import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
 import { executeTurn, TurnStopped } from './execute-turn.ts';
+import { type FollowEnd, type FollowedRun, type FrameSink, followTimeline, streamTimeline } from './follow-timeline.ts';
 import { LiveTurn } from './live-turn.ts';
 import type { ModelOpener } from './open-turn-model.ts';
 import {
@@ -27,7 +28,6 @@ import {
 import { loadTurn, seqAfterRestart } from './resume-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
-import { streamTimeline } from './stream-timeline.ts';
 import { createTimelineWriter } from './timeline-writer.ts';
 import { type ClientTool, LeaseLostError, MAX_INTERRUPTIONS, type TurnConfig, type TurnKey } from './turn.ts';
 import type { TurnState } from './turn-state.ts';
@@ -59,8 +59,10 @@ export interface Engine {
   findLive(runId: string): LiveTurn | undefined;
   /** The tools of a turn with this configuration. */
   listTools(turn: { projectId: string; smithId: string }, config: TurnConfig): Promise<readonly Tool[]>;
-  /** The timeline beyond `after`. */
-  stream(run: { projectId: string; smithId: string; runId: string }, after: number): EventSource;
+  /** The timeline beyond `after`, in its native wire form. */
+  stream(run: FollowedRun, after: number): EventSource;
+  /** The timeline beyond `after`, frame by frame, for surfaces that show it in their own form. */
+  follow(run: FollowedRun, after: number, sink: FrameSink, closed: AbortSignal): Promise<FollowEnd>;
   /** Fires when this replica takes no more turns. */
   readonly draining: AbortSignal;
   /** Stops taking turns, waits for those in flight, lets go of the rest after `timeoutMs`. */
@@ -97,6 +99,7 @@ export function createEngine(parts: EngineParts): Engine {
   const draining = new AbortController();
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
   const writer = createTimelineWriter({ db, signals, logger, liveTurns: () => live.values() });
+  const timeline = { db, signals, findLive: (runId: string) => live.get(runId), draining: draining.signal };
   let heartbeat: NodeJS.Timeout | undefined;
   let adopting: Promise<void> | undefined;
   let beats = 0;
@@ -166,8 +169,8 @@ export function createEngine(parts: EngineParts): Engine {
     },
     findLive: (runId) => live.get(runId),
     listTools,
-    stream: (run, after) =>
-      streamTimeline({ db, signals, findLive: (runId) => live.get(runId), draining: draining.signal }, run, after),
+    stream: (run, after) => streamTimeline(timeline, run, after),
+    follow: (run, after, sink, closed) => followTimeline(timeline, run, after, sink, closed),
     draining: draining.signal,
     async drain(timeoutMs) {
       draining.abort();

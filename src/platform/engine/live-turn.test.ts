@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { StoredFrame } from './advance-turn.ts';
-import { LiveTurn, renderStoredFrame } from './live-turn.ts';
+import { LiveTurn, showStoredFrame } from './live-turn.ts';
 
 const key = { projectId: 'proj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'run_1', turn: 1, attempt: 1 };
 
@@ -73,7 +73,7 @@ test('whatever is stored when, or fails to be, a reader gets from every number e
     fc.asyncProperty(acts, fc.nat(), async (script, cutSeed) => {
       const live = new LiveTurn(key, 10);
       const heard: Shown[] = [];
-      live.listen((_seq, _type, wire) => heard.push(readWire(wire)));
+      live.listen(({ wire }) => heard.push(readWire(wire)));
       const store: StoredFrame[] = [];
       for (const act of script) await perform(live, act, store);
       live.showText();
@@ -82,7 +82,7 @@ test('whatever is stored when, or fails to be, a reader gets from every number e
       const cut = [10, ...heard.map(({ seq }) => seq)].at(cutSeed % (heard.length + 1)) ?? 10;
       const stored = store
         .filter(({ seq }) => seq > cut)
-        .map((frame) => readWire(renderStoredFrame('run_1', frame, cut)));
+        .map((frame) => readWire(showStoredFrame('run_1', frame, cut).wire));
       const cursor = stored.at(-1)?.seq ?? Math.max(cut, live.flushedSeq);
       const rest = [...stored, ...live.unflushedAfter(cursor).map(({ wire }) => readWire(wire))];
       assert.deepEqual(gist(rest), gist(heard.filter(({ seq }) => seq > cut)));
@@ -130,7 +130,7 @@ function write(store: StoredFrame[], frames: readonly StoredFrame[]): void {
 test('frames of a commit are shown once they are stored, and the text before them at the end of the work under way', async () => {
   const live = new LiveTurn(key, 0);
   const heard: string[] = [];
-  live.listen((_seq, type) => heard.push(type));
+  live.listen(({ type }) => heard.push(type));
   live.emitText('message.delta', 'H', 0);
   live.emitText('message.delta', 'i', 0);
   const pending = live.takePending([{ type: 'run.completed', data: {} }]);

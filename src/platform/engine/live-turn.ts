@@ -31,8 +31,32 @@ export const CLOSING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run
 /** Frames after which a run does nothing until somebody acts. */
 export const RESTING_TYPES: ReadonlySet<string> = new Set([...CLOSING_TYPES, 'run.paused']);
 
-/** Sees each frame as it happens: its number (of text that was joined, the last's), its type and its wire form. */
-export type FrameListener = (seq: number, type: string, wire: string) => void;
+/** A frame as readers get it. Of text that was joined, `seq` is the last piece's and `data.text` the whole. */
+export class ShownFrame {
+  readonly runId: string;
+  readonly seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  readonly createdAt: string;
+  #wire: string | undefined;
+
+  constructor(runId: string, frame: { seq: number; type: string; data: JsonObject; createdAt: string }) {
+    this.runId = runId;
+    this.seq = frame.seq;
+    this.type = frame.type;
+    this.data = frame.data;
+    this.createdAt = frame.createdAt;
+  }
+
+  /** The native server-sent event; made once, however many read it. */
+  get wire(): string {
+    this.#wire ??= wireFrame(this.runId, this.seq, this.type, this.data, this.createdAt);
+    return this.#wire;
+  }
+}
+
+/** Sees each frame as it happens. */
+export type FrameListener = (frame: ShownFrame) => void;
 
 /** A frame that a commit adds to the timeline. */
 export interface NewFrame {
@@ -125,8 +149,8 @@ export class LiveTurn {
 
   #show(type: string, data: JsonObject, seq: number): void {
     if (this.#listeners.size === 0) return;
-    const wire = wireFrame(this.key.runId, seq, type, data, timestampNow());
-    for (const listener of this.#listeners) listener(seq, type, wire);
+    const frame = new ShownFrame(this.key.runId, { seq, type, data, createdAt: timestampNow() });
+    for (const listener of this.#listeners) listener(frame);
   }
 
   /** From now on: what came before is in `unflushedAfter`. */
@@ -149,14 +173,11 @@ export class LiveTurn {
     return this.#flush;
   }
 
-  /** Wire frames beyond `after` that the store may not have yet, in order. */
-  unflushedAfter(after: number): { seq: number; wire: string }[] {
+  /** Frames beyond `after` that the store may not have yet, in order. */
+  unflushedAfter(after: number): ShownFrame[] {
     return [...this.#flushing, ...this.#pending]
       .filter((frame) => frame.seq > after)
-      .map((frame) => {
-        const stored = storedFrame(frame);
-        return { seq: frame.seq, wire: renderStoredFrame(this.key.runId, stored, after) };
-      });
+      .map((frame) => showStoredFrame(this.key.runId, storedFrame(frame), after));
   }
 
   /** Hands the pending frames to a batch flush; `settled` tells when it has ended, and whether it was stored. */
@@ -235,15 +256,16 @@ export function wireFrame(runId: string, seq: number, type: string, data: JsonOb
   return eventFrame(type, JSON.stringify({ v: 1, run_id: runId, seq, type, data, created_at: createdAt }), seq);
 }
 
-/** A stored row on the wire; of a merged row only the pieces beyond `after`. */
-export function renderStoredFrame(runId: string, frame: StoredFrame, after: number): string {
-  const { deltas, ...data } = frame.data;
-  if (!MERGED_TYPES.has(frame.type) || !Array.isArray(deltas)) {
-    return wireFrame(runId, frame.seq, frame.type, frame.data, frame.created_at);
+/** A stored row as readers get it; of a merged row only the pieces beyond `after`. */
+export function showStoredFrame(runId: string, frame: StoredFrame, after: number): ShownFrame {
+  const { seq, type, created_at: createdAt } = frame;
+  const { deltas, ...rest } = frame.data;
+  if (!MERGED_TYPES.has(type) || !Array.isArray(deltas)) {
+    return new ShownFrame(runId, { seq, type, data: frame.data, createdAt });
   }
-  const firstSeq = frame.seq - deltas.length + 1;
+  const firstSeq = seq - deltas.length + 1;
   const text = deltas.slice(Math.max(0, after + 1 - firstSeq)).join('');
-  return wireFrame(runId, frame.seq, frame.type, { text, ...data }, frame.created_at);
+  return new ShownFrame(runId, { seq, type, data: { text, ...rest }, createdAt });
 }
 
 function offerFrame(frame: PendingFrame): StoredFrame {

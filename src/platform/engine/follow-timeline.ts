@@ -7,7 +7,7 @@
 import type { Database } from '../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../kernel/http/event-stream.ts';
 import type { StoredFrame } from './advance-turn.ts';
-import { CLOSING_TYPES, type LiveTurn, RESTING_TYPES, renderStoredFrame } from './live-turn.ts';
+import { CLOSING_TYPES, type LiveTurn, RESTING_TYPES, type ShownFrame, showStoredFrame } from './live-turn.ts';
 import { readFrames, readStatus } from './read-timeline.ts';
 import type { RunSignals, RunWatch } from './run-signals.ts';
 import { isSettled } from './turn.ts';
@@ -23,34 +23,76 @@ export interface TimelineReader {
   readonly draining: AbortSignal;
 }
 
+export interface FollowedRun {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly runId: string;
+}
+
+/** Takes frames in order. As an EventSink: `write` says whether the reader keeps up, `drained` when it has caught up. */
+export interface FrameSink {
+  write(frames: readonly ShownFrame[]): boolean;
+  readonly behind: boolean;
+  drained(): Promise<void>;
+}
+
 /**
- * Streams the frames beyond `after`. Ends after a frame at which the run rests, or at once where none will follow; a
- * reader who has seen a pause waits for the run to go on.
+ * Why the frames ended: the run rests (or nothing will follow), the reader went away, or this server drains and the run
+ * goes on elsewhere.
  */
-export function streamTimeline(
-  reader: TimelineReader,
-  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
-  after: number,
-): EventSource {
+export type FollowEnd = 'rested' | 'closed' | 'draining';
+
+/** The run's timeline in its native wire form: the frames beyond `after`. See `followTimeline`. */
+export function streamTimeline(reader: TimelineReader, run: FollowedRun, after: number): EventSource {
   return async (sink, closed) => {
-    // Opened before the first look, so that what happens between a look and the wait for news is not missed.
-    const watch = reader.signals.watch(run.runId);
-    try {
-      await followRun(reader, run, after, watch, sink, closed);
-    } finally {
-      watch.close();
-    }
+    const end = await followTimeline(reader, run, after, wireSink(sink), closed);
+    if (end === 'draining') sink.write(detachedFrame(run));
   };
+}
+
+function wireSink(sink: EventSink): FrameSink {
+  return {
+    write(frames) {
+      const [first] = frames;
+      return sink.write(
+        frames.length === 1 && first !== undefined ? first.wire : frames.map(({ wire }) => wire).join(''),
+      );
+    },
+    get behind() {
+      return sink.behind;
+    },
+    drained: () => sink.drained(),
+  };
+}
+
+/**
+ * Gives the frames beyond `after` to the sink. Ends after a frame at which the run rests, or at once where none will
+ * follow; a reader who has seen a pause waits for the run to go on.
+ */
+export async function followTimeline(
+  reader: TimelineReader,
+  run: FollowedRun,
+  after: number,
+  sink: FrameSink,
+  closed: AbortSignal,
+): Promise<FollowEnd> {
+  // Opened before the first look, so that what happens between a look and the wait for news is not missed.
+  const watch = reader.signals.watch(run.runId);
+  try {
+    return await followRun(reader, run, after, watch, sink, closed);
+  } finally {
+    watch.close();
+  }
 }
 
 async function followRun(
   reader: TimelineReader,
-  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  run: FollowedRun,
   after: number,
   watch: RunWatch,
-  sink: EventSink,
+  sink: FrameSink,
   closed: AbortSignal,
-): Promise<void> {
+): Promise<FollowEnd> {
   const gone = AbortSignal.any([closed, reader.draining]);
   let cursor = after;
   let rested = false;
@@ -71,32 +113,30 @@ async function followRun(
       cursor = Math.max(cursor, flushedSeq);
       continue;
     }
-    if (settled) return;
+    if (settled) return 'rested';
     settled = isSettled(await readStatus(reader.db, run.projectId, run.runId));
     // The frames that settled it may have come after the look for frames: one more look.
     if (settled) continue;
-    if (reader.draining.aborted) {
-      sink.write(detachedFrame(run));
-      return;
-    }
+    if (reader.draining.aborted) return 'draining';
     await watch.next(POLL_MS, gone);
   }
+  return rested ? 'rested' : 'closed';
 }
 
 async function writeStored(
   db: Database,
-  run: { readonly projectId: string; readonly runId: string },
+  run: Omit<FollowedRun, 'smithId'>,
   after: number,
-  sink: EventSink,
+  sink: FrameSink,
 ): Promise<{ cursor: number; rested: boolean; count: number }> {
   const frames = await readFrames(db, run.projectId, run.runId, after);
   let cursor = after;
-  let text = '';
-  for (const frame of frames) {
-    text += renderStoredFrame(run.runId, frame, cursor);
+  const shown = frames.map((frame) => {
+    const each = showStoredFrame(run.runId, frame, cursor);
     cursor = frame.seq;
-  }
-  if (text !== '') sink.write(text);
+    return each;
+  });
+  if (shown.length > 0) sink.write(shown);
   const rested = await restsAt(db, run, frames.at(-1));
   return { cursor, rested, count: frames.length };
 }
@@ -104,7 +144,7 @@ async function writeStored(
 /** Whether nothing follows the frame. A pause that the run has since left is one frame among others. */
 async function restsAt(
   db: Database,
-  run: { readonly projectId: string; readonly runId: string },
+  run: Omit<FollowedRun, 'smithId'>,
   frame: StoredFrame | undefined,
 ): Promise<boolean> {
   if (frame === undefined || !RESTING_TYPES.has(frame.type)) return false;
@@ -118,21 +158,20 @@ async function restsAt(
 async function followLive(
   live: LiveTurn,
   after: number,
-  sink: EventSink,
+  sink: FrameSink,
   closed: AbortSignal,
 ): Promise<{ cursor: number; rested: boolean }> {
   let cursor = after;
   let rested = false;
-  for (const frame of live.unflushedAfter(cursor)) {
-    sink.write(frame.wire);
-    cursor = frame.seq;
-  }
+  const missed = live.unflushedAfter(cursor);
+  if (missed.length > 0) sink.write(missed);
+  cursor = missed.at(-1)?.seq ?? cursor;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  const unlisten = live.listen((seq, type, wire) => {
+  const unlisten = live.listen((frame) => {
     if (sink.behind) return;
-    const keepsUp = sink.write(wire);
-    cursor = seq;
-    rested = RESTING_TYPES.has(type);
+    const keepsUp = sink.write([frame]);
+    cursor = frame.seq;
+    rested = RESTING_TYPES.has(frame.type);
     if (!keepsUp || rested) stop();
   });
   const onClosed = () => stop();
@@ -145,7 +184,7 @@ async function followLive(
 }
 
 /** Tells a reader that this server goes away and where the timeline goes on. Not a frame of the timeline: no number. */
-function detachedFrame(run: { readonly smithId: string; readonly runId: string }): string {
+function detachedFrame(run: FollowedRun): string {
   const data = {
     v: 1,
     run_id: run.runId,

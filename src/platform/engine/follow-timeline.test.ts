@@ -4,9 +4,9 @@ import { startPlatform } from '../../../test/support/platform.ts';
 import { makeSmith } from '../../../test/support/turns.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { EventSink } from '../../kernel/http/event-stream.ts';
+import { streamTimeline } from './follow-timeline.ts';
 import { LiveTurn } from './live-turn.ts';
 import { createRunSignals } from './run-signals.ts';
-import { streamTimeline } from './stream-timeline.ts';
 import { SEQ_JUMP } from './turn.ts';
 
 const platform = await startPlatform();
