@@ -37,7 +37,7 @@ export function vectorStoreOperations({ jobs, search, clock }: VectorStoreServic
         'named twice counts once. `chunking_strategy` holds for every file that is added without one of its own.',
       body: schema.VectorStoreIn,
       reply: schema.VectorStore,
-      errors: ['smith_mismatch', 'unknown_provider', 'model_key_missing', 'embedding_unavailable'],
+      errors: ['smith_mismatch', 'unknown_provider', 'model_key_missing'],
       handler: (request) => createVectorStore(jobs, request),
     }),
     project.read({

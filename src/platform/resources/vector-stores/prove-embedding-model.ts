@@ -1,17 +1,13 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { BUILTIN_EMBED_MODEL } from '../../knowledge/embed/index.ts';
-import { parseModelId, providerInfo } from '../../models/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
-import { listKeyedProviders, TENANT_OWNER } from '../model-keys/index.ts';
+import { BUILTIN_EMBED_MODEL, loadModelKeys, parseEmbeddingModelId, providerInfo } from '../../models/index.ts';
 
 const PARAM = 'embedding_model';
-const BUILT_IN = 'builtin';
 
 /**
- * The model in full, `provider/model`, as far as it can be proven without a call that costs: its provider is known and
- * has a key of the tenant's, or of the smith's. Throws `unknown_provider`, `model_key_missing`, `invalid_request` and
- * `embedding_unavailable`.
+ * The model in full, `provider/model`, as far as it can be proven without a call that costs: its provider is known, has
+ * embedding models, and a key of the tenant's, or of the smith's. Throws `unknown_provider`, `model_key_missing` and
+ * `invalid_request`.
  */
 export async function proveEmbeddingModel(
   tx: Executor,
@@ -19,18 +15,10 @@ export async function proveEmbeddingModel(
   modelId: string | undefined,
   smithId: string | null,
 ): Promise<string> {
-  if (modelId === undefined || modelId === BUILTIN_EMBED_MODEL) return BUILTIN_EMBED_MODEL;
-  const { provider, model } = parseEmbeddingModel(modelId);
-  if (provider === BUILT_IN) {
-    throw new ApiError('embedding_unavailable', {
-      param: PARAM,
-      message: `${modelId} makes no vectors. The built-in model that does is ${BUILTIN_EMBED_MODEL}.`,
-    });
-  }
+  const { provider, model } = parse(modelId ?? BUILTIN_EMBED_MODEL);
   if (providerInfo(provider).needsKey) {
-    const owners = smithId === null ? [TENANT_OWNER] : [TENANT_OWNER, smithId];
-    const keyed = await listKeyedProviders(tenantDb(tx, projectId), owners);
-    if (!keyed.includes(provider)) {
+    const keys = await loadModelKeys(tx, projectId, smithId ?? '');
+    if (!keys.some((key) => key.provider === provider)) {
       throw new ApiError('model_key_missing', {
         param: PARAM,
         message: `No key is stored for the model provider ${provider}. Store one with PUT /v1/tenant/model_keys/${provider}, or use ${BUILTIN_EMBED_MODEL}, which needs none.`,
@@ -40,9 +28,9 @@ export async function proveEmbeddingModel(
   return `${provider}/${model}`;
 }
 
-function parseEmbeddingModel(modelId: string) {
+function parse(modelId: string) {
   try {
-    return parseModelId(modelId);
+    return parseEmbeddingModelId(modelId);
   } catch (error) {
     if (error instanceof ApiError) throw new ApiError(error.code, { message: error.message, param: PARAM });
     throw error;
