@@ -79,6 +79,7 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'files.create': undefined,
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
+  'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
 interface Described {

@@ -7,8 +7,23 @@ import {
   type Upstream,
 } from './http-upstream.ts';
 
-/** How the fake answers one POST /chat/completions. */
-export type OpenAiBehaviour = OpenAiAnswer | FaultBehaviour | { readonly type: 'context_length_exceeded' };
+/** How the fake answers one POST /chat/completions or /embeddings. */
+export type OpenAiBehaviour =
+  | OpenAiAnswer
+  | OpenAiEmbeddings
+  | FaultBehaviour
+  | { readonly type: 'context_length_exceeded' };
+
+/** Vectors for the texts of `input`; every text has its own, and always the same. */
+export interface OpenAiEmbeddings {
+  readonly type: 'embeddings';
+  /** What the request asks for, or 8, when absent. */
+  readonly dimensions?: number;
+  /** In place of one for each text. */
+  readonly vectors?: readonly (readonly unknown[])[];
+  /** `null`: the server does not count. 5 a text when absent. */
+  readonly tokens?: number | null;
+}
 
 export interface OpenAiAnswer {
   readonly type: 'answer';
@@ -47,7 +62,10 @@ export type OpenAiUpstream = Upstream<OpenAiBehaviour>;
 
 const DEFAULT_ANSWER: OpenAiAnswer = { type: 'answer', deltas: ['Hello', ' there', '.'] };
 
-/** A server that speaks OpenAI's streaming chat completions, at `url` + `/chat/completions`. */
+/**
+ * A server that speaks OpenAI's streaming chat completions, at `url` + `/chat/completions`, and its embeddings, at `url` +
+ * `/embeddings`.
+ */
 export function startOpenAiUpstream(): Promise<OpenAiUpstream> {
   return startUpstream<OpenAiBehaviour>('/v1', DEFAULT_ANSWER, answer);
 }
@@ -56,6 +74,8 @@ async function answer(behaviour: OpenAiBehaviour, exchange: Exchange): Promise<v
   switch (behaviour.type) {
     case 'answer':
       return streamAnswer(behaviour, exchange);
+    case 'embeddings':
+      return answerEmbeddings(behaviour, exchange);
     case 'context_length_exceeded':
       return answerFault({ type: 'status', status: 400 }, exchange, {
         error: {
@@ -71,6 +91,30 @@ async function answer(behaviour: OpenAiBehaviour, exchange: Exchange): Promise<v
         error: { message: 'The fake upstream was told to fail.', type: 'server_error', param: null, code: null },
       });
   }
+}
+
+async function answerEmbeddings(behaviour: OpenAiEmbeddings, { body, response }: Exchange): Promise<void> {
+  const { input, dimensions } = Object(body);
+  const texts: string[] = [input].flat().map(String);
+  const length = behaviour.dimensions ?? dimensions ?? 8;
+  const vectors = behaviour.vectors ?? texts.map((text) => makeVector(text, length));
+  const tokens = behaviour.tokens === undefined ? texts.length * 5 : behaviour.tokens;
+  const answer = {
+    object: 'list',
+    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    model: readModel(body),
+    ...(tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } }),
+  };
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+}
+
+/** Not of unit length: not every model's are. */
+function makeVector(text: string, length: number): number[] {
+  return Array.from(
+    { length },
+    (_, index) =>
+      Math.sin(((index + 1) * [...text].reduce((sum, c) => sum * 31 + (c.codePointAt(0) ?? 0), 7)) % 1000) + 2,
+  );
 }
 
 async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promise<void> {

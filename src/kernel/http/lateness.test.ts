@@ -121,11 +121,13 @@ function block(ms: number): void {
   while (performance.now() < end);
 }
 
-/** One block after the other for this long; the timers get a turn in between, and nothing more. */
+/** One block after the other for this long. */
 async function holdUp(ms: number, blockMs: number): Promise<void> {
   const end = performance.now() + ms;
   while (performance.now() < end) {
     block(blockMs);
+    // Timers are looked at once between two turns.
+    await nextTurn();
     await nextTurn();
   }
 }

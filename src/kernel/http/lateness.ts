@@ -1,9 +1,9 @@
 /**
  * Whether the event loop keeps up. A timer notes when it fires: by how much it is late, everything else waited, too. What
- * lies between two firings is a late stretch where that is more than the limit, and counts with its whole length. The loop
- * is overloaded while late stretches make up more than half of the last second (for a limit beyond half a second: of the
- * last two limits). One stretch alone makes up half at most: a single pause, however long, is no overload, and what
- * waited for it is better served than refused.
+ * lies between two firings is a late stretch where that is more than the limit. The loop is overloaded while late
+ * stretches make up more than half of the last second (for a limit beyond half a second: of the last two limits). A
+ * stretch longer than half of that counts as half: a single pause, however long, is no overload, and what waited for it
+ * is better served than refused.
  *
  * Neither the mean nor the maximum of the samples would do. A block of any length is one sample among many, so a mean
  * hardly moves; and a maximum takes each pause of the garbage collector, or of a machine short of cores, for an overload.
@@ -11,7 +11,7 @@
 
 /** How often the loop is asked to be on time. */
 export const SAMPLE_MS = 50;
-/** What is looked back on, at least. */
+/** How far to look back, at least. */
 export const WINDOW_MS = 1_000;
 /** Of the window: beyond it, late stretches are no accident. */
 const LATE_SHARE = 0.5;
@@ -24,10 +24,10 @@ export interface LatenessMonitor {
   isOverloaded(): boolean;
 }
 
-/** Milliseconds of `performance.now()`. */
-interface Stretch {
-  readonly fromMs: number;
-  readonly toMs: number;
+/** Milliseconds of a clock that leaves out what a stretch has beyond half of the window. */
+interface LateStretch {
+  readonly endMs: number;
+  readonly lengthMs: number;
 }
 
 /** `limitMs`: lateness that is borne for as long as it lasts. */
@@ -36,17 +36,23 @@ export function createLatenessMonitor(limitMs: number): LatenessMonitor {
   const mostMs = windowMs * LATE_SHARE;
   let timer: NodeJS.Timeout | undefined;
   let firedAtMs = 0;
-  let late: Stretch[] = [];
+  let clockMs = 0;
+  let late: LateStretch[] = [];
 
-  function isLate({ fromMs, toMs }: Stretch): boolean {
-    return toMs - fromMs - SAMPLE_MS > limitMs;
+  /** The late stretches of the window that ends now. The last one need not be over. */
+  function lookBack(nowMs: number): { endMs: number; stretches: LateStretch[] } {
+    const tookMs = nowMs - firedAtMs;
+    const lengthMs = Math.min(tookMs, mostMs);
+    const endMs = clockMs + lengthMs;
+    const stretches = late.filter((stretch) => stretch.endMs > endMs - windowMs);
+    if (tookMs - SAMPLE_MS > limitMs) stretches.push({ endMs, lengthMs });
+    return { endMs, stretches };
   }
 
   function takeSample(): void {
-    const latest = { fromMs: firedAtMs, toMs: performance.now() };
-    late = late.filter(({ toMs }) => toMs > latest.toMs - windowMs);
-    if (isLate(latest)) late.push(latest);
-    firedAtMs = latest.toMs;
+    const nowMs = performance.now();
+    ({ endMs: clockMs, stretches: late } = lookBack(nowMs));
+    firedAtMs = nowMs;
   }
 
   return {
@@ -62,13 +68,12 @@ export function createLatenessMonitor(limitMs: number): LatenessMonitor {
     },
     isOverloaded() {
       if (timer === undefined) return false;
-      // Requests that piled up are read before the timer gets its turn: the stretch that still lasts counts as well.
-      const latest = { fromMs: firedAtMs, toMs: performance.now() };
-      const beginMs = latest.toMs - windowMs;
-      let lateMs = 0;
-      for (const { fromMs, toMs } of isLate(latest) ? [...late, latest] : late) {
-        lateMs += Math.min(mostMs, Math.max(0, toMs - Math.max(fromMs, beginMs)));
-      }
+      // Requests that piled up are read before the timer gets its turn, so the stretch that still lasts counts as well.
+      const { endMs: nowMs, stretches } = lookBack(performance.now());
+      const lateMs = stretches.reduce(
+        (sum, { endMs, lengthMs }) => sum + Math.min(lengthMs, endMs - (nowMs - windowMs)),
+        0,
+      );
       return lateMs > mostMs;
     },
   };

@@ -241,7 +241,7 @@ describe('a service whose event loop is overloaded', () => {
     }
   });
 
-  test('is one with more and more work waiting, of which it does a part', { timeout: 60_000 }, async () => {
+  test('is one with seconds of work in each turn, of which it does a part', { timeout: 60_000 }, async () => {
     const grind = read({
       id: 'things.grind',
       method: 'GET',
@@ -257,14 +257,13 @@ describe('a service whose event loop is overloaded', () => {
     const { address, close } = await listen(withDefaultLimit([grind]));
     try {
       const statuses = new Set<number>();
-      const callWhileServed = async () => {
-        while (!statuses.has(503)) {
-          const response = await fetch(`${address}/v1/grind`, { headers: as('guest') });
-          await response.text();
-          statuses.add(response.status);
+      while (!statuses.has(503)) {
+        const answers = Array.from({ length: 60 }, () => fetch(`${address}/v1/grind`, { headers: as('guest') }));
+        for (const answer of await Promise.all(answers)) {
+          await answer.text();
+          statuses.add(answer.status);
         }
-      };
-      await Promise.all(Array.from({ length: 60 }, callWhileServed));
+      }
       assert.deepEqual([...statuses].sort(), [200, 503]);
     } finally {
       await close();

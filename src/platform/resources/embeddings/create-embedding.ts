@@ -1,0 +1,37 @@
+import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { readInputs } from './read-inputs.ts';
+import type { EmbeddingIn, EmbeddingList } from './schema.ts';
+
+export interface EmbeddingServices {
+  readonly embedders: Embedders;
+}
+
+export function createEmbedding({ embedders }: EmbeddingServices) {
+  return async ({ caller, body, signal }: ProjectRead<{ body: EmbeddingIn }>): Promise<EmbeddingList> => {
+    const texts = await readInputs(body.input);
+    const smithId = caller.kind === 'smith' ? caller.smithId : null;
+    const embedder = await embedders.open(caller.projectId, body.model ?? BUILTIN_EMBED_MODEL, smithId);
+    const dimensions = body.dimensions ?? undefined;
+    const options = { signal, ...(dimensions === undefined ? {} : { dimensions }) };
+    const { vectors, tokens } = await embedder.embed(texts, options);
+    const encode = body.encoding_format === 'base64' ? encodeBase64 : encodeNumbers;
+    return {
+      object: 'list',
+      data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encode(vector) })),
+      model: embedder.model,
+      usage: { prompt_tokens: tokens, total_tokens: tokens },
+    };
+  };
+}
+
+function encodeNumbers(vector: Float32Array): number[] {
+  return Array.from(vector);
+}
+
+/** Little-endian, as the dialect has it on every machine. */
+function encodeBase64(vector: Float32Array): string {
+  const bytes = Buffer.allocUnsafe(vector.length * Float32Array.BYTES_PER_ELEMENT);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT);
+  return bytes.toString('base64');
+}
