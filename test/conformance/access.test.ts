@@ -334,7 +334,9 @@ function isPlainList({ method, path }: Operation): boolean {
 /** A read by an id that is an object of one smith, without the smith in the path. */
 function readsByOwnId({ method, path, posture }: Operation): boolean {
   const slots = slotsOf(path);
-  return method === 'GET' && posture === 'any' && slots[0]?.prefix !== undefined && slots[0].name !== 'sid';
+  const [first, second] = slots;
+  // What lies deeper is its resource's to test: the row above it has to exist.
+  return method === 'GET' && posture === 'any' && first?.prefix !== undefined && first.name !== 'sid' && !second;
 }
 
 function reference(what: string, id: string, prefix: string, call: (id: string) => Promise<Answer>) {
@@ -345,7 +347,7 @@ function idsOf(world: World): string[] {
   return Object.values(world).filter((value): value is string => typeof value === 'string');
 }
 
-/** Makes a paused run with its approval, and a file; answers with every id that another smith must not see. */
+/** Makes a paused run with its approval, a file and a vector store; answers with every id that another smith must not see. */
 async function startWorkOf(smithId: string): Promise<string[]> {
   const answer = await home.tenant.post(`/v1/smiths/${smithId}/runs`, {
     input: [{ role: 'user', content: 'Call the tool notify with {"to": "Ada"}' }],
@@ -358,7 +360,9 @@ async function startWorkOf(smithId: string): Promise<string[]> {
     permissions: ['files:write'],
   });
   const fileId = await uploadFile(nobody.as(minted.body.token));
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId];
+  const store = await home.tenant.post('/v1/vector_stores', { smith_id: smithId });
+  assert.equal(store.status, 200, store.text);
+  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, store.body.id];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

@@ -50,9 +50,17 @@ test('no two operations share an id, or a method and path', () => {
 });
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
-  // Answering and cancelling act on one run that exists: the second call finds it answered or cancelled. An embedding
-  // changes nothing.
-  const repeatable = ['smiths.runs.submit', 'smiths.runs.cancel', 'embeddings.create'];
+  // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An update
+  // says what is to be. An embedding and a search change nothing.
+  const repeatable = [
+    'smiths.runs.submit',
+    'smiths.runs.cancel',
+    'embeddings.create',
+    'vector_stores.update',
+    'vector_stores.files.update',
+    'vector_stores.file_batches.cancel',
+    'vector_stores.search',
+  ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());
 });

@@ -24,6 +24,11 @@ export interface World {
   readonly approvalId: string;
   readonly tokenId: string;
   readonly fileId: string;
+  /** In no vector store. */
+  readonly spareFileId: string;
+  /** Holds `fileId`. */
+  readonly vectorStoreId: string;
+  readonly batchId: string;
   /** A project of the same organization that nothing else uses. */
   readonly spareProjectId: string;
   /** A token bound to `smithId`; every scope unless they are named. */
@@ -50,6 +55,9 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
   '/v1/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
+  '/v1/vector_stores/{vsId}': { prefix: 'vs', of: (world) => world.vectorStoreId },
+  '/v1/vector_stores/{vsId}/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
+  '/v1/vector_stores/{vsId}/file_batches/{bid}': { prefix: 'vsfb', of: (world) => world.batchId },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
 };
 
@@ -77,6 +85,13 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.runs.cancel': undefined,
   // A form, not JSON: see `formWith`.
   'files.create': undefined,
+  'vector_stores.create': () => ({ name: uniqueName() }),
+  'vector_stores.update': () => ({ name: uniqueName() }),
+  'vector_stores.files.create': ({ spareFileId }) => ({ file_id: spareFileId }),
+  'vector_stores.files.update': () => ({ attributes: { name: uniqueName() } }),
+  'vector_stores.file_batches.create': ({ spareFileId }) => ({ file_ids: [spareFileId] }),
+  'vector_stores.file_batches.cancel': undefined,
+  'vector_stores.search': () => ({ query: 'Where does the river rise?' }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
@@ -171,10 +186,21 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     pausedRunId: paused.body.id,
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
-    fileId: await uploadFile(tenant),
+    ...(await createVectorStore(tenant)),
+    spareFileId: await uploadFile(tenant),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+/** A vector store with one file, which came in a batch. */
+async function createVectorStore(tenant: Client): Promise<{ fileId: string; vectorStoreId: string; batchId: string }> {
+  const fileId = await uploadFile(tenant);
+  const store = await tenant.post('/v1/vector_stores', { name: uniqueName() });
+  assert.equal(store.status, 200, store.text);
+  const batch = await tenant.post(`/v1/vector_stores/${store.body.id}/file_batches`, { file_ids: [fileId] });
+  assert.equal(batch.status, 200, batch.text);
+  return { fileId, vectorStoreId: store.body.id, batchId: batch.body.id };
 }
 
 /** Uploads a small file; answers with its id. */

@@ -5,8 +5,8 @@ import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { addFiles, dispatchFiles, listAttached, type NewStoreFile } from '../../knowledge/ingest/index.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { holdVisibleStore, smithOf } from './get-visible-store.ts';
 import { holdSourceFiles } from './store-file-store.ts';
+import { holdVisibleStore, smithOf } from './store-visibility.ts';
 
 /** A file to add, and the request's member that names it. */
 export interface FileToAttach extends NewStoreFile {

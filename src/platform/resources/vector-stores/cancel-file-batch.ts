@@ -3,9 +3,9 @@ import { cancelBatchFiles } from '../../knowledge/ingest/index.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { readFileBatch } from './get-file-batch.ts';
-import { holdVisibleStore } from './get-visible-store.ts';
 import type { VectorStoreBatchPath, VectorStoreFileBatch } from './schema.ts';
 import { findBatch, markBatchCancelled } from './store.ts';
+import { holdVisibleStore } from './store-visibility.ts';
 
 /** Cancels at once, so that nobody who polls meets a status in between. A batch that has ended stays as it ended. */
 export async function cancelFileBatch({

@@ -5,10 +5,10 @@ import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { attachFiles, collapseRepeated, type FileToAttach } from './attach-files.ts';
 import { readFileBatch } from './get-file-batch.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { type ChunkingTokens, readChunking } from './read-chunking.ts';
 import type { VectorStoreFileBatch, VectorStoreFileBatchIn, VectorStorePath } from './schema.ts';
 import { insertBatch } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function createFileBatch(
   jobs: Jobs,

@@ -2,9 +2,9 @@ import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { attachFiles } from './attach-files.ts';
 import { readStoreFile } from './get-store-file.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { readChunking } from './read-chunking.ts';
 import type { VectorStoreFile, VectorStoreFileIn, VectorStorePath } from './schema.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function createStoreFile(
   jobs: Jobs,

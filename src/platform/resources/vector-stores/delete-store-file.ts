@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { removeFiles } from '../../knowledge/ingest/index.ts';
 import type { ProjectChange } from '../../operation.ts';
-import { holdVisibleStore } from './get-visible-store.ts';
 import type { VectorStoreFilePath } from './schema.ts';
+import { holdVisibleStore } from './store-visibility.ts';
 
 /** Takes the file out of the store; the file itself stays. */
 export async function deleteStoreFile({ tx, caller, params }: ProjectChange<{ params: VectorStoreFilePath }>) {

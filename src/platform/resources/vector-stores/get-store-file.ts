@@ -5,11 +5,11 @@ import type { HttpReply } from '../../../kernel/http/operation.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { replyToPoll } from './poll-hint.ts';
 import { renderStoreFile } from './render.ts';
 import type { VectorStoreFile, VectorStoreFilePath } from './schema.ts';
 import { findStoreFile } from './store-file-store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function getStoreFile(
   clock: Clock,

@@ -1,10 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { pageStoreFiles } from './list-store-files.ts';
 import type { FileListQuery, VectorStoreBatchPath } from './schema.ts';
 import { findBatch } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function listBatchFiles({
   db,

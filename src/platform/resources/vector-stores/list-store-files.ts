@@ -3,10 +3,10 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { renderStoreFile } from './render.ts';
 import type { FileListQuery, VectorStorePath } from './schema.ts';
 import { listStoreFiles as listRows } from './store-file-store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function listStoreFiles({
   db,

@@ -1,22 +1,22 @@
 import { project } from '../../operation.ts';
 import { cancelFileBatch } from './cancel-file-batch.ts';
+import { createVectorStore } from './create.ts';
 import { createFileBatch } from './create-file-batch.ts';
 import { createStoreFile } from './create-store-file.ts';
-import { createVectorStore } from './create-vector-store.ts';
+import { deleteVectorStore } from './delete.ts';
 import { deleteStoreFile } from './delete-store-file.ts';
-import { deleteVectorStore } from './delete-vector-store.ts';
+import { getVectorStore } from './get.ts';
 import { getFileBatch } from './get-file-batch.ts';
 import { getStoreFile } from './get-store-file.ts';
 import { getStoreFileContent } from './get-store-file-content.ts';
-import { getVectorStore } from './get-vector-store.ts';
+import { listVectorStores } from './list.ts';
 import { listBatchFiles } from './list-batch-files.ts';
 import { listStoreFiles } from './list-store-files.ts';
-import { listVectorStores } from './list-vector-stores.ts';
 import * as schema from './schema.ts';
-import { searchVectorStore } from './search-vector-store.ts';
+import { searchVectorStore } from './search.ts';
 import type { VectorStoreServices } from './services.ts';
+import { updateVectorStore } from './update.ts';
 import { updateStoreFile } from './update-store-file.ts';
-import { updateVectorStore } from './update-vector-store.ts';
 
 const read = { posture: 'any', scope: 'vector_stores:read' } as const;
 const write = { posture: 'any', scope: 'vector_stores:write' } as const;

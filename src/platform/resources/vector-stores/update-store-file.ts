@@ -2,9 +2,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { readStoreFile } from './get-store-file.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import type { VectorStoreFile, VectorStoreFilePath, VectorStoreFileUpdate } from './schema.ts';
 import { updateAttributes } from './store-file-store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function updateStoreFile({
   tx,

@@ -5,9 +5,9 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { enqueueStoreRemoval } from '../../knowledge/ingest/index.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import type { VectorStorePath } from './schema.ts';
 import { markStoreDeleted } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 /** The files themselves stay. */
 export async function deleteVectorStore(

@@ -1,8 +1,8 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import { renderVectorStore } from './render.ts';
 import type { VectorStore, VectorStorePath } from './schema.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 export async function getVectorStore(request: {
   db: Executor;

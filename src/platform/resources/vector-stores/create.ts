@@ -8,7 +8,7 @@ import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { findSmith } from '../smiths/index.ts';
 import { attachFiles, collapseRepeated } from './attach-files.ts';
-import { getVectorStore } from './get-vector-store.ts';
+import { getVectorStore } from './get.ts';
 import { proveEmbeddingModel } from './prove-embedding-model.ts';
 import { AUTO_CHUNKING, readChunking } from './read-chunking.ts';
 import type { VectorStore, VectorStoreIn } from './schema.ts';

@@ -1,10 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVectorStore } from './get-vector-store.ts';
-import { getVisibleStore } from './get-visible-store.ts';
+import { getVectorStore } from './get.ts';
 import type { VectorStore, VectorStorePatch, VectorStorePath } from './schema.ts';
 import { updateVectorStore as updateRow, type VectorStoreChange } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 /** A body that names nothing of the store's changes nothing: clients of the dialect send members that are not known here. */
 export async function updateVectorStore({

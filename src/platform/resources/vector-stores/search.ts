@@ -8,10 +8,10 @@ import {
 } from '../../knowledge/search/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
-import { getVisibleStore } from './get-visible-store.ts';
 import type { VectorStorePath, VectorStoreSearchIn, VectorStoreSearchOut } from './schema.ts';
 import { readPageToken, writePageToken } from './search-page-token.ts';
 import { touchVectorStore } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
 
 const DEFAULT_RESULTS = 10;
 /** Results that can be reached by paging. Each page ranks everything above it again. */
