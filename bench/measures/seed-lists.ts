@@ -24,7 +24,7 @@ export const SPREAD_MIDDLE = new Date(SPREAD_FROM.getTime() + DAY_MS / 2);
 export async function seedProject({ client }: BenchDatabase, project: SeededProject): Promise<void> {
   await client.query(FUNCTIONS);
   const { projectId, commonAgentId, rareAgentId, rows } = project;
-  for (const text of [CUSTOMERS, SMITHS, RUNS, EVENTS]) {
+  for (const text of [CUSTOMERS, SMITHS, COUNTS, RUNS, EVENTS]) {
     await client.query(text, [projectId, rows, commonAgentId, rareAgentId, SPREAD_FROM.getTime()]);
   }
 }
@@ -95,6 +95,15 @@ const SMITHS = `
     '{}', n % 100, 1, at, at
   from generate_series(1, $2::bigint) n,
     lateral (select pg_temp.is_rare(n, $2::bigint) as rare, pg_temp.row_at(n, $2::bigint, $5::bigint) as at) of_row`;
+
+/** What the program keeps as smiths come and go. */
+const COUNTS = `
+  update customers set smith_count = counted.smith_count
+  from (
+    select customer_id, count(*) as smith_count from smiths where project_id = $1 and archived_at is null group by customer_id
+  ) counted
+  where project_id = $1 and id = counted.customer_id
+    and $2::bigint is not null and $3::text is not null and $4::text is not null and $5::bigint is not null`;
 
 const RUNS = `
   insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel, input, config,

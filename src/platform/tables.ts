@@ -144,6 +144,7 @@ interface CustomersTable {
   name: string;
   external_ids: JsonDefault<Record<string, string>>;
   metadata: JsonDefault<JsonObject>;
+  smith_count: Generated<number>;
   created_at: Generated<Date>;
 }
 
@@ -232,6 +233,9 @@ interface RunsTable {
   replica_id: string | null;
   attempt: Generated<number>;
   cancel_requested_at: Date | null;
+  surface: Generated<'run' | 'chat' | 'response'>;
+  requests: JsonDefault<JsonObject[]>;
+  forgotten_at: Date | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }
@@ -378,6 +382,17 @@ interface UnclaimedBlobsTable {
   removable_at: Date;
 }
 
+interface ConversationsTable {
+  project_id: ProjectId;
+  id: string;
+  smith_id: string;
+  title: string | null;
+  metadata: JsonDefault<JsonObject>;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+  deleted_at: Date | null;
+}
+
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables {
   tokens: TokensTable;
@@ -395,6 +410,7 @@ export interface TenantTables {
   messages: MessagesTable;
   run_events: RunEventsTable;
   approvals: ApprovalsTable;
+  conversations: ConversationsTable;
   files: FilesTable;
   vector_stores: VectorStoresTable;
   vector_store_batches: VectorStoreBatchesTable;
@@ -428,6 +444,7 @@ export const tenantTables: ReadonlySet<keyof TenantTables> = new Set([
   'messages',
   'run_events',
   'approvals',
+  'conversations',
   'files',
   'vector_stores',
   'vector_store_batches',

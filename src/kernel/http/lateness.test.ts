@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createLatenessMonitor, type LatenessMonitor, SAMPLE_MS, WINDOW_MS } from './lateness.ts';
 
-const LIMIT_MS = 150;
-/** A pause that garbage collection may take. */
-const PAUSE_MS = 240;
+/** Beyond what a busy machine adds by itself. */
+const LIMIT_MS = 240;
+const PAUSE_MS = 350;
 
 let monitor: LatenessMonitor;
 beforeEach(() => {
@@ -73,18 +73,17 @@ describe('the loop is not overloaded', () => {
 
   for (const pauseMs of [PAUSE_MS, 2 * WINDOW_MS]) {
     test(`by one pause of ${pauseMs} ms`, async () => {
-      await runFree(2 * SAMPLE_MS);
       block(pauseMs);
       assert.equal(monitor.isOverloaded(), false);
-      await runFree(2 * SAMPLE_MS);
+      await letTimersFire();
       assert.equal(monitor.isOverloaded(), false);
     });
   }
 
-  test('by a pause every second', async () => {
+  test('by a pause now and again', async () => {
     for (let pauses = 0; pauses < 2; pauses += 1) {
+      await runFree(0.6 * WINDOW_MS);
       block(PAUSE_MS);
-      await runFree(WINDOW_MS - PAUSE_MS);
       assert.equal(monitor.isOverloaded(), false);
     }
   });
@@ -126,10 +125,14 @@ async function holdUp(ms: number, blockMs: number): Promise<void> {
   const end = performance.now() + ms;
   while (performance.now() < end) {
     block(blockMs);
-    // Timers are looked at once between two turns.
-    await nextTurn();
-    await nextTurn();
+    await letTimersFire();
   }
+}
+
+/** Timers that are due fire between two turns. */
+async function letTimersFire(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
 }
 
 /** Time in which the loop has nothing to do. */

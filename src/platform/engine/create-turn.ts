@@ -8,13 +8,14 @@ import { effectiveConfig } from '../configuration/effective-config.ts';
 import { renderInstructions } from '../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import type { FileSearchConfig } from '../tools/tool.ts';
 import type { Admission, Engine } from './engine.ts';
 import { forkThread } from './fork-thread.ts';
 import { getRun } from './get-run.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { loadSmithForTurn, type SmithForTurn } from './load-smith-turn.ts';
 import { type InputMessage, parseInput } from './parse-input.ts';
-import type { RunRow } from './run-row.ts';
+import type { RunRow, Surface } from './run-row.ts';
 import { type NewTurn, startTurn, type TurnStart } from './start-turn.ts';
 import type { ClientTool, ResponseFormat, ToolChoice, TurnConfig, TurnOverrides } from './turn.ts';
 
@@ -39,12 +40,31 @@ export interface TurnRequest {
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Asks this run's question again, in a new thread that holds the conversation as it stood before it. */
   readonly replayOf?: RunRow;
+  /** Goes on behind this run: in its thread where it is the last of it, else in a copy that ends with it. */
+  readonly continues?: RunRow;
+  /** Stores to search, in place of the smith's own. */
+  readonly fileSearch?: FileSearchConfig;
+  /** Neither the smith's memory nor its stores: the answer rests on the request alone. */
+  readonly stateless?: boolean;
+  /** Default: a native run. */
+  readonly surface?: TurnSurface;
+}
+
+/** The surface that starts a turn, and what it needs to show the turn again. */
+export interface TurnSurface {
+  readonly kind: Surface;
+  readonly request: JsonObject;
+  /** False: the turn is not to be retrieved later. */
+  readonly stored: boolean;
 }
 
 /** `duplicate`: the idempotency key had started this run before. */
 export type CreatedTurn =
   | { readonly kind: 'started'; readonly run: RunRow; readonly live: LiveTurn }
   | { readonly kind: 'duplicate'; readonly run: RunRow };
+
+/** The name of the tool that searches the turn's vector stores. */
+export const FILE_SEARCH = 'file_search';
 
 /** Tries again when a turn of the same smith ended between two reads of one statement. */
 const START_TRIES = 3;
@@ -82,7 +102,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     projectId,
     runId: mintId('run'),
     smithId,
-    threadId: request.threadId ?? mintId('thr'),
+    threadId: await chooseThread(db, request),
     agentId: smith.agent_id,
     agentVersion: smith.agent_version,
     channel: request.channel,
@@ -93,9 +113,12 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     actor: request.actor,
     replayOf: request.replayOf?.id ?? null,
     replicaId: engine.replicaId,
+    surface: request.surface?.kind ?? 'run',
+    request: request.surface?.request ?? null,
+    forgotten: request.surface?.stored === false,
     idempotency,
   };
-  const start = await startOrFindDuplicate(db, turn, request.replayOf);
+  const start = await startOrFindDuplicate(db, turn, forkOf(request, turn.threadId));
   if ('duplicate' in start) {
     admission.release();
     return { kind: 'duplicate', run: start.duplicate };
@@ -133,7 +156,9 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
       details: { missing: rendered.missing },
     });
   }
-  checkToolChoice(request.toolChoice, request.tools, config.enabled_hosted_tools);
+  const fileSearch = chooseStores(config.vector_store_ids, request);
+  const hosted = [...config.enabled_hosted_tools, ...(fileSearch === null ? [] : [FILE_SEARCH])];
+  checkToolChoice(request.toolChoice, request.tools, hosted);
   if (request.reasoningEffort !== null && !isReasoningEffort(request.reasoningEffort)) {
     throw new ApiError('invalid_reasoning_effort', {
       param: 'reasoning_effort',
@@ -148,6 +173,7 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
     instructions: [rendered.text, request.overrides.instructions ?? ''].filter((text) => text !== '').join('\n\n'),
     hosted_tools: config.enabled_hosted_tools,
     tools: request.tools,
+    file_search: fileSearch,
     tool_choice: request.toolChoice,
     response_format: request.responseFormat,
     reasoning_effort: request.reasoningEffort,
@@ -156,6 +182,15 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
     top_p: request.topP,
     stop: request.stop,
   };
+}
+
+function chooseStores(
+  own: readonly string[],
+  { fileSearch, stateless }: Pick<TurnRequest, 'fileSearch' | 'stateless'>,
+): FileSearchConfig | null {
+  if (fileSearch !== undefined) return fileSearch;
+  if (own.length === 0 || stateless === true) return null;
+  return { vector_store_ids: own, max_num_results: null, filters: null, ranking_options: null };
 }
 
 function readModelId(id: string): ReturnType<typeof parseModelId> {
@@ -188,14 +223,37 @@ function checkToolChoice(choice: ToolChoice, tools: readonly ClientTool[], hoste
   });
 }
 
+/** A copy of another run's thread that a turn begins with. */
+interface Fork {
+  readonly origin: RunRow;
+  readonly at: 'before' | 'after';
+}
+
+async function chooseThread(db: Database, { threadId, continues }: TurnRequest): Promise<string> {
+  if (threadId !== undefined) return threadId;
+  if (continues === undefined) return mintId('thr');
+  const { rows } = await db.query<{ turns: number }>({
+    name: 'count_turns',
+    text: 'select turns from threads where project_id = $1 and smith_id = $2 and id = $3',
+    values: [continues.project_id, continues.smith_id, continues.thread_id],
+  });
+  return rows[0]?.turns === continues.turn ? continues.thread_id : mintId('thr');
+}
+
+function forkOf({ replayOf, continues }: TurnRequest, threadId: string): Fork | undefined {
+  if (replayOf !== undefined) return { origin: replayOf, at: 'before' };
+  if (continues === undefined || continues.thread_id === threadId) return undefined;
+  return { origin: continues, at: 'after' };
+}
+
 async function startOrFindDuplicate(
   db: Database,
   turn: NewTurn,
-  origin: RunRow | undefined,
+  fork: Fork | undefined,
 ): Promise<TurnStart | { duplicate: RunRow }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await (origin === undefined ? startTurn(db, turn) : startInFork(db, turn, origin));
+      return await (fork === undefined ? startTurn(db, turn) : startInFork(db, turn, fork));
     } catch (error) {
       const keyTaken = isUniqueViolation(error, 'idempotency_keys_pkey');
       const turnTaken = isUniqueViolation(error, 'messages_pkey');
@@ -209,9 +267,9 @@ async function startOrFindDuplicate(
 }
 
 /** The copy of the thread and the turn on it are there together or not at all. */
-function startInFork(db: Database, turn: NewTurn, origin: RunRow): Promise<TurnStart> {
+function startInFork(db: Database, turn: NewTurn, { origin, at }: Fork): Promise<TurnStart> {
   return db.transaction(async (tx) => {
-    await forkThread(tx, origin, turn.threadId);
+    await forkThread(tx, origin, turn.threadId, at);
     return startTurn(tx, turn);
   });
 }
@@ -271,6 +329,9 @@ function startedRow(turn: NewTurn, start: TurnStart): RunRow {
     replica_id: turn.replicaId,
     attempt: 1,
     cancel_requested_at: null,
+    surface: turn.surface,
+    requests: turn.request === null ? [] : [turn.request],
+    forgotten_at: turn.forgotten ? start.createdAt : null,
     created_at: start.createdAt,
     updated_at: start.createdAt,
   };

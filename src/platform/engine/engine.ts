@@ -272,7 +272,12 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function listTools(key: { projectId: string; smithId: string }, config: TurnConfig): Promise<readonly Tool[]> {
-    const turn = { projectId: key.projectId, smithId: key.smithId, hostedTools: config.hosted_tools };
+    const turn = {
+      projectId: key.projectId,
+      smithId: key.smithId,
+      hostedTools: config.hosted_tools,
+      fileSearch: config.file_search ?? null,
+    };
     const served = await Promise.all(parts.toolSources.map((source) => source.toolsFor(turn)));
     const clients = new Set(config.tools.map((tool) => tool.name));
     // A name that the caller took for the turn is the caller's.

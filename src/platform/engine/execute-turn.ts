@@ -14,7 +14,7 @@ import { callModelStep, estimateUsage, type ModelAnswer } from './call-model-ste
 import { findAnswerProblem } from './compile-answer-schema.ts';
 import { fitContext } from './fit-context.ts';
 import type { LiveTurn, NewFrame } from './live-turn.ts';
-import type { RunRow } from './run-row.ts';
+import { type RunRow, renderUsage } from './run-row.ts';
 import { markInterruptedCalls, planCall, runCall, untilAborted } from './tool-calls.ts';
 import { LeaseLostError, MAX_STEPS, type RunFailure, type StoredMessage, type ToolStep } from './turn.ts';
 import { type Commit, CommitFailedError, TurnJournal } from './turn-journal.ts';
@@ -275,13 +275,21 @@ class TurnExecution {
 
   /** Rests until somebody answers what is open. The output has what was said with the calls. */
   #pause(commit: Partial<Commit> = {}): Promise<RunRow> {
-    const paused = { type: 'run.paused', data: describePause(this.#state.openCalls) };
+    const { usage, openCalls } = this.#state;
+    const { inputTokens = 0, outputTokens = 0, costMicros } = commit;
+    // The commit's own part is added to the state as it is written.
+    const spent = {
+      input_tokens: usage.input_tokens + inputTokens,
+      output_tokens: usage.output_tokens + outputTokens,
+      cost_micros: costMicros == null ? usage.cost_micros : (usage.cost_micros ?? 0) + costMicros,
+    };
+    const paused = { type: 'run.paused', data: describePause(openCalls) };
     return this.#journal.commit({
       ...commit,
       status: 'paused',
       output: renderOutput(this.#state, lastSaid(this.#state, this.#live.key.turn)),
       stopReason: 'tool_calls',
-      frames: [...(commit.frames ?? []), paused],
+      frames: [...(commit.frames ?? []), { ...paused, data: { ...paused.data, usage: renderUsage(spent) } }],
       feed: [...(commit.feed ?? []), paused],
     });
   }

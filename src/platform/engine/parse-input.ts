@@ -15,6 +15,16 @@ export const MAX_PARTS = 100;
 export interface InputMessage {
   readonly role: string;
   readonly content: string | readonly JsonObject[];
+  /** Of an assistant message that another conversation holds: what it called. */
+  readonly tool_calls?: readonly PastCall[];
+  /** Of a message with the role `tool`: the call that it answers. */
+  readonly tool_call_id?: string;
+}
+
+export interface PastCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
 }
 
 type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
@@ -29,10 +39,28 @@ export function parseInput(input: readonly InputMessage[]): NewMessage[] {
       message: `At most ${MAX_INPUT_MESSAGES} messages a turn.`,
     });
   }
-  return input.map((message, index) => parseMessage(message, `input.${index}`));
+  const called = new Map<string, string>();
+  return input.map((message, index) => {
+    for (const { id, name } of message.tool_calls ?? []) called.set(id, name);
+    return parseMessage(message, `input.${index}`, called);
+  });
 }
 
-function parseMessage({ role, content }: InputMessage, at: string): NewMessage {
+function parseMessage(message: InputMessage, at: string, called: ReadonlyMap<string, string>): NewMessage {
+  const { role, content, tool_calls: calls = [] } = message;
+  if (role === 'tool') return parseResult(message, at, called);
+  if (role === 'assistant' && calls.length > 0) {
+    const said = typeof content === 'string' ? content : textOf(parseParts(content, `${at}.content`), at);
+    return sized('assistant', [
+      ...(said === '' ? [] : [{ type: 'text' as const, text: said }]),
+      ...calls.map(({ id, name, arguments: args }) => ({
+        type: 'tool-call' as const,
+        toolCallId: id,
+        toolName: name,
+        input: args,
+      })),
+    ]);
+  }
   const parts =
     typeof content === 'string' ? [{ type: 'text' as const, text: content }] : parseParts(content, `${at}.content`);
   switch (role) {
@@ -47,6 +75,19 @@ function parseMessage({ role, content }: InputMessage, at: string): NewMessage {
     default:
       throw invalid(`${at}.role`, 'must be user, assistant, system or developer');
   }
+}
+
+/** The result of a call that the same input shows: one for a call that never was is refused. */
+function parseResult(
+  { content, tool_call_id: callId = '' }: InputMessage,
+  at: string,
+  called: ReadonlyMap<string, string>,
+): NewMessage {
+  const toolName = called.get(callId);
+  if (toolName === undefined) throw invalid(`${at}.tool_call_id`, `answers a call that was never made: ${callId}`);
+  const value = typeof content === 'string' ? content : textOf(parseParts(content, `${at}.content`), at);
+  const output = { type: 'text' as const, value };
+  return sized('tool', [{ type: 'tool-result', toolCallId: callId, toolName, output }]);
 }
 
 function sized(role: StoredMessage['role'], content: StoredMessage['content']): NewMessage {

@@ -2,6 +2,9 @@
 import type { Actor, JsonObject, RunStatus } from '../tables.ts';
 import type { RunFailure, TurnConfig, Warning } from './turn.ts';
 
+/** What started the turn. */
+export type Surface = 'run' | 'chat' | 'response';
+
 export interface RunRow {
   id: string;
   project_id: string;
@@ -27,6 +30,10 @@ export interface RunRow {
   replica_id: string | null;
   attempt: number;
   cancel_requested_at: Date | null;
+  surface: Surface;
+  /** What each request of the turn said, as its surface echoes it. */
+  requests: JsonObject[];
+  forgotten_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }

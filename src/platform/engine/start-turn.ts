@@ -8,6 +8,7 @@ import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import type { Surface } from './run-row.ts';
 import type { StoredMessage, ThreadHistory, TurnConfig } from './turn.ts';
 
 export interface NewTurn {
@@ -25,6 +26,11 @@ export interface NewTurn {
   readonly actor: Actor | null;
   readonly replayOf: string | null;
   readonly replicaId: string;
+  readonly surface: Surface;
+  /** What its surface echoes; null for native runs. */
+  readonly request: JsonObject | null;
+  /** Not to be retrieved later. */
+  readonly forgotten: boolean;
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
@@ -69,6 +75,9 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       turn.idempotency?.operation ?? null,
       turn.idempotency?.key ?? null,
       turn.idempotency?.fingerprint ?? null,
+      turn.surface,
+      json(turn.request === null ? [] : [turn.request]),
+      turn.forgotten,
     ],
   });
   const row = rows[0];
@@ -115,10 +124,11 @@ const statement = {
   text: `
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
-                        input, config, metadata, actor, replay_of, replica_id)
+                        input, config, metadata, actor, replay_of, replica_id, surface, requests, forgotten_at)
       select $1, $2, $3, $4,
              coalesce((select turns from threads where project_id = $1 and smith_id = $3 and id = $4), 0) + 1,
-             $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13
+             $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
+             case when $21::boolean then now() end
       on conflict (project_id, smith_id) where status = 'in_progress' do nothing
       returning turn, created_at
     ), thread as (

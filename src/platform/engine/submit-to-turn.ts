@@ -13,13 +13,13 @@ import type { Actor, JsonObject } from '../tables.ts';
 import { type Engine, keyOf } from './engine.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { loadTurn, type ResumableTurn } from './resume-turn.ts';
-import type { RunRow } from './run-row.ts';
+import { type RunRow, renderUsage } from './run-row.ts';
 import { conversationLocked } from './start-turn.ts';
 import type { ToolStep } from './turn.ts';
 import { describePause, renderCall } from './turn-records.ts';
 
 export type Submission =
-  | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject }
+  | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject | string }
   | {
       readonly kind: 'approval';
       readonly approvalId: string | undefined;
@@ -40,18 +40,22 @@ export interface Submitted {
 }
 
 /**
- * Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
+ * All submissions are recorded together or none is. `request` is what the surface that brings them will want to show
+ * again. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
  * answered before, or waits for its approval first) and `conversation_locked`.
  */
 export async function submitToTurn(
   engine: Engine,
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
-  submission: Submission,
+  submissions: readonly Submission[],
   actor: Actor,
+  request?: JsonObject,
 ): Promise<Submitted> {
   const admission = engine.admit(run.projectId);
   try {
-    const { row, turn, lastSeq } = await engine.db.transaction((tx) => record(engine, tx, run, submission, actor));
+    const { row, turn, lastSeq } = await engine.db.transaction((tx) =>
+      record(engine, tx, run, submissions, actor, request),
+    );
     const live =
       row.status === 'in_progress'
         ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission })
@@ -70,18 +74,31 @@ async function record(
   engine: Engine,
   tx: Transaction,
   { projectId, smithId, runId }: { readonly projectId: string; readonly smithId: string; readonly runId: string },
-  submission: Submission,
+  submissions: readonly Submission[],
   actor: Actor,
+  request: JsonObject | undefined,
 ): Promise<{ row: RunRow; turn: ResumableTurn; lastSeq: number }> {
   const run = await lockPausedRun(tx, projectId, smithId, runId);
   const before = await loadTurn(tx, run);
-  const step = findStep(before.state.calls, submission);
-  if (submission.kind === 'tool_result') await recordResult(tx, run, before, step, submission.result);
-  else await recordDecision(tx, run, before, step, submission, actor);
-  const turn = await loadTurn(tx, run);
+  let turn = before;
+  for (const submission of submissions) {
+    const step = findStep(turn.state.calls, submission);
+    if (submission.kind === 'tool_result') await recordResult(tx, run, turn, step, submission.result);
+    else await recordDecision(tx, run, turn, step, submission, actor);
+    turn = await loadTurn(tx, run);
+  }
+  if (request !== undefined) await keepRequest(tx, run, request);
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
   const row = waits ? await keepWaiting(tx, run, turn) : await goOn(tx, run, engine.replicaId);
   return { row, turn, lastSeq: before.lastSeq };
+}
+
+async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): Promise<void> {
+  await tx.query({
+    name: 'keep_request',
+    text: 'update runs set requests = requests || jsonb_build_array($3::jsonb) where project_id = $1 and id = $2',
+    values: [run.project_id, run.id, json(request)],
+  });
 }
 
 async function lockPausedRun(tx: Transaction, projectId: string, smithId: string, runId: string): Promise<RunRow> {
@@ -114,9 +131,16 @@ function findStep(calls: readonly ToolStep[], submission: Submission): ToolStep 
   });
 }
 
-async function recordResult(tx: Transaction, run: RunRow, turn: ResumableTurn, step: ToolStep, result: JsonObject) {
-  await completeStep(tx, run, step, json(result), null);
-  await insertResultMessage(tx, run, turn, step, { type: 'json', value: result });
+async function recordResult(
+  tx: Transaction,
+  run: RunRow,
+  turn: ResumableTurn,
+  step: ToolStep,
+  result: JsonObject | string,
+) {
+  const isText = typeof result === 'string';
+  await completeStep(tx, run, step, json(isText ? { text: result } : result), null);
+  await insertResultMessage(tx, run, turn, step, { type: isText ? 'text' : 'json', value: result });
 }
 
 async function recordDecision(
@@ -204,7 +228,12 @@ async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): P
   const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
   await tx.query({
     text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
-    values: [run.project_id, run.id, turn.lastSeq + 1, json(describePause(turn.state.openCalls))],
+    values: [
+      run.project_id,
+      run.id,
+      turn.lastSeq + 1,
+      json({ ...describePause(turn.state.openCalls), usage: renderUsage(run) }),
+    ],
   });
   const { rows } = await tx.query<RunRow>({
     text: 'update runs set output = $3, updated_at = now() where project_id = $1 and id = $2 returning *',

@@ -19,6 +19,7 @@
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Actor, JsonObject } from '../tables.ts';
+import type { FileSearchConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
@@ -59,6 +60,8 @@ export interface TurnConfig {
   readonly instructions: string;
   readonly hosted_tools: readonly string[];
   readonly tools: readonly ClientTool[];
+  /** Null: the turn has no `file_search`. Absent in turns that are older than it. */
+  readonly file_search?: FileSearchConfig | null;
   readonly tool_choice: ToolChoice;
   readonly response_format: ResponseFormat;
   readonly reasoning_effort: string | null;

@@ -29,6 +29,14 @@ export interface Tool {
 /** What a call gave: a result for the model, or an error that the model is told of. */
 export type ToolOutcome = { readonly output: JsonObject } | { readonly error: string };
 
+/** Which stores the turn's `file_search` looks into, and how; the members as the API has them. */
+export interface FileSearchConfig {
+  readonly vector_store_ids: readonly string[];
+  readonly max_num_results: number | null;
+  readonly filters: JsonObject | null;
+  readonly ranking_options: JsonObject | null;
+}
+
 /** Gives the tools of a turn. */
 export interface ToolSource {
   toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
@@ -38,4 +46,5 @@ export interface ToolSourceTurn {
   readonly projectId: string;
   readonly smithId: string;
   readonly hostedTools: readonly string[];
+  readonly fileSearch: FileSearchConfig | null;
 }

@@ -1,12 +1,12 @@
 /** Rows of customers. Every query is already scoped to one project by the handle that it is given. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { JsonObject, TenantTables } from '../../tables.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
 
-export type CustomerRow = Omit<Selectable<TenantTables['customers']>, 'project_id'> & { smith_count: number };
+export type CustomerRow = Omit<Selectable<TenantTables['customers']>, 'project_id'>;
 
 export interface NewCustomer {
   id: string;
@@ -22,21 +22,7 @@ export interface CustomerChange {
 }
 
 function selectCustomers(db: TenantDb) {
-  return db
-    .selectFrom('customers')
-    .select(['id', 'name', 'external_ids', 'metadata', 'created_at'])
-    .select((eb) =>
-      eb.fn
-        .coalesce(
-          eb
-            .selectFrom('smiths')
-            .select((count) => count.fn.countAll<number>().as('count'))
-            .whereRef('smiths.customer_id', '=', 'customers.id')
-            .where('smiths.archived_at', 'is', null),
-          eb.lit(0),
-        )
-        .as('smith_count'),
-    );
+  return db.selectFrom('customers').select(['id', 'name', 'external_ids', 'metadata', 'smith_count', 'created_at']);
 }
 
 export async function insertCustomer(db: TenantDb, customer: NewCustomer): Promise<void> {
@@ -72,9 +58,17 @@ export async function updateCustomer(db: TenantDb, id: string, change: CustomerC
 
 /** Removes the customer; its smiths stay and belong to nobody. False when there is no such customer. */
 export async function removeCustomer(db: TenantDb, id: string): Promise<boolean> {
-  // Held first: a smith that is being given to the customer waits, and then finds it gone.
+  // Held first: a smith that is being given to the customer, or taken from it, waits, and then finds it gone.
   await db.selectFrom('customers').select('id').where('id', '=', id).forUpdate().execute();
+  await holdSmithsOf(db, id);
   await db.updateTable('smiths').set({ customer_id: null }).where('customer_id', '=', id).execute();
   const result = await db.deleteFrom('customers').where('id', '=', id).executeTakeFirst();
   return result.numDeletedRows > 0n;
+}
+
+/** By id, as every change that holds several smiths: updated unheld, they would be met in the order of the table. */
+async function holdSmithsOf(db: TenantDb, customerId: string): Promise<void> {
+  const smiths = db.selectFrom('smiths').select('id').where('customer_id', '=', customerId).orderBy('id');
+  // Their ids stay in the database.
+  await db.selectFrom(smiths.forNoKeyUpdate().as('held')).select(sql<number>`count(*)`.as('count')).execute();
 }

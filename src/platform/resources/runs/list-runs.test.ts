@@ -105,3 +105,49 @@ test('an archived smith’s runs can still be read; those of one that never was 
   const stranger = await platform.createProject();
   assert.equal((await stranger.get(smith.runs)).status, 404);
 });
+
+test('runs are found by a prefix that few smiths have, or many, however old their runs are', async () => {
+  const { projectId, ...project } = await platform.createProject();
+  // 10 smiths have rare-, 600 old-, 600 new-; each has runs, those of old- before all others. Some are archived.
+  await platform.db.query({
+    text: `insert into smiths (project_id, id, external_id, archived_at)
+      select $1, 'smt_' || lpad(n::text, 26, '0'),
+        case when n <= 600 then 'old-' when n <= 1200 then 'new-' else 'rare-' end || n,
+        case when n % 7 = 0 then now() end
+      from generate_series(1, 1210) n`,
+    values: [projectId],
+  });
+  await platform.db.query({
+    text: `insert into runs (project_id, id, smith_id, thread_id, turn, status, channel, input, config, actor)
+      select $1, 'run_' || lpad(n::text, 26, '0'),
+        'smt_' || lpad((case when n <= 1200 then 1 + n % 600 when n % 100 = 0 then 1201 + n / 100 % 10 else 601 + n % 600 end)::text, 26, '0'),
+        'thr_' || lpad(n::text, 26, '0'), 1, case when n % 9 = 0 then 'failed' else 'completed' end, 'api', '[]', '{}', null
+      from generate_series(1, 6000) n`,
+    values: [projectId],
+  });
+  for (const prefix of ['rare-', 'old-', 'new-', 'nobody-', 'rare-1205', 'o']) {
+    for (const status of [undefined, 'failed']) {
+      const { rows } = await platform.db.query<{ id: string }>({
+        text: `select id from runs where project_id = $1 and status = coalesce($2, status)
+          and exists (select 1 from smiths where project_id = $1 and id = smith_id and starts_with(external_id, $3))
+          order by id desc limit 250`,
+        values: [projectId, status ?? null, prefix],
+      });
+      const query = `/v1/runs?limit=50&external_id_prefix=${prefix}${status === undefined ? '' : `&status=${status}`}`;
+      const ids: string[] = [];
+      let cursor = '';
+      while (ids.length < 250) {
+        const { body, text } = await project.get(query + cursor);
+        assert.ok(body.data !== undefined, text);
+        ids.push(...body.data.map((run: { id: string }) => run.id));
+        if (!body.has_more) break;
+        cursor = `&cursor=${body.next_cursor}`;
+      }
+      assert.deepEqual(
+        ids,
+        rows.map(({ id }) => id),
+        query,
+      );
+    }
+  }
+});

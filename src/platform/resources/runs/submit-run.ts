@@ -15,7 +15,7 @@ export function submitRun(engine: Engine) {
   return async ({ caller, params, body, headers, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
     if (body.kind === 'approval') requireScope(caller, 'approvals:write');
     const key = { projectId: caller.projectId, smithId: params.sid, runId: params.rid };
-    const { run, live, lastSeq } = await submitToTurn(engine, key, readSubmission(body), actorOf(caller));
+    const { run, live, lastSeq } = await submitToTurn(engine, key, [readSubmission(body)], actorOf(caller));
     if (body.stream === true) return streamAfter(engine, run, lastSeq);
     return answerWithRun(engine, run, live, {
       status: 200,

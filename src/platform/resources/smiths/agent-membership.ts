@@ -2,7 +2,7 @@
  * The agent's side of having smiths: which version they may follow, their count, their rollout slots.
  *
  * Whatever changes smiths and agents together takes its locks in one order, or two changes could wait for each other:
- * customer → smiths by id → agents by id → unique keys.
+ * customers by id → smiths by id → agents by id → unique keys.
  */
 import { type Selectable, sql } from 'kysely';
 import { ApiError } from '../../../kernel/http/errors.ts';

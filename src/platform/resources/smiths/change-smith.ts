@@ -1,4 +1,4 @@
-/** Every change to a smith that exists: the row, its next revision, the agents' counts and the event, together. */
+/** Every change to a smith that exists: the row, its next revision, the customers' and agents' counts and the event, together. */
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
@@ -13,12 +13,13 @@ import {
   requireVersion,
 } from './agent-membership.ts';
 import { assignRolloutSlot } from './assign-rollout-slot.ts';
+import { countMoved } from './customer-link.ts';
 import { recordRevisions } from './revision-store.ts';
 import { compareStates, type SmithState } from './smith-state.ts';
 import { type LockedSmith, updateSmith } from './store.ts';
 
 export interface SmithChange {
-  /** The smith as it is, held by the transaction. */
+  /** The smith as it is, held by the transaction; with both customers, if it gets another (`lockLinkedSmith`). */
   readonly smith: LockedSmith;
   readonly next: SmithState;
   readonly note?: string | null;
@@ -38,6 +39,7 @@ export async function changeSmith(
   const { changed, cleared } = compareStates(smith, next);
   if (changed.length + cleared.length === 0 && !always) return;
   const db = tenantDb(tx, caller.projectId);
+  await countMoved(db, smith.customer_id, next.customer_id);
   const slot = await placeSmith(db, smith, next);
   if (!(await updateSmith(db, smith.id, next, slot))) {
     throw new ApiError('smith_exists', {

@@ -18,7 +18,7 @@ import {
 } from './agent-membership.ts';
 import { assignRolloutSlot } from './assign-rollout-slot.ts';
 import { checkProfile } from './check-profile.ts';
-import { requireCustomer } from './customer-link.ts';
+import { countMoved, requireCustomer } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';
 import { renderSmith } from './render-smith.ts';
 import { recordRevisions } from './revision-store.ts';
@@ -102,6 +102,7 @@ function joinableSlot(agent: HeldAgent | undefined, pin: number | null): number 
 }
 
 async function recordCreation(tx: Transaction, caller: ProjectCaller, db: TenantDb, smith: NewSmith): Promise<void> {
+  await countMoved(db, null, smith.customer_id);
   if (smith.agent_id !== null) await countJoined(db, smith.agent_id, 1);
   await recordRevisions(db, [smith.id], { tokenId: caller.tokenId });
   await appendEvent(tx, caller.projectId, {

@@ -4,8 +4,9 @@ import { appendEvent } from '../../feed/append-event.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { countLeft } from './agent-membership.ts';
+import { countMoved, lockLinkedSmith } from './customer-link.ts';
 import type { SmithPath } from './schema.ts';
-import { archiveSmith, lockSmith, removeModelKeys, revokeTokens } from './store.ts';
+import { archiveSmith, removeModelKeys, revokeTokens } from './store.ts';
 
 /**
  * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys are forgotten, and its
@@ -15,8 +16,9 @@ export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params
   const { projectId } = caller;
   const actor = actorOf(caller);
   const db = tenantDb(tx, projectId);
-  const smith = await lockSmith(db, params.sid);
+  const { smith } = await lockLinkedSmith(tx, projectId, params.sid, null);
   if (smith === undefined) throw new ApiError('not_found');
+  await countMoved(db, smith.customer_id, null);
   if (smith.agent_id !== null) await countLeft(db, smith.agent_id, 1);
   await archiveSmith(db, smith.id);
   await removeModelKeys(db, smith.id);

@@ -2,11 +2,10 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { changeSmith } from './change-smith.ts';
-import { holdCustomer } from './customer-link.ts';
+import { lockLinkedSmith } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';
 import { findRevision } from './revision-store.ts';
 import type { RestoreIn, RevisionPath, Smith } from './schema.ts';
-import { lockSmith } from './store.ts';
 
 /** Makes the smith what it was after that revision. Nothing is rewound: it is a new revision. */
 export async function restoreRevision({
@@ -19,10 +18,8 @@ export async function restoreRevision({
   const revision = await findRevision(db, params.sid, params.n);
   if (revision === undefined) throw new ApiError('not_found');
   const next = revision.snapshot;
-  if (next.customer_id !== null && !(await holdCustomer(db, next.customer_id))) {
-    throw gone(params.n, `worked for the customer ${next.customer_id}`);
-  }
-  const smith = await lockSmith(db, params.sid);
+  const { smith, hasNext } = await lockLinkedSmith(tx, caller.projectId, params.sid, next.customer_id);
+  if (!hasNext) throw gone(params.n, `worked for the customer ${next.customer_id}`);
   if (smith === undefined) throw new ApiError('not_found');
   try {
     await changeSmith(tx, caller, { smith, next, note: body.note ?? null, always: true });

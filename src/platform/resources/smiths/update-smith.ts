@@ -4,7 +4,7 @@ import type { ProjectChange } from '../../operation.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { changeSmith } from './change-smith.ts';
 import { checkProfile } from './check-profile.ts';
-import { requireCustomer } from './customer-link.ts';
+import { customerNotFound, lockLinkedSmith } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';
 import type { Smith, SmithPatch, SmithPath } from './schema.ts';
 import { applyPatch } from './smith-state.ts';
@@ -19,9 +19,11 @@ export async function updateSmith({
   if (Object.keys(body).length === 0) throw new ApiError('empty_patch');
   checkProfile(body);
   checkConfig(body);
-  const db = tenantDb(tx, caller.projectId);
-  if (typeof body.customer_id === 'string') await requireCustomer(db, body.customer_id);
-  const smith = await lockSmith(db, params.sid);
+  const { smith, hasNext } =
+    body.customer_id === undefined
+      ? { smith: await lockSmith(tenantDb(tx, caller.projectId), params.sid), hasNext: true }
+      : await lockLinkedSmith(tx, caller.projectId, params.sid, body.customer_id);
+  if (!hasNext) throw customerNotFound();
   if (smith === undefined) throw new ApiError('not_found');
   await changeSmith(tx, caller, { smith, next: applyPatch(smith, body) });
   return getSmith({ db: tx, caller, params });
