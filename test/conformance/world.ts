@@ -24,8 +24,9 @@ export interface World {
   readonly approvalId: string;
   readonly tokenId: string;
   readonly fileId: string;
-  /** In no vector store. */
+  /** In no vector store, both. */
   readonly spareFileId: string;
+  readonly spareBatchFileId: string;
   /** Holds `fileId`. */
   readonly vectorStoreId: string;
   readonly batchId: string;
@@ -34,6 +35,10 @@ export interface World {
   /** A token bound to `smithId`; every scope unless they are named. */
   smithToken(scopes?: readonly string[]): Promise<string>;
 }
+
+/** The paths of the OpenAI dialect: members that are not known are ignored, and lists have the dialect's envelope. */
+export const OPENAI_DIALECT =
+  /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores)(?:\/|$)/;
 
 /** What fills one path parameter. */
 interface PathParameter {
@@ -89,7 +94,7 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'vector_stores.update': () => ({ name: uniqueName() }),
   'vector_stores.files.create': ({ spareFileId }) => ({ file_id: spareFileId }),
   'vector_stores.files.update': () => ({ attributes: { name: uniqueName() } }),
-  'vector_stores.file_batches.create': ({ spareFileId }) => ({ file_ids: [spareFileId] }),
+  'vector_stores.file_batches.create': ({ spareBatchFileId }) => ({ file_ids: [spareBatchFileId] }),
   'vector_stores.file_batches.cancel': undefined,
   'vector_stores.search': () => ({ query: 'Where does the river rise?' }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
@@ -188,6 +193,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
+    spareBatchFileId: await uploadFile(tenant),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
