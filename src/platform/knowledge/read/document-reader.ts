@@ -70,7 +70,7 @@ async function* readChunks(
   const thread = await pool.take(signal);
   const abort = (): void => pool.end(thread, signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  const blocks = gatherBlocks(source.bytes, signal);
+  const blocks = gatherBlocks(source.bytes, thread.gone);
   const { streamedBytes, wholeBytes } = settings;
   let workMs = settings.workMs;
   let finished = false;

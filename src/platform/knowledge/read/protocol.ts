@@ -3,8 +3,8 @@
  * neither runs ahead of the other, and so that it is always clear who is at work.
  *
  * ```
- * reader  open ─▶        bytes ─▶         taken ─▶
- * worker        ◀─ read          ◀─ chunks         … ◀─ done | failed
+ * reader         open ─▶        bytes ─▶          taken ─▶
+ * worker  ready         ◀─ read          ◀─ chunks         … ◀─ done | failed
  * ```
  */
 import type { Chunking, DocumentChunk, DocumentErrorCode } from './document.ts';
@@ -29,6 +29,8 @@ export type ToWorker =
   | { readonly kind: 'taken' };
 
 export type FromWorker =
+  /** Once, when documents can come. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'read' }
   | { readonly kind: 'chunks'; readonly chunks: readonly DocumentChunk[] }
   | { readonly kind: 'done' }

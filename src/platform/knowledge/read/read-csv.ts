@@ -1,5 +1,4 @@
 /** CSV and its kin, row by row: separated by comma, semicolon, tab or bar, the first row naming the columns. */
-import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { DocumentError } from './document.ts';
 import { readHeaders, writeRecord } from './table-text.ts';
@@ -10,20 +9,9 @@ const ROW_CHARACTERS_MAX = 4_194_304;
 
 /** Throws `invalid_file` with the line where the rows cannot be told apart. */
 export async function* readCsv(text: AsyncGenerator<string>): AsyncGenerator<string> {
-  const first = await readFirstLine(text);
-  const rows = Readable.from(concat(first, text)).pipe(
-    parse({
-      delimiter: chooseDelimiter(first),
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      max_record_size: ROW_CHARACTERS_MAX,
-    }),
-  );
   let headers: readonly string[] | undefined;
   try {
-    for await (const row of rows) {
-      if (!isRow(row)) throw new TypeError('the parser was asked for arrays of strings');
+    for await (const row of readRows(text)) {
       if (headers === undefined) {
         headers = readHeaders(row);
         // A file of one row has nothing but its header.
@@ -35,11 +23,30 @@ export async function* readCsv(text: AsyncGenerator<string>): AsyncGenerator<str
     throw new DocumentError(
       'invalid_file',
       `The rows of the CSV cannot be told apart: ${error.message}. Correct it there.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
+}
+
+/** Written to and read from by turns: a pipe would take more text while the rows before it are still being consumed. */
+async function* readRows(text: AsyncGenerator<string>): AsyncGenerator<string[]> {
+  const first = await readFirstLine(text);
+  const parser = parse({
+    delimiter: chooseDelimiter(first),
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: ROW_CHARACTERS_MAX,
+  });
+  // It is thrown below, where it is met.
+  parser.on('error', () => undefined);
+  for await (const part of concat(first, text)) {
+    parser.write(part);
+    for (let row = parser.read(); row !== null; row = parser.read()) yield asRow(row);
+    if (parser.errored) throw parser.errored;
+  }
+  parser.end();
+  for await (const row of parser) yield asRow(row);
 }
 
 async function readFirstLine(text: AsyncGenerator<string>): Promise<string> {
@@ -64,6 +71,7 @@ function chooseDelimiter(start: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }
 
-function isRow(row: unknown): row is string[] {
-  return Array.isArray(row) && row.every((cell) => typeof cell === 'string');
+function asRow(row: unknown): string[] {
+  if (Array.isArray(row) && row.every((cell) => typeof cell === 'string')) return row;
+  throw new TypeError('the parser was asked for rows of strings');
 }

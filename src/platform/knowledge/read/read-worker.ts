@@ -25,7 +25,7 @@ async function serve(): Promise<void> {
     port.postMessage(message);
     return answered;
   };
-  let message = await next();
+  let message = await ask({ kind: 'ready' });
   for (;;) {
     if (message.kind !== 'open') throw new Error(`a document begins with "open", not with "${message.kind}"`);
     message = await ask(await readDocument(message, ask));

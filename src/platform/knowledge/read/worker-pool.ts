@@ -28,19 +28,26 @@ export class WorkerPool {
     for (const [thread, timer] of this.#idle) {
       clearTimeout(timer);
       this.#idle.delete(thread);
-      if (!thread.alive) continue;
+      if (thread.gone.aborted) continue;
       this.#busy.add(thread);
       return thread;
     }
     const thread = new WorkerThread(this.#options);
     this.#busy.add(thread);
+    try {
+      await thread.start();
+      signal.throwIfAborted();
+    } catch (error) {
+      this.giveBack(thread);
+      throw error;
+    }
     return thread;
   }
 
   /** A thread that has died makes room for another. Giving it back again does nothing. */
   giveBack(thread: WorkerThread): void {
     if (!this.#busy.delete(thread)) return;
-    if (thread.alive) this.#idle.set(thread, this.#endLater(thread));
+    if (!thread.gone.aborted) this.#idle.set(thread, this.#endLater(thread));
     this.#queue.shift()?.resolve();
   }
 

@@ -1,4 +1,4 @@
-/** One worker thread, asked and answered in turns, with caps on what an answer may cost. */
+/** One worker thread, started, then asked and answered in turns, with caps on what an answer may cost. */
 import { Worker } from 'node:worker_threads';
 import { DocumentError } from './document.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
@@ -18,8 +18,7 @@ export class WorkerThread {
   readonly #worker: Worker;
   readonly #caps: WorkerCaps;
   #waiting: PromiseWithResolvers<FromWorker> | undefined;
-  /** Why the thread is no more; undefined while it lives. */
-  #ended: { readonly reason: unknown } | undefined;
+  readonly #gone = new AbortController();
 
   constructor(caps: WorkerCaps) {
     this.#caps = caps;
@@ -27,21 +26,24 @@ export class WorkerThread {
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(caps.heapBytes / MEBIBYTE), maxYoungGenerationSizeMb: 32 },
       // Flags such as --input-type, which only fit the main program, would stop the thread.
       execArgv: [],
-      // Parsers report what they repair; the one who uploaded cannot read it there.
-      stdout: true,
-      stderr: true,
     });
     this.#worker.on('message', (message: FromWorker) => this.#settle((waiting) => waiting.resolve(message)));
     this.#worker.on('error', (error) => this.#end(explain(error)));
     this.#worker.on('exit', () => this.#end(new Error('the thread that read the document ended')));
-    // It is no reason for a process to live on; a document that is being read is, see `ask`.
-    this.#worker.unref();
-    this.#worker.stdout.resume();
-    this.#worker.stderr.resume();
   }
 
-  get alive(): boolean {
-    return this.#ended === undefined;
+  /** Aborts when the thread ends, for the reason that it ended for. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Resolves when the thread can be asked. Throws what kept it from starting. */
+  async start(): Promise<void> {
+    const waiting = Promise.withResolvers<FromWorker>();
+    this.#waiting = waiting;
+    await waiting.promise;
+    // An idle thread is no reason for the process to live on; a document that is being read is, see `ask`.
+    this.#worker.unref();
   }
 
   /**
@@ -50,7 +52,7 @@ export class WorkerThread {
    * the thread. After an error the thread is gone.
    */
   async ask(message: ToWorker, timeoutMs: number): Promise<FromWorker> {
-    if (this.#ended !== undefined) throw this.#ended.reason;
+    this.gone.throwIfAborted();
     const waiting = Promise.withResolvers<FromWorker>();
     this.#waiting = waiting;
     const timeout = setTimeout(() => void this.end(tooSlow()), Math.max(0, timeoutMs));
@@ -78,17 +80,17 @@ export class WorkerThread {
     let bufferBytes: number;
     try {
       bufferBytes = (await this.#worker.getHeapStatistics()).external_memory;
-    } catch (error) {
-      if (this.alive) await this.end(error);
+    } catch {
+      // The thread is on its way out; the event that follows says why.
       return;
     }
     if (bufferBytes > this.#caps.bufferBytes) await this.end(tooLarge());
   }
 
   #end(reason: unknown): void {
-    this.#ended ??= { reason };
-    const ended = this.#ended;
-    this.#settle((waiting) => waiting.reject(ended.reason));
+    // The first reason is the one: the others follow from it.
+    this.#gone.abort(reason);
+    this.#settle((waiting) => waiting.reject(this.gone.reason));
   }
 
   #settle(how: (waiting: PromiseWithResolvers<FromWorker>) => void): void {

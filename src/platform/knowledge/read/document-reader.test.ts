@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import {
+  assertRefused,
+  inPieces,
+  makePdf,
+  makePdfBomb,
+  makeZip,
+  readAll,
+  readText,
+  xlsxParts,
+} from './document-fixtures.ts';
+import { createDocumentReader, type DocumentReaderOptions } from './index.ts';
+
+const MEBIBYTE = 1_048_576;
+const CHUNKING = { chunkTokens: 800, overlapTokens: 400 };
+/** Valid, and takes longer than a second: its elements nest. */
+const SLOW_PAGE = '<div>'.repeat(100_000);
+
+function openReader(options: DocumentReaderOptions = {}) {
+  const reader = createDocumentReader(options);
+  return Object.assign(reader, { [Symbol.asyncDispose]: () => reader.close() });
+}
+
+/** A source that says how much was taken from it and whether it was closed. */
+function countedSource(piece: Uint8Array, pieces = Number.POSITIVE_INFINITY) {
+  const source = { taken: 0, closed: false };
+  async function* give(): AsyncGenerator<Uint8Array> {
+    try {
+      for (let index = 0; index < pieces; index++) {
+        source.taken += piece.length;
+        yield piece;
+      }
+    } finally {
+      source.closed = true;
+    }
+  }
+  return Object.assign(source, { bytes: give() });
+}
+
+function hangingSource(first: string) {
+  const state = { asked: Promise.withResolvers<void>() };
+  async function* give(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(first);
+    state.asked.resolve();
+    await new Promise(() => undefined);
+  }
+  return Object.assign(state, { bytes: give() });
+}
+
+const prose = Buffer.from('The quick brown fox jumps over the lazy dog, and back again.\n'.repeat(1_000));
+
+describe('a document', () => {
+  test('is taken from its source as its chunks are taken, and no faster', async () => {
+    await using reader = openReader();
+    const source = countedSource(prose);
+    const sent = { bytes: source.bytes, filename: 'a.txt', mediaType: 'text/plain' };
+    let batches = 0;
+    for await (const batch of reader.chunks(sent, CHUNKING, new AbortController().signal)) {
+      assert.ok(batch.length > 0 && batch.length <= 64);
+      // A batch of 64 chunks with half of each overlapping is 100 KB of this text; a block of the reader has 256.
+      assert.ok(
+        source.taken <= (batches + 1) * 2 * 262_144 + prose.length,
+        `${source.taken} bytes for ${batches} batches`,
+      );
+      if (++batches === 5) break;
+    }
+    assert.ok(source.closed, 'leaving early closes the source');
+  });
+
+  test('comes the same from pieces of any size', async () => {
+    await using reader = openReader();
+    const text = Buffer.from('中文 and English 😀 – naïve.\n'.repeat(20_000));
+    const whole = await readAll(reader, text, { chunking: CHUNKING });
+    for (const size of [1_013, 300_007]) {
+      assert.deepEqual(await readAll(reader, inPieces(text, size), { chunking: CHUNKING }), whole);
+    }
+  });
+
+  test('waits its turn when more come than there are threads', async () => {
+    await using reader = openReader({ workers: 2 });
+    const texts = Array.from({ length: 8 }, (_, index) => `Document ${index}`);
+    assert.deepEqual(await Promise.all(texts.map((text) => readText(reader, text))), texts);
+  });
+
+  test('whose source fails fails with the source’s error', async () => {
+    await using reader = openReader({ workers: 1 });
+    const failure = new Error('the store is gone');
+    async function* give(): AsyncGenerator<Uint8Array> {
+      yield prose;
+      throw failure;
+    }
+    await assert.rejects(readAll(reader, give()), failure);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('needs sizes of chunks that can be', async () => {
+    await using reader = openReader();
+    await assert.rejects(readAll(reader, 'text', { chunking: { chunkTokens: 100, overlapTokens: 100 } }), RangeError);
+  });
+});
+
+describe('a cap', () => {
+  test('on bytes refuses a text that is too large, and reads no further', async () => {
+    await using reader = openReader({ streamedBytes: 4 * MEBIBYTE });
+    const source = countedSource(prose);
+    await assertRefused(readAll(reader, source.bytes, { filename: 'a.txt' }), 'invalid_file', /4 MiB/);
+    assert.ok(source.closed && source.taken < 5 * MEBIBYTE);
+  });
+
+  test('on bytes refuses a file of 2 GB that a parser would need whole, in bounded memory', async () => {
+    await using reader = openReader();
+    await readText(reader, 'warm');
+    const before = process.memoryUsage.rss();
+    const noise = Buffer.alloc(MEBIBYTE, '%PDF-1.7 ');
+    const source = countedSource(noise, 2_048);
+    await assertRefused(readAll(reader, source.bytes, { filename: 'a.pdf' }), 'invalid_file', /128 MiB/);
+    assert.ok(source.closed && source.taken < 130 * MEBIBYTE);
+    assert.ok(process.memoryUsage.rss() - before < 300 * MEBIBYTE);
+  });
+
+  test('on memory outside of the heap ends a PDF that unpacks without end', async () => {
+    await using reader = openReader({ workers: 1, bufferBytes: 64 * MEBIBYTE });
+    await assertRefused(readAll(reader, makePdfBomb(400 * MEBIBYTE)), 'invalid_file', /memory/);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('on the heap ends a sheet that fills it, and takes nothing else with it', async () => {
+    await using reader = openReader({ workers: 2, heapBytes: 128 * MEBIBYTE });
+    const corner = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>';
+    const other = readText(reader, makePdf([['Unharmed']]));
+    await assertRefused(readAll(reader, makeZip(xlsxParts({ Sheet: corner }))), 'invalid_file', /memory/);
+    assert.match(await other, /Unharmed/);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('on time ends a document that takes too long, and takes nothing else with it', async () => {
+    await using reader = openReader({ workers: 1, workMs: 250, workMsPerMebibyte: 0 });
+    await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /longer/);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('on time does not count the time of the consumer and of the source', async () => {
+    await using reader = openReader({ workers: 1, workMs: 5_000, workMsPerMebibyte: 0 });
+    const clock = performance.now.bind(performance);
+    // Each turn of the consumer seems to take a minute.
+    let skipped = 0;
+    performance.now = () => clock() + skipped;
+    try {
+      const bytes = inPieces(Buffer.concat(Array(20).fill(prose)));
+      const sent = { bytes, filename: 'a.txt', mediaType: '' };
+      for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) skipped += 60_000;
+    } finally {
+      performance.now = clock;
+    }
+    assert.ok(skipped >= 120_000);
+  });
+
+  test('on memory holds for a long text: what the process grows by does not depend on its length', async () => {
+    await using reader = openReader();
+    const grow = async (mebibytes: number): Promise<number> => {
+      const source = countedSource(Buffer.concat(Array(17).fill(prose)).subarray(0, MEBIBYTE), mebibytes);
+      let peak = 0;
+      const sent = { bytes: source.bytes, filename: 'a.txt', mediaType: '' };
+      for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) {
+        peak = Math.max(peak, process.memoryUsage.rss());
+      }
+      return peak;
+    };
+    const short = await grow(8);
+    assert.ok((await grow(40)) - short < 64 * MEBIBYTE);
+  });
+});
+
+describe('an abort', () => {
+  const reason = new Error('enough');
+
+  test('before the start takes nothing from the source', async () => {
+    await using reader = openReader();
+    const source = countedSource(prose);
+    await assert.rejects(readAll(reader, source.bytes, { signal: AbortSignal.abort(reason) }), reason);
+    assert.equal(source.taken, 0);
+  });
+
+  test('ends a document whose source hangs, and frees its thread', async () => {
+    await using reader = openReader({ workers: 1 });
+    const controller = new AbortController();
+    const source = hangingSource('text');
+    const reading = readAll(reader, source.bytes, { signal: controller.signal });
+    await source.asked.promise;
+    controller.abort(reason);
+    await assert.rejects(reading, reason);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('ends a document in the middle of its parsing, and frees its thread', async () => {
+    await using reader = openReader({ workers: 1 });
+    await readText(reader, 'warm');
+    const controller = new AbortController();
+    const source = countedSource(Buffer.from(SLOW_PAGE), 1);
+    const reading = readAll(reader, source.bytes, { filename: 'a.html', signal: controller.signal });
+    const started = performance.now();
+    while (!source.closed) await new Promise(setImmediate);
+    controller.abort('any value');
+    await assert.rejects(reading, (error) => error === 'any value');
+    assert.equal(await readText(reader, 'next'), 'next');
+    assert.ok(performance.now() - started < 20_000);
+  });
+
+  test('ends a document that waits for a thread, and leaves the one that has it', async () => {
+    await using reader = openReader({ workers: 1 });
+    const controller = new AbortController();
+    const first = hangingSource('text');
+    const other = new AbortController();
+    const reading = readAll(reader, first.bytes, { signal: other.signal });
+    await first.asked.promise;
+    const waiting = readAll(reader, 'text', { signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(waiting, reason);
+    other.abort(reason);
+    await assert.rejects(reading, reason);
+  });
+
+  test('frees the thread of a consumer that never comes back', async () => {
+    await using reader = openReader({ workers: 1 });
+    const controller = new AbortController();
+    const sent = { bytes: countedSource(prose).bytes, filename: 'a.txt', mediaType: '' };
+    const batches = reader.chunks(sent, CHUNKING, controller.signal)[Symbol.asyncIterator]();
+    await batches.next();
+    controller.abort(reason);
+    assert.equal(await readText(reader, 'next'), 'next');
+    await assert.rejects(batches.next(), reason);
+  });
+});
+
+describe('closing the reader', () => {
+  test('breaks off what is being read, and what waits', async () => {
+    const reader = createDocumentReader({ workers: 1 });
+    const source = hangingSource('text');
+    const reading = readAll(reader, source.bytes);
+    await source.asked.promise;
+    const waiting = readAll(reader, 'text');
+    const both = Promise.all([assert.rejects(reading, /closed/), assert.rejects(waiting, /closed/)]);
+    await reader.close();
+    await both;
+    await assert.rejects(readAll(reader, 'text'), /closed/);
+    await reader.close();
+  });
+
+  test('is not needed for the process to end', async () => {
+    const program = `
+      import { createDocumentReader } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
+      const bytes = (async function* () { yield Buffer.from('some text'); })();
+      const source = { bytes, filename: 'a.txt', mediaType: '' };
+      const chunking = { chunkTokens: 100, overlapTokens: 0 };
+      for await (const batch of createDocumentReader().chunks(source, chunking, new AbortController().signal)) {
+        console.log(batch[0].text);
+      }`;
+    const started = performance.now();
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    assert.equal(stdout, 'some text\n');
+    assert.ok(performance.now() - started < 20_000, 'sooner than its idle thread would');
+  });
+});
