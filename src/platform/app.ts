@@ -32,6 +32,7 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
+import { createTurnFiles } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
@@ -43,6 +44,7 @@ import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
+import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { defineUpkeep } from './upkeep/define-upkeep.ts';
@@ -135,20 +137,21 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
   const allowPrivate = config.modelPrivateAddresses === 'allow';
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
+  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
+  const search = createKnowledgeSearch({ db, embedders });
   const engine = createEngine({
     db,
     logger,
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
-    toolSources: [createHostedTools(clock), ...(parts.toolSources ?? [])],
+    files: createTurnFiles({ db, blobs: parts.blobs }, config.fileLimitBytes),
+    toolSources: [createHostedTools(clock), createFileSearch(search), ...(parts.toolSources ?? [])],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,
   });
   const jobs = createJobs(db, { logger });
   defineUpkeep(jobs, parts);
-  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
   const reader = createDocumentReader();
-  const search = createKnowledgeSearch({ db, embedders });
   defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search });
   const app = await createService({

@@ -23,14 +23,19 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
-    may: ['engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+    may: ['openai', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+  },
+  // What the OpenAI-compatible surfaces share; those are resources, and it reads others.
+  openai: {
+    paths: ['src/platform/openai/'],
+    may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'access', 'tables'],
   },
   engine: {
     paths: ['src/platform/engine/'],
     may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
   },
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
-  tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'tables'] },
+  tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
   knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'tables'] },
   models: { paths: ['src/platform/models/'], may: [] },
   access: {

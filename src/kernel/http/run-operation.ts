@@ -94,7 +94,7 @@ async function discardUpload<Caller>(
   try {
     await upload.discard(request.state.caller as Caller, stored);
   } catch (error) {
-    request.log.error({ err: error, requestId: request.id }, 'an upload could not be discarded');
+    request.log.error({ err: error }, 'an upload could not be discarded');
   }
 }
 

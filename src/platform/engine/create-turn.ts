@@ -8,7 +8,9 @@ import { effectiveConfig } from '../configuration/effective-config.ts';
 import { renderInstructions } from '../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../models/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import { FILE_SEARCH } from '../tools/file-search.ts';
 import type { FileSearchConfig } from '../tools/tool.ts';
+import { attachFiles } from './attached-files.ts';
 import type { Admission, Engine } from './engine.ts';
 import { forkThread } from './fork-thread.ts';
 import { getRun } from './get-run.ts';
@@ -63,9 +65,6 @@ export type CreatedTurn =
   | { readonly kind: 'started'; readonly run: RunRow; readonly live: LiveTurn }
   | { readonly kind: 'duplicate'; readonly run: RunRow };
 
-/** The name of the tool that searches the turn's vector stores. */
-export const FILE_SEARCH = 'file_search';
-
 /** Tries again when a turn of the same smith ended between two reads of one statement. */
 const START_TRIES = 3;
 
@@ -91,13 +90,14 @@ export async function createTurn(engine: Engine, request: TurnRequest): Promise<
 async function startAdmitted(engine: Engine, request: TurnRequest, admission: Admission): Promise<CreatedTurn> {
   const { db } = engine;
   const { projectId, smithId, idempotency } = request;
-  const messages = parseInput(request.input);
+  const parsed = parseInput(request.input);
   const smith = await loadSmithForTurn(db, projectId, smithId);
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw faultOfModel(error);
   });
+  const { input, messages } = await attachFiles(engine.files, { projectId, smithId }, request.input, parsed);
   const turn: NewTurn = {
     projectId,
     runId: mintId('run'),
@@ -106,7 +106,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     agentId: smith.agent_id,
     agentVersion: smith.agent_version,
     channel: request.channel,
-    input: request.input as unknown as JsonObject[],
+    input: input as unknown as JsonObject[],
     messages,
     config,
     metadata: request.metadata,

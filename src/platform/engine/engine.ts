@@ -12,6 +12,7 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
+import { loadAttachedFiles, type TurnFiles } from './attached-files.ts';
 import { executeTurn, TurnStopped } from './execute-turn.ts';
 import { type FollowEnd, type FollowedRun, type FrameSink, followTimeline, streamTimeline } from './follow-timeline.ts';
 import { LiveTurn } from './live-turn.ts';
@@ -38,6 +39,7 @@ export interface EngineParts {
   readonly metrics: Metrics;
   readonly models: ModelOpener;
   readonly toolSources: readonly ToolSource[];
+  readonly files: TurnFiles;
   readonly runsInFlightPerProject: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
@@ -47,6 +49,7 @@ export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
   readonly models: ModelOpener;
+  readonly files: TurnFiles;
   readonly signals: RunSignals;
   start(): Promise<void>;
   /**
@@ -111,6 +114,7 @@ export function createEngine(parts: EngineParts): Engine {
     replicaId,
     db,
     models: parts.models,
+    files: parts.files,
     signals,
     async start() {
       await registerReplica(db, replicaId);
@@ -151,6 +155,7 @@ export function createEngine(parts: EngineParts): Engine {
           modelCall: parts.modelCall,
           flush: writer.flush,
           openModel,
+          loadFiles: (prompt) => loadAttachedFiles(parts.files, key.projectId, prompt),
           listTools: () => listTools(key, state.config),
           restarted: execution.restarted !== undefined,
         },

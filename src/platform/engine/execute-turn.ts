@@ -51,6 +51,8 @@ export interface TurnParts {
   readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly flush: () => Promise<void>;
   readonly openModel: () => Promise<LanguageModelV4>;
+  /** The prompt with the bytes of the files that it refers to. */
+  readonly loadFiles: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>;
   readonly listTools: () => Promise<readonly Tool[]>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
@@ -141,7 +143,7 @@ class TurnExecution {
         return await callModelStep(this.#live, {
           model,
           config: this.#state.config,
-          prompt,
+          prompt: await this.#parts.loadFiles(prompt),
           tools,
           step: this.#state.nextPosition,
           isFirst: this.#state.modelCalls === 0,
@@ -261,7 +263,8 @@ class TurnExecution {
     step.status = 'completed';
     step.output = 'output' in outcome ? outcome.output : null;
     step.error = 'error' in outcome ? outcome.error : null;
-    const message = resultMessage(this.#state, this.#live.key.turn, step);
+    const forModel = 'output' in outcome ? outcome.forModel : undefined;
+    const message = resultMessage(this.#state, this.#live.key.turn, step, forModel);
     const frame = completedFrame(step);
     await this.#journal.commit({
       status: 'in_progress',

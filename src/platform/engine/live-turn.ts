@@ -37,14 +37,20 @@ export class ShownFrame {
   readonly seq: number;
   readonly type: string;
   readonly data: JsonObject;
+  /** Of text: what was joined, one piece a sequence number. Present whoever shows it: the store keeps them too. */
+  readonly pieces: readonly string[] | undefined;
   readonly createdAt: string;
   #wire: string | undefined;
 
-  constructor(runId: string, frame: { seq: number; type: string; data: JsonObject; createdAt: string }) {
+  constructor(
+    runId: string,
+    frame: { seq: number; type: string; data: JsonObject; pieces?: readonly string[]; createdAt: string },
+  ) {
     this.runId = runId;
     this.seq = frame.seq;
     this.type = frame.type;
     this.data = frame.data;
+    this.pieces = frame.pieces;
     this.createdAt = frame.createdAt;
   }
 
@@ -78,7 +84,7 @@ export class LiveTurn {
   readonly #resolveDone: (row: RunRow | undefined) => void;
   #seq: number;
   /** Text that listeners have not been shown yet. */
-  #unshown: { type: string; text: string; step: number; seq: number } | undefined;
+  #unshown: { type: string; pieces: string[]; step: number; seq: number } | undefined;
   #pending: PendingFrame[] = [];
   #flushing: PendingFrame[] = [];
   #flush: Promise<void> | undefined;
@@ -129,13 +135,13 @@ export class LiveTurn {
     if (this.#listeners.size === 0) return;
     const unshown = this.#unshown;
     if (unshown !== undefined && unshown.type === type && unshown.step === step) {
-      unshown.text += text;
+      unshown.pieces.push(text);
       unshown.seq = this.#seq;
       return;
     }
     if (unshown === undefined) scheduleShowing(this);
     else this.showText();
-    this.#unshown = { type, text, step, seq: this.#seq };
+    this.#unshown = { type, pieces: [text], step, seq: this.#seq };
   }
 
   /** Shows the text that waits for the end of the process's present work. */
@@ -143,13 +149,14 @@ export class LiveTurn {
     const unshown = this.#unshown;
     if (unshown === undefined) return;
     this.#unshown = undefined;
-    const { type, text, step, seq } = unshown;
-    this.#show(type, { text, step }, seq);
+    const { type, pieces, step, seq } = unshown;
+    this.#show(type, { text: pieces.join(''), step }, seq, pieces);
   }
 
-  #show(type: string, data: JsonObject, seq: number): void {
+  #show(type: string, data: JsonObject, seq: number, pieces?: readonly string[]): void {
     if (this.#listeners.size === 0) return;
-    const frame = new ShownFrame(this.key.runId, { seq, type, data, createdAt: timestampNow() });
+    const joined = pieces === undefined ? {} : { pieces };
+    const frame = new ShownFrame(this.key.runId, { seq, type, data, ...joined, createdAt: timestampNow() });
     for (const listener of this.#listeners) listener(frame);
   }
 
@@ -264,8 +271,8 @@ export function showStoredFrame(runId: string, frame: StoredFrame, after: number
     return new ShownFrame(runId, { seq, type, data: frame.data, createdAt });
   }
   const firstSeq = seq - deltas.length + 1;
-  const text = deltas.slice(Math.max(0, after + 1 - firstSeq)).join('');
-  return new ShownFrame(runId, { seq, type, data: { text, ...rest }, createdAt });
+  const pieces = (deltas as string[]).slice(Math.max(0, after + 1 - firstSeq));
+  return new ShownFrame(runId, { seq, type, data: { text: pieces.join(''), ...rest }, pieces, createdAt });
 }
 
 function offerFrame(frame: PendingFrame): StoredFrame {

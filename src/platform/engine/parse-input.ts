@@ -1,7 +1,7 @@
 /**
  * The caller's messages into the model's. Content is a string or parts: `text` and `input_text`; `image_url`,
- * `input_image` and `image`; `file` and `input_file`; `input_audio`. Files come inline (base64 or a data URL) or as an
- * https address.
+ * `input_image` and `image`; `file` and `input_file`; `input_audio`. Files come inline (base64 or a data URL), as an https
+ * address, or as the `file_id` of an uploaded one.
  */
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { ApiError } from '../../kernel/http/errors.ts';
@@ -123,6 +123,7 @@ function parsePart(part: JsonObject, at: string): Part {
       );
     case 'input_image':
     case 'image':
+      if (typeof part.file_id === 'string') return storedPart(part.file_id, 'image/*');
       return filePart(
         stringAt(part.image_url ?? part.url ?? part.data, `${at}.image_url`),
         mediaTypeOf(part, 'image/*'),
@@ -148,8 +149,14 @@ function parsePart(part: JsonObject, at: string): Part {
 function parseFile(file: JsonObject, at: string): Part {
   const filename = typeof file.filename === 'string' ? { filename: file.filename } : {};
   const mediaType = mediaTypeOf(file, mediaTypeByName(filename.filename));
+  if (typeof file.file_id === 'string') return storedPart(file.file_id, mediaType);
   const source = stringAt(file.file_data ?? file.file_url ?? file.url ?? file.data, `${at}.file_data`);
   return { ...filePart(source, mediaType, at), ...filename };
+}
+
+/** A file of the file store; attached-files.ts fills in what is known of it. */
+function storedPart(fileId: string, mediaType: string): Part {
+  return { type: 'file', mediaType, data: { type: 'stored', file_id: fileId, bytes: 0 } } as unknown as Part;
 }
 
 /** A data URL, an https address, or bare base64. */

@@ -1,6 +1,7 @@
 /** The rows, frames and outputs that steps leave behind. */
 import { estimatePromptTokens, priceUsage } from '../models/index.ts';
 import type { JsonObject } from '../tables.ts';
+import { FILE_SEARCH, findCitations } from '../tools/file-search.ts';
 import type { StepRecord, TurnAdvance } from './advance-turn.ts';
 import type { StepUsage } from './call-model-step.ts';
 import type { NewFrame } from './live-turn.ts';
@@ -62,11 +63,13 @@ export function newMessage(
 }
 
 /** A call's result as the model is told of it. */
-export function resultMessage(state: TurnState, turn: number, step: ToolStep): StoredMessage {
+export function resultMessage(state: TurnState, turn: number, step: ToolStep, forModel?: string): StoredMessage {
   const output =
-    step.error === null
-      ? { type: 'json' as const, value: (step.output ?? {}) as never }
-      : { type: 'error-text' as const, value: step.error };
+    step.error !== null
+      ? { type: 'error-text' as const, value: step.error }
+      : forModel === undefined
+        ? { type: 'json' as const, value: (step.output ?? {}) as never }
+        : { type: 'text' as const, value: forModel };
   return newMessage(state, turn, 'tool', [
     { type: 'tool-result', toolCallId: step.callId, toolName: step.name, output },
   ]);
@@ -92,11 +95,14 @@ export function expiryFrame(approvalId: string): NewFrame {
 /** The run's `output`. */
 export function renderOutput(state: TurnState, text: string): JsonObject {
   const isJson = state.config.response_format.type === 'json';
+  const searches = state.calls.filter(({ name }) => name === FILE_SEARCH).map(({ output }) => output);
+  const annotations = findCitations(text, searches);
   return {
     content: text,
     content_type: isJson ? 'application/json' : 'text/plain',
     tool_calls: state.calls.map(renderCall),
     suggested_replies: [],
+    ...(annotations.length === 0 ? {} : { annotations }),
   };
 }
 

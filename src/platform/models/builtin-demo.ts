@@ -35,7 +35,8 @@ type Part = LanguageModelV4StreamPart;
  *
  * Besides: a JSON schema as response format gets a valid instance; tool_choice, the output limit (counted by
  * `countTokens`) and stop sequences are obeyed; sections of search results or memory (`context-sections.ts`) are answered
- * from, by quoting the lines that match best; anything else gets a short reply that quotes the message, names the files
+ * from, by quoting the lines that match best with their citation markers, and where the tool `file_search` is offered it is
+ * asked first; anything else gets a short reply that quotes the message, names the files
  * received, and ends with the first line of the instructions.
  *
  * The prompt may hold 8192 tokens by `estimatePromptTokens`; a longer one is refused as a provider refuses it.

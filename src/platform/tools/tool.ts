@@ -26,8 +26,11 @@ export interface Tool {
   readonly execute?: (call: ToolCall) => Promise<ToolOutcome>;
 }
 
-/** What a call gave: a result for the model, or an error that the model is told of. */
-export type ToolOutcome = { readonly output: JsonObject } | { readonly error: string };
+/**
+ * What a call gave: a result, or an error that the model is told of. `forModel` is the result in the words that a model
+ * reads best; without it the model is given the JSON.
+ */
+export type ToolOutcome = { readonly output: JsonObject; readonly forModel?: string } | { readonly error: string };
 
 /** Which stores the turn's `file_search` looks into, and how; the members as the API has them. */
 export interface FileSearchConfig {

@@ -115,6 +115,8 @@ describe('the thread', () => {
     const first = await embedder.embed('p', ['one']);
     const [worker] = workers;
     assert.ok(worker !== undefined);
+    // An idle thread keeps no process alive; this one is waited for.
+    worker.ref();
     await once(worker, 'exit');
     const second = await embedder.embed('p', ['one']);
     assert.equal(workers.length, 2);

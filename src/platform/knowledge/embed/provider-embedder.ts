@@ -28,7 +28,7 @@ export function createProviderEmbedder(
       try {
         return await embedInBatches(id, model, limits, texts, options);
       } catch (error) {
-        throw error instanceof ModelCallError ? toRefusal(id, error) : error;
+        throw error instanceof ModelCallError ? toRefusal(id, error, options.dimensions) : error;
       }
     },
   };
@@ -111,12 +111,22 @@ function checkDimensions(
 /** The openai clients repeat a 503 by themselves, which is in vain where the request or the key is at fault. */
 const DO_NOT_RETRY = { 'x-should-retry': 'false' };
 
-function toRefusal(id: string, error: ModelCallError): ApiError {
+/** How a provider, or its package before it is asked, says that the length cannot be chosen so. */
+const WRONG_DIMENSIONS = /dimension|provider options/i;
+
+function toRefusal(id: string, error: ModelCallError, dimensions: number | undefined): ApiError {
   const { kind, status = 0, retryAfterSeconds, message } = error;
   if (kind === 'context_length') {
     return new ApiError('invalid_input', {
       message: `A text is longer than ${id} takes. Split it, or use a model that takes longer ones.`,
       param: 'input',
+      cause: error,
+    });
+  }
+  if (dimensions !== undefined && kind === 'upstream' && status < 500 && WRONG_DIMENSIONS.test(message)) {
+    return new ApiError('invalid_request', {
+      message: `${id} does not make vectors of ${dimensions} dimensions. Choose a length that it offers, or leave \`dimensions\` out.`,
+      param: 'dimensions',
       cause: error,
     });
   }

@@ -137,25 +137,20 @@ describe('a cap', () => {
   });
 
   test('on time ends a document that takes too long, and takes nothing else with it', async () => {
-    await using reader = openReader({ workers: 1, workMs: 250, workMsPerMebibyte: 0 });
+    await using reader = openReader({ workers: 1, workMs: 1_000, workMsPerMebibyte: 0 });
     await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /longer/);
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
-  test('on time does not count the time of the consumer and of the source', async () => {
-    await using reader = openReader({ workers: 1, workMs: 5_000, workMsPerMebibyte: 0 });
-    const clock = performance.now.bind(performance);
-    // Each turn of the consumer seems to take a minute.
-    let skipped = 0;
-    performance.now = () => clock() + skipped;
-    try {
-      const bytes = inPieces(Buffer.concat(Array(20).fill(prose)));
-      const sent = { bytes, filename: 'a.txt', mediaType: '' };
-      for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) skipped += 60_000;
-    } finally {
-      performance.now = clock;
-    }
-    assert.ok(skipped >= 120_000);
+  test('on time does not count the time of the consumer', async ({ mock }) => {
+    await using reader = openReader({ workers: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    const now = performance.now.bind(performance);
+    // The consumer seems to take a minute for each batch.
+    let consumedMs = 0;
+    mock.method(performance, 'now', () => now() + consumedMs);
+    const sent = { bytes: inPieces(Buffer.concat(Array(20).fill(prose))), filename: 'a.txt', mediaType: '' };
+    for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) consumedMs += 60_000;
+    assert.ok(consumedMs >= 120_000);
   });
 
   test('on memory holds for a long text: what the process grows by does not depend on its length', async () => {
@@ -170,7 +165,7 @@ describe('a cap', () => {
       return peak;
     };
     const short = await grow(8);
-    assert.ok((await grow(40)) - short < 64 * MEBIBYTE);
+    assert.ok((await grow(48)) - short < 128 * MEBIBYTE);
   });
 });
 

@@ -152,7 +152,7 @@ describe('HTML', () => {
   });
 
   test('nested without end is refused', async () => {
-    await assertRefused(read('<div>'.repeat(200_000), { filename: 'a.html' }), 'invalid_file');
+    await assertRefused(read('<div>'.repeat(20_000), { filename: 'a.html' }), 'invalid_file');
   });
 });
 

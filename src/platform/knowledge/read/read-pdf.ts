@@ -26,7 +26,8 @@ export async function* readPdf(file: Buffer): AsyncGenerator<string> {
     if (!found) {
       throw new DocumentError(
         'no_text_layer',
-        'The PDF has no text layer: its pages are pictures. Run it through text recognition (OCR) first.',
+        'The PDF has no text layer that can be read: most likely its pages are pictures. ' +
+          'Run it through text recognition (OCR) first.',
       );
     }
   } finally {
@@ -44,7 +45,9 @@ function endOf(file: Buffer): number {
 
 async function open(file: Buffer): Promise<Pdf> {
   try {
-    const data = new Uint8Array(file.buffer, file.byteOffset, file.byteLength);
+    // PDF.js takes the buffer over: a small file must not take Node's shared pool along.
+    const own = file.buffer.byteLength === file.byteLength;
+    const data = own ? new Uint8Array(file.buffer) : new Uint8Array(file);
     return await getDocumentProxy(data, { verbosity: ERRORS_ONLY });
   } catch (error) {
     if (error instanceof Error && error.name === 'PasswordException') {

@@ -20,28 +20,22 @@ export class WorkerPool {
     this.#options = options;
   }
 
-  /** Waits for a thread, in order of arrival. Throws the signal's reason when it aborts. */
+  /** Waits for a thread. Throws the signal's reason when it aborts meanwhile. */
   async take(signal: AbortSignal): Promise<WorkerThread> {
     signal.throwIfAborted();
     while (!this.#closed && this.#busy.size >= this.#options.workers) await this.#wait(signal);
     if (this.#closed) throw closedError();
-    for (const [thread, timer] of this.#idle) {
-      clearTimeout(timer);
-      this.#idle.delete(thread);
-      if (thread.gone.aborted) continue;
-      this.#busy.add(thread);
-      return thread;
-    }
-    const thread = new WorkerThread(this.#options);
+    const idle = this.#takeIdle();
+    const thread = idle ?? new WorkerThread(this.#options);
     this.#busy.add(thread);
     try {
-      await thread.start();
+      if (idle === undefined) await thread.start();
       signal.throwIfAborted();
+      return thread;
     } catch (error) {
       this.giveBack(thread);
       throw error;
     }
-    return thread;
   }
 
   /** A thread that has died makes room for another. Giving it back again does nothing. */
@@ -67,10 +61,20 @@ export class WorkerPool {
     await Promise.all(this.#ending);
   }
 
+  #takeIdle(): WorkerThread | undefined {
+    for (const [thread, timer] of this.#idle) {
+      clearTimeout(timer);
+      this.#idle.delete(thread);
+      if (!thread.gone.aborted) return thread;
+    }
+    return undefined;
+  }
+
   async #wait(signal: AbortSignal): Promise<void> {
     const turn = Promise.withResolvers<void>();
     const abort = (): void => {
-      this.#queue.splice(this.#queue.indexOf(turn), 1);
+      const place = this.#queue.indexOf(turn);
+      if (place >= 0) this.#queue.splice(place, 1);
       turn.reject(signal.reason);
     };
     this.#queue.push(turn);

@@ -20,6 +20,9 @@ const QUOTED_RESULT_MAX_CHARS = 8000;
 /** Free strings of a schema carry the message up to here. */
 const SCHEMA_TEXT_MAX_CHARS = 80;
 
+const SEARCH_TOOL = 'file_search';
+const SEARCH_QUERY_MAX_CHARS = 1_000;
+
 const SELF =
   'I am the built-in demo model of this platform: I run offline, need no key, and follow a few fixed instructions.';
 
@@ -63,7 +66,7 @@ async function planCalls(
       if (asked.length === 0) return undefined;
       return { type: 'text', text: 'I was asked to call a tool, but tool_choice is none, so that I call none.' };
     case 'auto':
-      if (asked.length === 0) return undefined;
+      if (asked.length === 0) return planSearch(instruction, tools, view);
       if (callable.length === asked.length) return { type: 'calls', calls: callable };
       return {
         type: 'text',
@@ -86,6 +89,17 @@ async function planCalls(
       return { type: 'calls', calls: [await makeCall(choice.toolName, schema, view)] };
     }
   }
+}
+
+/** An ordinary question is looked up where there is something to look it up in. */
+function planSearch(
+  instruction: Instruction,
+  tools: ReadonlyMap<string, unknown>,
+  { message }: PromptView,
+): Reply | undefined {
+  if (instruction.type !== 'reply' || message === '' || !tools.has(SEARCH_TOOL)) return undefined;
+  const query = clip(message, SEARCH_QUERY_MAX_CHARS);
+  return { type: 'calls', calls: [{ toolName: SEARCH_TOOL, input: JSON.stringify({ query }) }] };
 }
 
 function explainNoCall(call: RequestedCall, tools: ReadonlyMap<string, unknown>): string {

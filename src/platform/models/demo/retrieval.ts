@@ -11,13 +11,16 @@ const STOP_WORDS = new Set(
    were what when where which who why will with would you your please`.split(/\s+/),
 );
 
+/** A line of its own that says what the lines below it are to be cited by: 【1†report.pdf】. */
+const MARKER = /^【[^】]*】$/;
+
 /**
- * The lines of the sections that match a question best, best first; none when no line shares a word with it. A line's
- * score is the sum, over the distinct words that it shares with the question, of how rare the word is among the lines.
+ * The lines of the sections that match a question best, best first, each with the marker that it stands under; none when
+ * no line shares a word with it. A line's score is the sum, over the distinct words that it shares with the question, of how rare the word is among the lines.
  */
 export function findBestLines(question: string, sections: readonly ContextSection[]): string[] {
   const lines = listLines(sections);
-  const wordsOfLines = lines.map((line) => readWords(line));
+  const wordsOfLines = lines.map(({ text }) => readWords(text));
   const scores = new Array<number>(lines.length).fill(0);
   for (const word of readWords(question)) {
     const holders = wordsOfLines.flatMap((words, index) => (words.has(word) ? [index] : []));
@@ -31,12 +34,29 @@ export function findBestLines(question: string, sections: readonly ContextSectio
     .filter(({ score }) => score >= best * NEARLY)
     .sort((a, b) => b.score - a.score)
     .slice(0, QUOTED_LINES_MAX)
-    .map(({ line }) => (line.length > LINE_MAX_CHARS ? `${line.slice(0, LINE_MAX_CHARS)}…` : line));
+    .map(({ line: { text, marker } }) => {
+      const shown = text.length > LINE_MAX_CHARS ? `${text.slice(0, LINE_MAX_CHARS).toWellFormed()}…` : text;
+      return marker === '' ? shown : `${shown} ${marker}`;
+    });
 }
 
-function listLines(sections: readonly ContextSection[]): string[] {
-  const lines = sections.flatMap((section) => section.text.split('\n')).map((line) => line.trim());
-  return [...new Set(lines.filter((line) => /[\p{L}\p{N}]/u.test(line)))];
+interface Line {
+  readonly text: string;
+  readonly marker: string;
+}
+
+/** Each line once, by its first place. */
+function listLines(sections: readonly ContextSection[]): Line[] {
+  const lines = new Map<string, Line>();
+  for (const section of sections) {
+    let marker = '';
+    for (const line of section.text.split('\n')) {
+      const text = line.trim();
+      if (MARKER.test(text)) marker = text;
+      else if (/[\p{L}\p{N}]/u.test(text) && !lines.has(text)) lines.set(text, { text, marker });
+    }
+  }
+  return [...lines.values()];
 }
 
 /** Lower-case words without the commonest, with a plural's s taken off; scripts without spaces by pairs of characters. */

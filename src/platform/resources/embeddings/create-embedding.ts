@@ -1,3 +1,4 @@
+import { endianness } from 'node:os';
 import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { readInputs } from './read-inputs.ts';
@@ -31,7 +32,6 @@ function encodeNumbers(vector: Float32Array): number[] {
 
 /** Little-endian, as the dialect has it on every machine. */
 function encodeBase64(vector: Float32Array): string {
-  const bytes = Buffer.allocUnsafe(vector.length * Float32Array.BYTES_PER_ELEMENT);
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT);
-  return bytes.toString('base64');
+  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+  return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64');
 }

@@ -201,6 +201,19 @@ describe('a model', () => {
     assert.deepEqual([sent.model, sent.input, sent.dimensions], ['text-embedding-3-small', ['x', 'y'], 4]);
   });
 
+  test('that refuses the length that was asked for says so', async () => {
+    const message = 'This model does not support specifying dimensions.';
+    upstream.respondWith({ type: 'status', status: 400, body: { error: { message } } });
+    const refused = await create(await projectWithKey(), { input: 'x', model: 'openai-compatible/m', dimensions: 4 });
+    assert.deepEqual(
+      [refused.status, refused.body.error.code, refused.body.error.param],
+      [422, 'invalid_request', 'dimensions'],
+    );
+    const bedrock = await projectWithKey('bedrock');
+    const odd = await create(bedrock, { input: 'x', model: 'bedrock/amazon.titan-embed-text-v2:0', dimensions: 300 });
+    assert.deepEqual([odd.status, odd.body.error.code, odd.body.error.param], [422, 'invalid_request', 'dimensions']);
+  });
+
   test('that answers with another length than was asked for says so', async () => {
     upstream.respondWith({ type: 'embeddings', dimensions: 8 });
     const { status, body } = await create(await projectWithKey(), {

@@ -12,16 +12,6 @@ export const MAX_TOTAL_CHARACTERS = 1_200_000;
  * The texts, 1 to MAX_INPUTS, each not empty. Throws `invalid_input` naming the entry at fault, or `too_many_inputs`.
  */
 export async function readInputs(input: unknown): Promise<string[]> {
-  const texts = await readTexts(input);
-  let total = 0;
-  for (const text of texts) total += text.length;
-  if (total > MAX_TOTAL_CHARACTERS) {
-    throw tooMany(`The texts have ${total} characters together, at most ${MAX_TOTAL_CHARACTERS} fit into one request.`);
-  }
-  return texts;
-}
-
-async function readTexts(input: unknown): Promise<string[]> {
   if (typeof input === 'string') return [checkText(input, 'input')];
   if (!Array.isArray(input)) throw invalid('input', 'must be a text, a list of texts, or tokens');
   if (input.length === 0) throw invalid('input', 'must hold at least one text');
@@ -30,19 +20,27 @@ async function readTexts(input: unknown): Promise<string[]> {
     throw tooMany(`There are ${input.length} inputs, at most ${MAX_INPUTS} fit into one request.`);
   }
   const texts: string[] = [];
+  let characters = 0;
   // Several lists of tokens, or several texts; not both.
   const ofTokens = Array.isArray(input[0]);
   for (const [index, entry] of input.entries()) {
-    const at = `input.${index}`;
-    if (typeof entry === 'string' && !ofTokens) texts.push(checkText(entry, at));
-    else if (Array.isArray(entry) && ofTokens) texts.push(await decode(entry, at));
-    else
-      throw invalid(
-        at,
-        ofTokens ? 'must be a list of tokens, as the first one is' : 'must be a text, as the first one is',
+    const text = await readEntry(entry, ofTokens, `input.${index}`);
+    characters += text.length;
+    // At once, before the rest of the tokens is decoded.
+    if (characters > MAX_TOTAL_CHARACTERS) {
+      throw tooMany(
+        `At most ${MAX_TOTAL_CHARACTERS} characters fit into one request, and ${index + 1} inputs have more.`,
       );
+    }
+    texts.push(text);
   }
   return texts;
+}
+
+function readEntry(entry: unknown, ofTokens: boolean, at: string): string | Promise<string> {
+  if (typeof entry === 'string' && !ofTokens) return checkText(entry, at);
+  if (Array.isArray(entry) && ofTokens) return decode(entry, at);
+  throw invalid(at, ofTokens ? 'must be a list of tokens, as the first one is' : 'must be a text, as the first one is');
 }
 
 function checkText(text: string, at: string): string {

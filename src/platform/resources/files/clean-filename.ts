@@ -8,7 +8,13 @@ const NAMELESS = 'upload';
  * that turn the direction of text, at most 255 bytes of UTF-8, its ending kept. `upload` where nothing is left.
  */
 export function cleanFilename(sent: string): string {
-  const last = sent.split(/[/\\]/).at(-1) ?? '';
+  // Forms write a quote and a line break as percent signs (HTML, "multipart form data").
+  const last =
+    sent
+      .replaceAll('%22', '"')
+      .replaceAll(/%0[AD]/gi, '')
+      .split(/[/\\]/)
+      .at(-1) ?? '';
   const name = last
     .toWellFormed()
     .replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '')

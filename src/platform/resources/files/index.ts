@@ -8,6 +8,7 @@ export { openFile } from './get-content.ts';
 export { renderFile } from './render-file.ts';
 export { type InlineFile, saveInlineFile } from './save-inline-file.ts';
 export type { FileRow } from './store.ts';
+export { createTurnFiles } from './turn-files.ts';
 
 /** The file, listed or not. With a smith, that smith's alone; null: any of the project. */
 export async function findFile(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { startPlatform } from '../../../../test/support/platform.ts';
+import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { makeSmith, makeUpstreamSmith, sentBody } from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -57,7 +57,7 @@ const parts: readonly [name: string, part: Part, sent: unknown][] = [
   ],
 ];
 
-test('each kind of part reaches the upstream in its wire form, now and as history, and the run returns it as it came', async () => {
+test('each kind of part reaches the upstream in its wire form, now and as history; what came inline is a file from then on', async () => {
   const smith = await makeUpstreamSmith(platform, upstream);
   const given = parts.map(([, part]) => part);
   for (const [at, text] of [
@@ -68,13 +68,65 @@ test('each kind of part reaches the upstream in its wire form, now and as histor
     const input = at === 'first' ? [{ role: 'user', content: given }] : [{ role: 'user', content: 'And?' }];
     const { body } = await smith.project.post(smith.runs, { input, thread_id: 'main' });
     assert.equal(body.status, 'completed', JSON.stringify(body.error));
-    assert.deepEqual(body.input, input);
+    if (at === 'first') await assertInput(smith.project, body.input[0].content, given);
     const [message] = sentBody(upstream).messages;
     assert.equal(message.role, 'user');
     for (const [index, [name, , sent]] of parts.entries()) {
       assert.deepEqual(message.content[index], sent, `${name}, ${at}`);
     }
   }
+});
+
+/** The run shows its input as it came, with a file's id in place of its bytes. */
+async function assertInput(project: TestProject, shown: readonly Part[], given: readonly Part[]): Promise<void> {
+  assert.equal(shown.length, given.length);
+  const listed = (await project.get('/v1/files')).body.data;
+  assert.deepEqual(listed, [], 'files of a conversation are in no list');
+  for (const [index, part] of shown.entries()) {
+    const inline = /base64,|"data":|"file_data":/.test(JSON.stringify(given[index]));
+    if (!inline) {
+      assert.deepEqual(part, given[index]);
+      continue;
+    }
+    assert.match(String(part.file_id), /^file_/);
+    assert.doesNotMatch(JSON.stringify(part), /base64/);
+    const content = await project.get(`/v1/files/${part.file_id}/content`);
+    assert.equal(content.status, 200);
+    assert.ok([PNG, PDF, 'AAAA'].some((each) => Buffer.from(each, 'base64').toString() === content.text));
+  }
+}
+
+test('an uploaded file is named by its id; one that is not there is refused', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const asked = (file_id: string) => ({ input: [{ role: 'user', content: [{ type: 'input_file', file_id }] }] });
+  upstream.respondWith({ type: 'answer', deltas: ['Seen'] });
+  const inline = [{ type: 'input_file', filename: 'c.pdf', file_data: `data:application/pdf;base64,${PDF}` }];
+  const first = await smith.project.post(smith.runs, { input: [{ role: 'user', content: inline }] });
+  const fileId = first.body.input[0].content[0].file_id;
+  upstream.respondWith({ type: 'answer', deltas: ['Seen again'] });
+  const { body } = await smith.project.post(smith.runs, asked(fileId));
+  assert.equal(body.status, 'completed', JSON.stringify(body.error));
+  const file = { filename: 'c.pdf', file_data: `data:application/pdf;base64,${PDF}` };
+  assert.deepEqual(sentBody(upstream).messages[0].content, [{ type: 'file', file }]);
+  const missing = await smith.project.post(smith.runs, asked('file_01h00000000000000000000000'));
+  assert.equal(missing.status, 422, missing.text);
+  assert.deepEqual([missing.body.error.code, missing.body.error.param], ['invalid_input', 'input.0.content.0.file_id']);
+});
+
+test('a text is given to the model as text, and a file that is gone is named', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const part = { type: 'input_file', filename: 'notes.md', file_data: Buffer.from('# Notes').toString('base64') };
+  const content = [{ type: 'text', text: 'What is this?' }, part];
+  upstream.respondWith({ type: 'answer', deltas: ['Notes.'] });
+  const { body } = await smith.project.post(smith.runs, { input: [{ role: 'user', content }], thread_id: 'main' });
+  assert.equal(body.status, 'completed', JSON.stringify(body.error));
+  assert.equal(sentBody(upstream).messages[0].content[1].text, '<file name="notes.md">\n# Notes\n</file>');
+  const gone = await smith.project.delete(`/v1/files/${body.input[0].content[1].file_id}`);
+  assert.equal(gone.status, 200, gone.text);
+  upstream.respondWith({ type: 'answer', deltas: ['Gone.'] });
+  await smith.ask('And now?', { thread_id: 'main' });
+  const now = sentBody(upstream).messages[0].content[1].text;
+  assert.equal(now, '[The file notes.md was here; it is deleted since.]');
 });
 
 test('a file is named by the built-in model', async () => {
@@ -85,12 +137,12 @@ test('a file is named by the built-in model', async () => {
         role: 'user',
         content: [
           { type: 'text', text: 'What is this?' },
-          { type: 'input_file', filename: 'notes.md', file_data: Buffer.from('# Notes').toString('base64') },
+          { type: 'input_file', filename: 'notes.pdf', file_data: Buffer.from('# Notes').toString('base64') },
         ],
       },
     ],
   });
-  assert.match(body.output.content, /text\/markdown "notes\.md", 7 bytes/);
+  assert.match(body.output.content, /application\/pdf "notes\.pdf", 7 bytes/);
 });
 
 const invalid: readonly [name: string, part: unknown, param: string][] = [

@@ -71,6 +71,19 @@ export const Run = component(
         content_type: { type: 'string', enum: ['text/plain', 'application/json'] },
         tool_calls: { type: 'array', items: ToolCall, description: 'Every call of the turn so far.' },
         suggested_replies: { type: 'array', items: { type: 'string' } },
+        annotations: {
+          type: 'array',
+          description: 'Where `content` cites a file that `file_search` found: `index` is the marker’s place in it.',
+          items: {
+            type: 'object',
+            properties: {
+              type: { type: 'string', enum: ['file_citation'] },
+              index: { type: 'integer' },
+              file_id: { type: 'string' },
+              filename: { type: 'string' },
+            },
+          },
+        },
       },
     }),
     stop_reason: nullable(Type.String(), {

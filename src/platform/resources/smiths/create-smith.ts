@@ -33,7 +33,7 @@ export async function createSmith({
   tx,
   caller,
   body,
-}: ProjectChange<{ body: SmithCreate }>): Promise<HttpReply<Smith>> {
+}: Pick<ProjectChange<{ body: SmithCreate }>, 'tx' | 'caller' | 'body'>): Promise<HttpReply<Smith>> {
   checkProfile(body);
   checkConfig(body);
   const db = tenantDb(tx, caller.projectId);

@@ -1,0 +1,332 @@
+/** Forms with a file, on a service with no product in it: what is read, what is refused, and what is left. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, beforeEach, describe, test } from 'node:test';
+import Type from 'typebox';
+import { sendRaw } from '../../../test/conformance/raw-http.ts';
+import { openTestDatabase } from '../../../test/support/database.ts';
+import { createLogger } from '../log/log.ts';
+import { createMetrics } from '../metrics/metrics.ts';
+import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { operationsFor } from './operation.ts';
+import { createService, type Gate, type ServiceOptions } from './service.ts';
+import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
+
+const MAX_BYTES = 100_000;
+const IDLE_TIMEOUT_MS = 150;
+
+const errors = {
+  unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
+  wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
+  not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
+  payload_too_large: { status: 413, type: 'invalid_request_error', message: 'Large. Send less.' },
+  invalid_request: { status: 422, type: 'invalid_request_error', message: 'Wrong. Mend it.' },
+  unsupported_api_version: { status: 400, type: 'invalid_request_error', message: 'Old. Send another.' },
+  idempotency_key_reused: { status: 409, type: 'invalid_request_error', message: 'Reused. Take another.' },
+  idempotency_in_progress: { status: 409, type: 'invalid_request_error', message: 'Busy. Wait.' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
+  internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
+  service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
+} as const satisfies ErrorCatalogue;
+
+const gate: Gate<string> = {
+  async authenticate(authorization) {
+    const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1];
+    if (name === undefined) throw new ApiError('unauthenticated');
+    return name;
+  },
+  authorize(_operation, name) {
+    if (name !== 'owner') throw new ApiError('wrong_posture');
+  },
+  refusalsOf: () => ['wrong_posture'],
+  meterKey: (name) => name,
+};
+
+interface Stored {
+  readonly text: string;
+  readonly part: Pick<FilePart, 'filename' | 'mediaType'>;
+  readonly sha256: string;
+}
+
+/** What the target holds, and what it was told to throw away. */
+const held = new Set<Stored>();
+let discarded = 0;
+/** Files that are arriving. */
+let arriving = 0;
+let outcome: 'done' | 'refuse' | 'break' = 'done';
+
+async function storeText(part: FilePart): Promise<Stored> {
+  const chunks: Uint8Array[] = [];
+  arriving += 1;
+  try {
+    for await (const chunk of part.bytes) chunks.push(chunk);
+  } finally {
+    arriving -= 1;
+  }
+  const content = Buffer.concat(chunks);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const stored = { text: content.toString('latin1'), part, sha256 };
+  held.add(stored);
+  return stored;
+}
+
+const operation = operationsFor<string>().upload({
+  id: 'texts.create',
+  method: 'POST',
+  path: '/v1/texts',
+  posture: 'closed',
+  summary: 'Upload a text',
+  fields: Type.Object({ tone: Type.Optional(Type.String({ maxLength: 8 })), pages: Type.Optional(Type.Integer()) }),
+  upload: {
+    field: 'text',
+    maxBytes: MAX_BYTES,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+    store: (_caller, part) => storeText(part),
+    async discard(_caller, stored) {
+      discarded += 1;
+      held.delete(stored);
+    },
+  },
+  reply: Type.Object({
+    text: Type.String(),
+    filename: Type.String(),
+    tone: Type.Optional(Type.String()),
+    pages: Type.Optional(Type.Integer()),
+  }),
+  async handler({ file, body }) {
+    if (outcome === 'refuse') throw new ApiError('not_found');
+    if (outcome === 'break') throw new Error('the connection broke');
+    return { text: file.text, filename: file.part.filename, ...body };
+  },
+});
+
+const { db, close } = await openTestDatabase();
+const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
+  name: 'texts',
+  title: 'Texts',
+  version: '1',
+  description: 'Texts.',
+  errors,
+  operations: [operation],
+  gate,
+  idempotency: { claim: async () => undefined, complete: async () => undefined },
+  db,
+  logger: createLogger({ logLevel: 'silent' }),
+  metrics: createMetrics(),
+  publicUrl: 'http://127.0.0.1',
+  apiVersion: { header: 'X-Version', live: ['1'] },
+  corsPrefix: '/v1',
+  requestsPerMinute,
+  addressRequestsPerMinute: 10_000,
+  bodyLimitBytes: 1_024,
+  trustProxy: false,
+  overloadDelayMs: 60_000,
+});
+const app = await createService(optionsFor(10_000));
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+after(async () => {
+  await app.close();
+  await close();
+});
+beforeEach(() => {
+  held.clear();
+  discarded = 0;
+  outcome = 'done';
+});
+
+const FORM = 'multipart/form-data; boundary=b';
+const filePart = (content: string, name = 'text', rest = '; filename="a.txt"') =>
+  `--b\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${content}\r\n`;
+const field = (name: string, value: string) =>
+  `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const END = '--b--\r\n';
+
+async function send(body: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}/v1/texts`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer owner', 'content-type': FORM, ...headers },
+    body: Buffer.from(body, 'latin1'),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the tests look into bodies of every shape.
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+function assertRefusal({ status, body }: Awaited<ReturnType<typeof send>>, code: string, param: string | null): void {
+  assert.deepEqual(
+    [status, body.error?.code, body.error?.param],
+    [errors[code as keyof typeof errors].status, code, param],
+    JSON.stringify(body),
+  );
+}
+
+describe('a form', () => {
+  test('may have its fields before and behind the file, and others that nobody asked for', async () => {
+    const { status, body } = await send(
+      field('tone', 'grave') + filePart('hello') + field('pages', '12') + field('extra[a]', 'x') + END,
+    );
+    assert.deepEqual([status, body], [200, { text: 'hello', filename: 'a.txt', tone: 'grave', pages: 12 }]);
+    assert.equal(held.size, 1);
+  });
+
+  test('may hold a file of just the limit, in one piece or many', async () => {
+    const { status, body } = await send(filePart('x'.repeat(MAX_BYTES)) + END);
+    assert.deepEqual([status, body.text.length], [200, MAX_BYTES]);
+  });
+
+  test('of several fields with one name, the last counts', async () => {
+    assert.equal((await send(field('tone', 'a') + filePart('') + field('tone', 'b') + END)).body.tone, 'b');
+  });
+
+  for (const [disposition, filename] of [
+    ["; filename*=UTF-8''gr%C3%BC%C3%9Fe.txt", 'grüße.txt'],
+    [`; filename="${Buffer.from('grüße.txt').toString('latin1')}"`, 'grüße.txt'],
+    ['; filename=""', ''],
+  ] as const) {
+    test(`names its file with ${JSON.stringify(disposition)}`, async () => {
+      const { status, body } = await send(filePart('x', 'text', disposition) + END);
+      assert.deepEqual([status, body.filename], [200, filename], JSON.stringify(body));
+    });
+  }
+
+  test('leaves its connection to the next request', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => send(filePart(`${at}`) + END)));
+    assert.deepEqual(answers.map(({ body }) => body.text).sort(), ['0', '1', '2', '3', '4', '5', '6', '7']);
+  });
+});
+
+describe('a form is refused, and nothing of it stays', () => {
+  const many = Array.from({ length: MAX_FIELDS + 1 }, (_, at) => field(`f${at}`, '1')).join('');
+  const refusals: Readonly<Record<string, readonly [body: string, param: string | null]>> = {
+    'without a file': [field('tone', 'a') + END, 'text'],
+    'that is empty': [END, 'text'],
+    'that has no bytes': ['', 'text'],
+    'with text in the place of the file': [field('text', 'hello') + END, 'text'],
+    'with two files': [filePart('a') + filePart('b') + END, 'text'],
+    'with another file': [filePart('a', 'other') + END, 'text'],
+    'with a field that does not validate, before the file': [
+      field('tone', 'far too long') + filePart('a') + END,
+      'tone',
+    ],
+    'with a field that does not validate, behind it': [filePart('a') + field('pages', 'x') + END, 'pages'],
+    'with a field that is too long': [filePart('a') + field('tone', 'x'.repeat(MAX_FIELD_BYTES + 1)) + END, 'tone'],
+    'with too many fields': [many + filePart('a') + END, null],
+    'with too many fields behind the file': [filePart('a') + many + END, null],
+    'with a field named after the prototype': [filePart('a') + field('__proto__', '{}') + END, null],
+    'that ends inside of its file': [filePart('a').slice(0, -2), null],
+    'that ends behind its file': [filePart('a'), null],
+    'that ends inside of a part’s headers': ['--b\r\nContent-Disp', null],
+    'without its boundary': ['hello', null],
+  };
+  for (const [what, [body, param]] of Object.entries(refusals)) {
+    test(what, { timeout: 5_000 }, async () => {
+      assertRefusal(await send(body), 'invalid_request', param);
+      assert.equal(held.size, 0);
+    });
+  }
+
+  test('whose file is larger than the limit, also where the length is not announced', async () => {
+    assertRefusal(await send(filePart('x'.repeat(MAX_BYTES + 1)) + END), 'payload_too_large', 'text');
+    const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
+    const first = filePart('').slice(0, -2);
+    const head = [...rawHead(), 'Transfer-Encoding: chunked'];
+    const start = `${first.length.toString(16)}\r\n${first}\r\n`;
+    const answer = await sendRaw(url, head, start + chunk.repeat(40));
+    assert.deepEqual([answer.status, answer.body.error.code], [413, 'payload_too_large']);
+    assert.equal(held.size, 0);
+  });
+
+  test('whose length is announced as more than the limit, before it is sent', async () => {
+    const answer = await sendRaw(url, [...rawHead(), 'Content-Length: 3000000000']);
+    assert.deepEqual([answer.status, answer.body.error.code], [413, 'payload_too_large']);
+  });
+
+  test('that is nothing but filling before its first part', async () => {
+    const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
+    const answer = await sendRaw(url, [...rawHead(), 'Transfer-Encoding: chunked'], chunk.repeat(40));
+    assert.deepEqual([answer.status, answer.body.error.code], [413, 'payload_too_large']);
+  });
+
+  for (const [what, sent] of [
+    ['before its file', '--b\r\nContent-Disp'],
+    ['inside of its file', filePart('a').slice(0, -2)],
+    ['behind its file', filePart('a')],
+  ] as const) {
+    test(`that falls silent ${what}`, { timeout: 10_000 }, async () => {
+      const answer = await sendRaw(url, [...rawHead(), 'Content-Length: 5000'], sent);
+      assert.deepEqual([answer.status, answer.body.error.code], [422, 'invalid_request']);
+      assert.match(answer.body.error.message, /stopped arriving/);
+      assert.equal(held.size, 0);
+    });
+  }
+
+  test('whose sender goes away', { timeout: 10_000 }, async () => {
+    const { port, hostname } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(`${rawHead().join('\r\n')}\r\nHost: x\r\nContent-Length: 5000\r\n\r\n${filePart('a')}`);
+    while (arriving === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    socket.destroy();
+    while (arriving > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(held.size, 0);
+  });
+
+  for (const [what, headers, param] of [
+    ['as JSON', { 'content-type': 'application/json' }, 'Content-Type'],
+    ['as a form of another kind', { 'content-type': 'application/x-www-form-urlencoded' }, 'Content-Type'],
+    ['without a boundary', { 'content-type': 'multipart/form-data' }, null],
+    ['compressed', { 'content-encoding': 'gzip' }, 'Content-Encoding'],
+    ['with a key that is none', { 'idempotency-key': 'x'.repeat(300) }, 'Idempotency-Key'],
+  ] as const) {
+    test(what, async () => {
+      assertRefusal(await send(filePart('a') + END, headers), 'invalid_request', param);
+      assert.deepEqual([held.size, discarded], [0, 0]);
+    });
+  }
+});
+
+describe('before a form is read', () => {
+  const unsent = (token: string) =>
+    sendRaw(url, [
+      'POST /v1/texts HTTP/1.1',
+      `Authorization: ${token}`,
+      `Content-Type: ${FORM}`,
+      'Content-Length: 5000',
+    ]);
+
+  test('the token and the posture are checked', async () => {
+    assert.equal((await unsent('nobody')).status, 401);
+    assert.equal((await unsent('Bearer guest')).status, 403);
+  });
+
+  test('the budget is checked', async () => {
+    const limited = await createService(optionsFor(1));
+    try {
+      const address = await limited.listen({ host: '127.0.0.1', port: 0 });
+      const head = [...rawHead(), 'Content-Length: 5000'];
+      assert.equal((await sendRaw(address, head, filePart('a'))).status, 422);
+      assert.equal((await sendRaw(address, head)).status, 429);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe('what was stored', () => {
+  test('is discarded when the handler refuses', async () => {
+    outcome = 'refuse';
+    assertRefusal(await send(filePart('a') + END), 'not_found', null);
+    assert.deepEqual([held.size, discarded], [0, 1]);
+  });
+
+  test('is left where nobody knows whether the transaction was committed', async () => {
+    outcome = 'break';
+    assertRefusal(await send(filePart('a') + END), 'internal_error', null);
+    assert.deepEqual([held.size, discarded], [1, 0]);
+  });
+});
+
+function rawHead(): string[] {
+  return ['POST /v1/texts HTTP/1.1', 'Authorization: Bearer owner', `Content-Type: ${FORM}`];
+}

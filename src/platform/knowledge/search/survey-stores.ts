@@ -1,0 +1,78 @@
+/** What a search needs to know before it ranks: the stores that are there, how many chunks count, the query's words. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import type { AttributeFilter } from './attribute-filter.ts';
+import { filterCondition, StatementValues } from './filter-condition.ts';
+
+/** Words of a query that count: the longest, which tend to be the rarest. */
+export const MAX_WORDS = 16;
+const MAX_QUERY_CHARACTERS = 8000;
+/** Where at most so many files pass a filter they are named one by one from here on. */
+export const MAX_NAMED_FILES = 200;
+
+export interface SurveyedStore {
+  readonly id: string;
+  readonly model: string;
+  /** Chunks of the completed files that pass the filter. */
+  readonly chunks: number;
+  /** Those files; null where they are too many to name, or where no filter was given. */
+  readonly file_ids: readonly string[] | null;
+}
+
+export interface Survey {
+  /** Without those that are deleted, unknown or the project's no longer. */
+  readonly stores: readonly SurveyedStore[];
+  /** The lexemes of each query, in the order of the queries. */
+  readonly words: readonly (readonly string[])[];
+}
+
+export interface SurveyRequest {
+  readonly projectId: string;
+  readonly vectorStoreIds: readonly string[];
+  readonly filter: AttributeFilter | null | undefined;
+  /** Empty when words do not matter. */
+  readonly queries: readonly string[];
+}
+
+interface SurveyRow {
+  readonly stores: SurveyedStore[] | null;
+  readonly words: string[][] | null;
+}
+
+export async function surveyStores(executor: Executor, request: SurveyRequest): Promise<Survey> {
+  const values = new StatementValues();
+  const project = `${values.add(request.projectId)}::text`;
+  const stores = `${values.add(request.vectorStoreIds)}::text[]`;
+  const queries = `${values.add(request.queries.map((query) => query.slice(0, MAX_QUERY_CHARACTERS)))}::text[]`;
+  const { filter } = request;
+  const passes = filter == null ? '' : `and ${filterCondition(filter, 'f.attributes', values)}`;
+  const fileIds =
+    filter == null
+      ? 'null'
+      : `case when count(f.file_id) <= ${MAX_NAMED_FILES} then coalesce(json_agg(f.file_id) filter (where f.file_id is not null), '[]') end`;
+  const { rows } = await executor.query<SurveyRow>({
+    ...(filter == null && { name: 'search_survey' }),
+    text: `select
+      (select json_agg(s) from (
+        select s.id, s.embedding_model as model, coalesce(sum(f.chunk_count), 0) as chunks, ${fileIds} as file_ids
+        from vector_stores s left join vector_store_files f
+          on f.project_id = s.project_id and f.vector_store_id = s.id and f.status = 'completed' ${passes}
+        where s.project_id = ${project} and s.id = any(${stores}) and s.deleted_at is null
+        group by s.id, s.embedding_model order by s.id) s) as stores,
+      (select json_agg(array(
+          select w.lexeme from unnest(to_tsvector('pg_catalog.english', fold_text(q.query))) w
+          order by length(w.lexeme) desc, w.lexeme limit ${MAX_WORDS}) order by q.n)
+        from unnest(${queries}) with ordinality q (query, n)) as words`,
+    values: values.list,
+  });
+  return { stores: rows[0]?.stores ?? [], words: rows[0]?.words ?? [] };
+}
+
+/** Chunks in the index of vectors of that length, about; undefined where there is no such index. */
+export async function countIndexedVectors(executor: Executor, dimensions: number): Promise<number | undefined> {
+  const { rows } = await executor.query<{ rows: number }>({
+    name: 'search_count_indexed',
+    text: 'select reltuples::float8 as rows from pg_class where oid = to_regclass($1)',
+    values: [`vector_store_chunks_hnsw_${dimensions}`],
+  });
+  return rows[0]?.rows;
+}

@@ -1,0 +1,5 @@
+/** What the OpenAI-compatible surfaces have in common: whom a request is for, and what it sets for its turn. */
+export { chooseModel } from './choose-model.ts';
+export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
+export { type ParsedTools, parseTools, requireStores } from './parse-tools.ts';
+export { resolveSmith, type SmithQuestion } from './resolve-smith.ts';
