@@ -2,7 +2,7 @@
 export interface Figure {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'runs/s' | 'MB' | '×' | 'words/s' | 's';
+  readonly unit: 'ms' | 'runs/s' | 'searches/s' | 'MB' | '×' | 'words/s' | 's' | '';
   /** What the value must not be above, or not be below. Absent: reported, not judged. */
   readonly bar?: { readonly atMost: number } | { readonly atLeast: number };
 }

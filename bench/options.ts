@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const MEASURES = ['runs', 'first-byte', 'streams', 'memory', 'lists', 'peer'] as const;
+export const MEASURES = ['runs', 'first-byte', 'streams', 'memory', 'lists', 'search', 'peer'] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
 export interface BenchOptions {

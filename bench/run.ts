@@ -10,6 +10,7 @@ import { measureLists } from './measures/measure-lists.ts';
 import { measureMemory } from './measures/measure-memory.ts';
 import { measurePeer } from './measures/measure-peer.ts';
 import { measureRuns } from './measures/measure-runs.ts';
+import { measureSearch } from './measures/measure-search.ts';
 import { measureStreams } from './measures/measure-streams.ts';
 import { type BenchOptions, type MeasureName, readOptions, USAGE } from './options.ts';
 import { SmithPool } from './provision.ts';
@@ -24,6 +25,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['streams', measureStreams],
   ['memory', measureMemory],
   ['lists', measureLists],
+  ['search', measureSearch],
 ]);
 
 async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {

@@ -22,12 +22,14 @@ import { platformErrors } from './errors.ts';
 import { createIdempotencyStore } from './idempotency-store.ts';
 import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
 import { defineIngestion } from './knowledge/ingest/index.ts';
+import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
+import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
@@ -46,6 +48,7 @@ import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
+import { createMemoryTools } from './tools/memory-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { defineUpkeep } from './upkeep/define-upkeep.ts';
 
@@ -106,6 +109,7 @@ interface Services extends PlatformParts {
   readonly jobs: Jobs;
   readonly embedders: Embedders;
   readonly search: KnowledgeSearch;
+  readonly memory: Memory;
 }
 
 /** Every operation of the platform. */
@@ -139,21 +143,29 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
   const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
   const search = createKnowledgeSearch({ db, embedders });
+  const jobs = createJobs(db, { logger });
+  const memory = createMemory({ db, jobs, embedders, logger });
   const engine = createEngine({
     db,
     logger,
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
+    onTurnEnded: (owner) => memory.turnEnded(owner),
     files: createTurnFiles({ db, blobs: parts.blobs }, config.fileLimitBytes),
-    toolSources: [createHostedTools(clock), createFileSearch(search), ...(parts.toolSources ?? [])],
+    toolSources: [
+      createHostedTools(clock),
+      createFileSearch(search),
+      createMemoryTools(memory),
+      ...(parts.toolSources ?? []),
+    ],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: parts.modelCall,
   });
-  const jobs = createJobs(db, { logger });
   defineUpkeep(jobs, parts);
+  defineConversationPurge(jobs, parts);
   const reader = createDocumentReader();
   defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });
-  const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search });
+  const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',

@@ -204,6 +204,7 @@ interface ThreadsTable {
   turns: Generated<number>;
   summary: string | null;
   summary_turn: Generated<number>;
+  recalled_turn: Generated<number>;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }
@@ -258,6 +259,12 @@ interface RunStepsTable {
   finished_at: Date | null;
 }
 
+/** What was taken out of a message since it was written, and the role that it was written with. */
+export interface RemovedParts {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  parts: { index: number; type: string; call_id?: string }[];
+}
+
 interface MessagesTable {
   project_id: ProjectId;
   smith_id: string;
@@ -268,6 +275,7 @@ interface MessagesTable {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: Json<unknown>;
   tokens: number;
+  removed: ColumnType<RemovedParts | null, string | null | undefined, string>;
   created_at: Generated<Date>;
 }
 
@@ -393,6 +401,26 @@ interface ConversationsTable {
   deleted_at: Date | null;
 }
 
+interface SmithMemoriesTable {
+  project_id: ProjectId;
+  smith_id: string;
+  content: Generated<string>;
+  recalls: Generated<boolean>;
+  updated_at: Generated<Date>;
+}
+
+interface RecallPassagesTable {
+  project_id: ProjectId;
+  smith_id: string;
+  thread_id: string;
+  turn: number;
+  position: number;
+  run_id: string | null;
+  text: string;
+  /** pgvector's text form, `[0.1,0.2]`. */
+  embedding: string;
+}
+
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables {
   tokens: TokensTable;
@@ -410,6 +438,8 @@ export interface TenantTables {
   messages: MessagesTable;
   run_events: RunEventsTable;
   approvals: ApprovalsTable;
+  smith_memories: SmithMemoriesTable;
+  recall_passages: RecallPassagesTable;
   conversations: ConversationsTable;
   files: FilesTable;
   vector_stores: VectorStoresTable;
@@ -444,6 +474,8 @@ export const tenantTables: ReadonlySet<keyof TenantTables> = new Set([
   'messages',
   'run_events',
   'approvals',
+  'smith_memories',
+  'recall_passages',
   'conversations',
   'files',
   'vector_stores',

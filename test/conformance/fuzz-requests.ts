@@ -11,6 +11,8 @@ export interface DescribedOperation {
   readonly posture: string;
   readonly query: readonly { readonly name: string; readonly schema: Schema }[];
   readonly body: Schema | undefined;
+  /** Of an upload: a form, with the file among its properties. */
+  readonly form: Schema | undefined;
 }
 
 export interface FuzzRequest {
@@ -115,12 +117,29 @@ function makeQuery(dice: Dice, { query }: DescribedOperation, maker: ValueMaker)
 }
 
 function makeBody(dice: Dice, operation: DescribedOperation, maker: ValueMaker, world: World): Buffer | undefined {
+  if (operation.form !== undefined) return makeForm(dice, operation.form, maker);
   if (operation.body === undefined) return dice.chance(0.05) ? garbage(dice, '{}') : undefined;
   const valid = dice.chance(0.35) ? bodyFor(operation, world) : maker.valid(operation.body);
   const kind = dice.below(100);
   if (kind < 45) return Buffer.from(JSON.stringify(valid));
   if (kind < 85) return Buffer.from(JSON.stringify(maker.bend(valid)) ?? '');
   return kind < 97 ? garbage(dice, JSON.stringify(valid)) : undefined;
+}
+
+const BOUNDARY = 'fuzz';
+
+/** A form, now and then one that is broken somewhere. */
+function makeForm(dice: Dice, form: Schema, maker: ValueMaker): Buffer {
+  const parts = Object.entries(form.properties ?? {}).flatMap(([name, schema]) => {
+    const isFile = schema.format === 'binary';
+    if (!dice.chance(isFile ? 0.95 : 0.6)) return [];
+    const text = dice.chance(0.7) && !isFile ? String(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
+    const filename = asHeaderText(dice.chance(0.5) ? 'a.txt' : dice.pick(NAUGHTY_STRINGS).slice(0, 500));
+    const named = `Content-Disposition: form-data; name="${name}"${isFile ? `; filename="${filename}"` : ''}`;
+    return [`--${BOUNDARY}\r\n${named}\r\n\r\n${text}\r\n`];
+  });
+  const text = `${dice.chance(0.5) ? parts.reverse().join('') : parts.join('')}--${BOUNDARY}--\r\n`;
+  return dice.chance(0.8) ? Buffer.from(text) : garbage(dice, text);
 }
 
 /** Something near the text that is not what it was. */
@@ -158,7 +177,7 @@ function makeHeaders(
   if (dice.chance(0.97)) headers.authorization = dice.chance(0.98) ? `Bearer ${token}` : naughty();
   if (body !== undefined) {
     headers['content-type'] = dice.chance(0.95)
-      ? 'application/json'
+      ? usualType(operation)
       : dice.pick(['text/plain', 'application/x+json', naughty()]);
   }
   const sometimes = (name: string, ...values: readonly string[]) => {
@@ -172,8 +191,14 @@ function makeHeaders(
   sometimes('accept', 'text/event-stream', 'application/json', 'image/png', '*/*;q=0.1');
   sometimes('content-encoding', 'identity', 'gzip');
   sometimes('ic-smith-id', world.smithId);
+  sometimes('range', 'bytes=0-4', 'bytes=-3', 'bytes=5-', 'bytes=99999999-');
+  sometimes('if-none-match', '*', '"a"');
   sometimes('x-http-method-override', 'DELETE');
   return headers;
+}
+
+function usualType({ form }: DescribedOperation): string {
+  return form === undefined ? 'application/json' : `multipart/form-data; boundary=${BOUNDARY}`;
 }
 
 function manglePath(dice: Dice, path: string): string {

@@ -51,11 +51,12 @@ test('no two operations share an id, or a method and path', () => {
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
   // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An update
-  // says what is to be. An embedding and a search change nothing.
+  // says what is to be. An embedding, a recall and a search change nothing.
   const repeatable = [
     'smiths.runs.submit',
     'smiths.runs.cancel',
     'embeddings.create',
+    'smiths.memory.recall',
     'vector_stores.update',
     'vector_stores.files.update',
     'vector_stores.file_batches.cancel',

@@ -16,6 +16,8 @@ export interface World {
   readonly projectId: string;
   readonly agentId: string;
   readonly smithId: string;
+  /** The external id of `smithId`: `user` in the OpenAI dialect. */
+  readonly smithUser: string;
   readonly otherSmithId: string;
   readonly customerId: string;
   /** Completed. */
@@ -30,6 +32,9 @@ export interface World {
   /** Holds `fileId`. */
   readonly vectorStoreId: string;
   readonly batchId: string;
+  /** Of `smithId`. */
+  readonly conversationId: string;
+  readonly conversationItemId: string;
   /** A project of the same organization that nothing else uses. */
   readonly spareProjectId: string;
   /** A token bound to `smithId`; every scope unless they are named. */
@@ -63,6 +68,8 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/vector_stores/{vsId}': { prefix: 'vs', of: (world) => world.vectorStoreId },
   '/v1/vector_stores/{vsId}/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
   '/v1/vector_stores/{vsId}/file_batches/{bid}': { prefix: 'vsfb', of: (world) => world.batchId },
+  '/v1/conversations/{cnvId}': { prefix: 'cnv', of: (world) => world.conversationId },
+  '/v1/conversations/{cnvId}/items/{itemId}': { prefix: 'msg', of: (world) => world.conversationItemId },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
 };
 
@@ -97,8 +104,17 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'vector_stores.file_batches.create': ({ spareBatchFileId }) => ({ file_ids: [spareBatchFileId] }),
   'vector_stores.file_batches.cancel': undefined,
   'vector_stores.search': () => ({ query: 'Where does the river rise?' }),
+  'smiths.memory.put': () => ({ content: uniqueName() }),
+  'smiths.memory.recall': () => ({ query: 'What was said?', limit: 3 }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
+  'chat.completions.create': ({ smithUser }) => ({
+    user: smithUser,
+    messages: [{ role: 'user', content: 'Write 2 words' }],
+  }),
+  'conversations.create': ({ smithUser }) => ({ user: smithUser, title: uniqueName() }),
+  'conversations.update': () => ({ title: uniqueName() }),
+  'conversations.items.create': () => ({ items: [{ role: 'user', content: uniqueName() }] }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
@@ -163,7 +179,8 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
   const tenant = createClient(platform.url, minted.body.token);
   const agentId = await createdId(tenant.post('/v1/agents', { name: uniqueName(), model: 'builtin/demo' }));
   await created(tenant.post(`/v1/agents/${agentId}/versions`, {}));
-  const smithId = await createdId(tenant.post('/v1/smiths', { model: 'builtin/demo', external_id: uniqueName() }));
+  const smithUser = uniqueName();
+  const smithId = await createdId(tenant.post('/v1/smiths', { model: 'builtin/demo', external_id: smithUser }));
   const otherSmithId = await createdId(tenant.post('/v1/smiths', { model: 'builtin/demo' }));
   const runsPath = `/v1/smiths/${smithId}/runs`;
   const runId = await createdId(tenant.post(runsPath, say('Write 2 words')));
@@ -185,6 +202,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     projectId,
     agentId,
     smithId,
+    smithUser,
     otherSmithId,
     customerId: await createdId(tenant.post('/v1/customers', { name: uniqueName() })),
     runId,
@@ -194,6 +212,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
+    ...(await startConversation(tenant, smithUser)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
@@ -207,6 +226,25 @@ async function createVectorStore(tenant: Client): Promise<{ fileId: string; vect
   const batch = await tenant.post(`/v1/vector_stores/${store.body.id}/file_batches`, { file_ids: [fileId] });
   assert.equal(batch.status, 200, batch.text);
   return { fileId, vectorStoreId: store.body.id, batchId: batch.body.id };
+}
+
+/** A conversation of the smith with this external id, with an item. */
+export async function startConversation(
+  caller: Client,
+  user?: string,
+): Promise<{ conversationId: string; conversationItemId: string }> {
+  const conversation = await caller.post('/v1/conversations', user === undefined ? {} : { user });
+  assert.equal(conversation.status, 200, conversation.text);
+  const conversationId = conversation.body.id as string;
+  return { conversationId, conversationItemId: await addItem(caller, conversationId) };
+}
+
+/** Adds a message to the conversation; answers with its id. */
+export async function addItem(caller: Client, conversationId: string): Promise<string> {
+  const items = [{ role: 'user', content: uniqueName() }];
+  const added = await caller.post(`/v1/conversations/${conversationId}/items`, { items });
+  assert.equal(added.status, 200, added.text);
+  return added.body.data[0].id;
 }
 
 /** Uploads a small file; answers with its id. */

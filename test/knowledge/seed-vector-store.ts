@@ -11,6 +11,8 @@ export interface SeedFile {
   readonly chunks: readonly (string | { readonly text: string; readonly vector: readonly number[] })[];
   readonly attributes?: FileAttributes | null;
   readonly status?: VectorStoreFileStatus;
+  /** What the file's row says; by default as many as there are. */
+  readonly chunkCount?: number;
 }
 
 export interface SeedStore {
@@ -84,12 +86,12 @@ async function seedFile(db: Database, projectId: string, storeId: string, file: 
       values ($1, $2, $2 || '.txt', 'text/plain', 'assistants', 0, '') on conflict do nothing`,
     values: [projectId, file.id],
   });
-  const { attributes = null, status = 'completed' } = file;
+  const { attributes = null, status = 'completed', chunkCount = file.chunks.length } = file;
   await db.query({
     text: `insert into vector_store_files
         (project_id, vector_store_id, file_id, status, attributes, chunk_tokens, overlap_tokens, chunk_count)
       values ($1, $2, $3, $4, $5, 800, 400, $6)`,
-    values: [projectId, storeId, file.id, status, attributes && json(attributes), file.chunks.length],
+    values: [projectId, storeId, file.id, status, attributes && json(attributes), chunkCount],
   });
   const chunks = file.chunks.map((chunk) =>
     typeof chunk === 'string' ? { text: chunk, vector: [...embedWords(chunk)] } : chunk,

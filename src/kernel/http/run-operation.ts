@@ -5,12 +5,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Database, Transaction } from '../db/database.ts';
-import { ByteContent, sendByteContent } from './byte-content.ts';
+import { ByteContent } from './byte-content.ts';
 import { ApiError } from './errors.ts';
 import { EventStream, serveEventStream } from './event-stream.ts';
 import { type IdempotencyStore, readClaim, type StoredAnswer } from './idempotency.ts';
 import { HttpReply, type IdempotencyClaim, type Operation } from './operation.ts';
 import { setHeader } from './request-state.ts';
+import { sendByteContent } from './send-byte-content.ts';
 import { receiveForm, type StoredUpload, type Upload } from './upload.ts';
 
 export interface RunOptions<Caller> {

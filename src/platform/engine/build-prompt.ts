@@ -1,19 +1,22 @@
-/** What the model is sent: instructions, the thread's summary and messages, mended where a turn left loose ends. */
+/** What the model is sent: instructions, the smith's memory, the thread's summary and messages, mended where a turn left loose ends. */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { promptMemory } from './prompt-memory.ts';
 import type { StoredMessage, ThreadHistory, TurnConfig } from './turn.ts';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
 
-/** Builds the prompt; `extraSystem` are further system messages of this call (retrieved knowledge, memory). */
-export function buildPrompt(
-  config: TurnConfig,
-  history: ThreadHistory,
-  extraSystem: readonly string[] = [],
-): LanguageModelV4Prompt {
+/** `contextWindow`: tokens of the model's window. */
+export function buildPrompt(config: TurnConfig, history: ThreadHistory, contextWindow: number): LanguageModelV4Prompt {
   const summary =
     history.summary === null ? [] : [`What was said earlier in this conversation, in brief:\n${history.summary}`];
   const given = history.messages.flatMap(({ role, content }) => (role === 'system' ? [String(content)] : []));
-  const system = [...(config.instructions === '' ? [] : [config.instructions]), ...extraSystem, ...given, ...summary];
+  const memory = promptMemory(config, contextWindow);
+  const system = [
+    ...(config.instructions === '' ? [] : [config.instructions]),
+    ...(memory === '' ? [] : [memory]),
+    ...given,
+    ...summary,
+  ];
   return [
     // All at the beginning: most providers refuse system messages anywhere else.
     ...system.map((content) => ({ role: 'system' as const, content })),

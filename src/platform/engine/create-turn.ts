@@ -174,6 +174,15 @@ function configureTurn(smith: SmithForTurn, request: TurnRequest): TurnConfig {
     hosted_tools: config.enabled_hosted_tools,
     tools: request.tools,
     file_search: fileSearch,
+    memory:
+      request.stateless === true
+        ? null
+        : {
+            content: smith.memory,
+            auto: config.auto_memory,
+            consolidate: config.memory_consolidation,
+            indexed: smith.recalls || config.auto_memory,
+          },
     tool_choice: request.toolChoice,
     response_format: request.responseFormat,
     reasoning_effort: request.reasoningEffort,

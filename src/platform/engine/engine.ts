@@ -30,7 +30,14 @@ import { loadTurn, seqAfterRestart } from './resume-turn.ts';
 import type { RunRow } from './run-row.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 import { createTimelineWriter } from './timeline-writer.ts';
-import { type ClientTool, LeaseLostError, MAX_INTERRUPTIONS, type TurnConfig, type TurnKey } from './turn.ts';
+import {
+  type ClientTool,
+  isSettled,
+  LeaseLostError,
+  MAX_INTERRUPTIONS,
+  type TurnConfig,
+  type TurnKey,
+} from './turn.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface EngineParts {
@@ -40,6 +47,8 @@ export interface EngineParts {
   readonly models: ModelOpener;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
+  /** Told of each turn that has ended and is to be found by recall. */
+  readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   readonly runsInFlightPerProject: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
@@ -165,10 +174,13 @@ export function createEngine(parts: EngineParts): Engine {
           contextWindow: model?.contextWindow ?? DEFAULT_CONTEXT_WINDOW,
           maxOutputTokens: model?.maxOutputTokens,
         },
-      ).then(() => {
+      ).then((row) => {
         if (live.get(key.runId) === turn) live.delete(key.runId);
         admission.release();
         signals.announce([key.runId]);
+        if (row !== undefined && isSettled(row.status) && state.config.memory?.indexed === true) {
+          parts.onTurnEnded({ projectId: key.projectId, smithId: key.smithId });
+        }
       });
       return turn;
     },
@@ -282,6 +294,7 @@ export function createEngine(parts: EngineParts): Engine {
       smithId: key.smithId,
       hostedTools: config.hosted_tools,
       fileSearch: config.file_search ?? null,
+      memory: config.memory ?? null,
     };
     const served = await Promise.all(parts.toolSources.map((source) => source.toolsFor(turn)));
     const clients = new Set(config.tools.map((tool) => tool.name));

@@ -136,7 +136,7 @@ class TurnExecution {
       const context = { model, modelCall, tools, journal: this.#journal, turn: this.#live.key.turn, signal };
       await fitContext(context, this.#state, this.#windowShare);
       this.#throwIfStopped();
-      const prompt = buildPrompt(this.#state.config, this.#state.history);
+      const prompt = buildPrompt(this.#state.config, this.#state.history, this.#state.contextWindow);
       const partial = { text: '', reasoning: '' };
       this.#call = { prompt, partial };
       try {

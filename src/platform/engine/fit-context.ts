@@ -1,9 +1,10 @@
-/** Makes instructions, tools, history and the answer fit the model's window before a call; see fit-history.ts for how. */
+/** Makes instructions, memory, tools, history and the answer fit the model's window before a call; see fit-history.ts for how. */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../models/index.ts';
 import type { Tool } from '../tools/tool.ts';
 import { functionTools } from './call-model-step.ts';
 import { cutLargest, fitHistory, type HistoryFit, SUMMARY_SHARE } from './fit-history.ts';
+import { promptMemory } from './prompt-memory.ts';
 import { summarizeThread } from './summarize-thread.ts';
 import type { TurnJournal } from './turn-journal.ts';
 import { billed, modelRecord } from './turn-records.ts';
@@ -39,7 +40,11 @@ export async function fitContext(parts: ContextParts, state: TurnState, windowSh
 
 function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: number): number {
   const { config, contextWindow, maxOutputTokens } = state;
-  const fixed = estimatePromptTokens([{ role: 'system', content: config.instructions }], functionTools(tools));
+  const system = [config.instructions, promptMemory(config, contextWindow)];
+  const fixed = estimatePromptTokens(
+    system.map((content) => ({ role: 'system', content })),
+    functionTools(tools),
+  );
   const wanted = config.max_output_tokens ?? maxOutputTokens ?? DEFAULT_OUTPUT_RESERVE;
   const reserve = Math.min(wanted, contextWindow / 4);
   return Math.max(MIN_ROOM, Math.floor((contextWindow - reserve - fixed) * windowShare));

@@ -10,6 +10,10 @@ export interface SmithForTurn {
   readonly agent_snapshot: AgentDraft | null;
   readonly metadata: JsonObject;
   readonly config: Partial<SmithConfig>;
+  /** Working memory. */
+  readonly memory: string;
+  /** Its turns are indexed as they end. */
+  readonly recalls: boolean;
   /** The smith's own keys before the tenant's. */
   readonly model_keys: readonly StoredModelKey[];
 }
@@ -23,7 +27,8 @@ export async function loadSmithForTurn(
   const { rows } = await db.query<SmithForTurn>({
     name: 'load_smith_for_turn',
     text: `
-      select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config, coalesce(k.keys, '[]'::jsonb) as model_keys
+      select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
+        coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys
       from smith_configurations s
       left join lateral (
         select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,
@@ -32,6 +37,7 @@ export async function loadSmithForTurn(
         from model_keys k
         where k.project_id = s.project_id and k.smith_id in ('', s.id)
       ) k on true
+      left join smith_memories w on w.project_id = s.project_id and w.smith_id = s.id
       where s.project_id = $1 and s.id = $2 and s.archived_at is null`,
     values: [projectId, smithId],
   });

@@ -19,7 +19,7 @@
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Actor, JsonObject } from '../tables.ts';
-import type { FileSearchConfig } from '../tools/tool.ts';
+import type { FileSearchConfig, MemoryConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
@@ -62,6 +62,8 @@ export interface TurnConfig {
   readonly tools: readonly ClientTool[];
   /** Null: the turn has no `file_search`. Absent in turns that are older than it. */
   readonly file_search?: FileSearchConfig | null;
+  /** Null: the turn has no memory. Absent in turns that are older than it. */
+  readonly memory?: MemoryConfig | null;
   readonly tool_choice: ToolChoice;
   readonly response_format: ResponseFormat;
   readonly reasoning_effort: string | null;

@@ -1,6 +1,6 @@
 /** Which smith a request of an OpenAI-compatible surface is for. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Database } from '../../kernel/db/database.ts';
+import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { requireSmith } from '../access/gate.ts';
@@ -14,12 +14,15 @@ export interface SmithQuestion {
   readonly user: string | null | undefined;
 }
 
+/** The database, or the transaction in which a smith that is provisioned is to be made. */
+export type SmithStore = (Executor & Pick<Database, 'transaction'>) | Transaction;
+
 /**
  * The smith's id. A smith token is the smith, and its `user` is a mere note. Otherwise `IC-Smith-Id` names the smith, or
  * `user` and `IC-Agent-Id` together, which make it when there is none, or `user` alone. Throws `smith_mismatch`,
  * `smith_required`, `user_required`, `smith_unresolved`, `not_found` (the agent) and `agent_unpublished`.
  */
-export async function resolveSmith(db: Database, { caller, headers, user }: SmithQuestion): Promise<string> {
+export async function resolveSmith(db: SmithStore, { caller, headers, user }: SmithQuestion): Promise<string> {
   const named = headerOf(headers, 'ic-smith-id');
   if (caller.kind === 'smith') {
     if (named !== undefined) requireSmith(caller, named);
@@ -57,7 +60,7 @@ function selectByExternalId(db: TenantDb, externalId: string) {
   return db.selectFrom('smiths').select('id').where('external_id', '=', externalId).where('archived_at', 'is', null);
 }
 
-async function provision(db: Database, caller: ProjectCaller, externalId: string, agentId: string): Promise<string> {
+async function provision(db: SmithStore, caller: ProjectCaller, externalId: string, agentId: string): Promise<string> {
   if (externalId.length > MAX_EXTERNAL_ID_LENGTH) {
     throw new ApiError('invalid_request', {
       param: 'user',
@@ -65,7 +68,8 @@ async function provision(db: Database, caller: ProjectCaller, externalId: string
     });
   }
   try {
-    return await db.transaction((tx) => provisionSmith(tx, caller, { externalId, agentId }));
+    const make = (tx: Transaction) => provisionSmith(tx, caller, { externalId, agentId });
+    return await ('transaction' in db ? db.transaction(make) : make(db));
   } catch (error) {
     // What is wrong with the agent came in a header here.
     const aboutAgent = error instanceof ApiError && error.detail.param === 'agent_id';

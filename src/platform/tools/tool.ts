@@ -40,6 +40,17 @@ export interface FileSearchConfig {
   readonly ranking_options: JsonObject | null;
 }
 
+/** What the turn has of the smith's memory. */
+export interface MemoryConfig {
+  /** Working memory as it was when the turn began. */
+  readonly content: string;
+  /** The smith keeps facts by itself, and may look back. */
+  readonly auto: boolean;
+  readonly consolidate: boolean;
+  /** The turn is indexed for recall when it has ended. */
+  readonly indexed: boolean;
+}
+
 /** Gives the tools of a turn. */
 export interface ToolSource {
   toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
@@ -50,4 +61,5 @@ export interface ToolSourceTurn {
   readonly smithId: string;
   readonly hostedTools: readonly string[];
   readonly fileSearch: FileSearchConfig | null;
+  readonly memory: MemoryConfig | null;
 }

@@ -71,6 +71,16 @@ describe('chunks', () => {
     );
   });
 
+  test('end a token earlier where the text by itself comes to more tokens than in the document', () => {
+    // Without the line break before it, the slashes are split off: five tokens instead of four.
+    const text = "!\n\r\n//  'll do";
+    assert.deepEqual([encode(text).length, encode("\r\n//  'll").length], [6, 5]);
+    for (const { text: part, tokens } of chunk([text], { chunkTokens: 4, overlapTokens: 3 })) {
+      assert.equal(tokens, encode(part).length);
+      assert.ok(tokens <= 4);
+    }
+  });
+
   test('cover the whole text in order, characters whole, blanks aside', () => {
     fc.assert(
       fc.property(texts, chunkings, (text, chunking) => {
@@ -139,7 +149,10 @@ describe('chunks', () => {
   });
 
   test('of a text of many blocks are those of the text tokenized at once', () => {
-    const text = Array.from({ length: 30_000 }, (_, index) => `Line ${index}: it's 中文 ${index * 7919}!\n`).join('');
+    const text = Array.from(
+      { length: 20_000 },
+      (_, index) => `Line ${index}:${' '.repeat(30)}it's 中文 ${index * 7919}!\n`,
+    ).join('');
     const chunks = chunk([text], { chunkTokens: 800, overlapTokens: 0 });
     assert.equal(chunks.map((part) => part.text).join(''), text);
     assert.equal(

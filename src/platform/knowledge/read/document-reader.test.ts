@@ -142,6 +142,14 @@ describe('a cap', () => {
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
+  test('on time counts all turns of a document together', async ({ mock }) => {
+    await using reader = openReader({ workers: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    // Each turn seems to take a second: none is too long, but there are more than ten.
+    let seconds = 0;
+    mock.method(performance, 'now', () => 1_000 * seconds++);
+    await assertRefused(readAll(reader, Buffer.concat(Array(40).fill(prose))), 'invalid_file', /longer/);
+  });
+
   test('on time does not count the time of the consumer', async ({ mock }) => {
     await using reader = openReader({ workers: 1, workMs: 10_000, workMsPerMebibyte: 0 });
     const now = performance.now.bind(performance);

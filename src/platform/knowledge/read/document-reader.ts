@@ -70,6 +70,7 @@ async function* readChunks(
   const thread = await pool.take(signal);
   const abort = (): void => pool.end(thread, signal.reason);
   signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
   const blocks = gatherBlocks(source.bytes, thread.gone);
   const { streamedBytes, wholeBytes } = settings;
   let workMs = settings.workMs;

@@ -174,6 +174,10 @@ describe('PDF', () => {
     await assertRefused(read(makePdf([['Secret']], PDF_ENCRYPTION)), 'invalid_file', /password/);
   });
 
+  test('is read with the padding that a transfer added', async () => {
+    assert.match(await read(Buffer.concat([makePdf([['Padded']]), Buffer.alloc(5_000)])), /Padded/);
+  });
+
   test('that is cut off or damaged is refused', async () => {
     const pdf = makePdf([['Some text']]);
     await assertRefused(read(pdf.subarray(0, pdf.length - 200)), 'invalid_file', /incomplete/);
@@ -256,6 +260,11 @@ describe('XLSX', () => {
       'People\n\nName | Born | Active\n\nName: Ada & Co\nBorn: 2025-01-01\nActive: true\n\nName: Alan\n\n\n' +
         'Numbers\n\n1.5 | 2\n\n3\n\nEmpty\n\n',
     );
+  });
+
+  test('gives neither NUL nor halves of surrogate pairs, which its escapes can stand for', async () => {
+    const row = `<row r="1">${text('A1', 'a_x0000_b_xD83D_c')}</row>`;
+    assert.equal(await read(makeZip(xlsxParts({ Sheet: row }))), 'Sheet\n\nab\ufffdc\n\n\n');
   });
 
   test('takes cells in error and formulas without a value', async () => {

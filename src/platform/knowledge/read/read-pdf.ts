@@ -12,7 +12,7 @@ type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 /** Throws `invalid_file` when it is cut off, damaged or needs a password, `no_text_layer` when no page has any text. */
 export async function* readPdf(file: Buffer): AsyncGenerator<string> {
   // A part of a PDF can often be opened, and half a document would be taken for the whole.
-  if (!/%%EOF[\s\0]*/.test(file.toString('latin1', Math.max(0, endOf(file) - END_WITHIN_BYTES)))) {
+  if (!file.includes('%%EOF', Math.max(0, endOf(file) - END_WITHIN_BYTES))) {
     throw new DocumentError('invalid_file', 'The PDF is incomplete: its end is missing. Send it again.');
   }
   const pdf = await open(file);
@@ -35,12 +35,9 @@ export async function* readPdf(file: Buffer): AsyncGenerator<string> {
   }
 }
 
-/** Without the padding that some transfers add. */
+/** Without the padding of NUL bytes and blanks that some transfers add. */
 function endOf(file: Buffer): number {
-  let end = file.length;
-  while (end > 0 && (file[end - 1] === 0 || file[end - 1] === 0x20 || file[end - 1] === 0x0a || file[end - 1] === 0x0d))
-    end--;
-  return end;
+  return file.findLastIndex((byte) => byte > 0x20) + 1;
 }
 
 async function open(file: Buffer): Promise<Pdf> {

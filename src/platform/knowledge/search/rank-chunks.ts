@@ -42,7 +42,7 @@ export function rankStatement(request: RankRequest): Statement {
     vector: vector === undefined ? undefined : `${values.add(`[${vector.join(',')}]`)}::halfvec`,
   };
   const parts = request.method === 'every' ? everyParts(request, scope, values) : poolParts(request, scope, values);
-  const nearCount = request.method === 'index' ? '(select count(*) from near)' : 'null';
+  const nearCount = request.method === 'index' && vector !== undefined ? '(select count(*) from near)' : 'null';
   const text = `with ${parts.join(',\n')}
     select vector_store_id, file_id, position, ${fusedScore(request, words, values)} as score, ${nearCount} as near
     from scored ${vector === undefined ? 'where relevance > 0' : ''}
@@ -159,8 +159,9 @@ function fileCounts({ project, file }: Scope): string {
 }
 
 function matchingParts(request: RankRequest, scope: Scope, pool: string, values: StatementValues): string[] {
-  const { words, files } = request;
-  const count = `${values.add(request.chunkCount)}::float8`;
+  const { words, files, chunkCount, totalChunks } = request;
+  // What a word's rarity is reckoned among is what its chunks are looked for in.
+  const count = `${values.add(files.kind === 'filter' ? totalChunks : chunkCount)}::float8`;
   const queries = values.add([...words.map(quote), ...(words.length > 1 ? [words.map(quote).join(' & ')] : [])]);
   const found = (n: number) => `(count(*) filter (where n = ${n + 1}))`;
   const weights = words.map((_, n) => `when ${n + 1} then r.rarity_${n}`).join(' ');

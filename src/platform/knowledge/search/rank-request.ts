@@ -23,6 +23,8 @@ export interface RankRequest {
   readonly files: FileChoice;
   /** Chunks of these files. */
   readonly chunkCount: number;
+  /** Chunks of all completed files of the stores. */
+  readonly totalChunks: number;
   readonly method: ScanMethod;
   /** Undefined: words alone. */
   readonly vector: Float32Array | undefined;

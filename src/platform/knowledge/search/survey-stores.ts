@@ -14,6 +14,8 @@ export interface SurveyedStore {
   readonly model: string;
   /** Chunks of the completed files that pass the filter. */
   readonly chunks: number;
+  /** Chunks of all its completed files. */
+  readonly total_chunks: number;
   /** Those files; null where they are too many to name, or where no filter was given. */
   readonly file_ids: readonly string[] | null;
 }
@@ -44,18 +46,19 @@ export async function surveyStores(executor: Executor, request: SurveyRequest): 
   const stores = `${values.add(request.vectorStoreIds)}::text[]`;
   const queries = `${values.add(request.queries.map((query) => query.slice(0, MAX_QUERY_CHARACTERS)))}::text[]`;
   const { filter } = request;
-  const passes = filter == null ? '' : `and ${filterCondition(filter, 'f.attributes', values)}`;
+  const passes = filter == null ? '' : `filter (where ${filterCondition(filter, 'f.attributes', values)})`;
   const fileIds =
     filter == null
       ? 'null'
-      : `case when count(f.file_id) <= ${MAX_NAMED_FILES} then coalesce(json_agg(f.file_id) filter (where f.file_id is not null), '[]') end`;
+      : `case when count(*) ${passes} <= ${MAX_NAMED_FILES} then coalesce(json_agg(f.file_id) ${passes}, '[]') end`;
   const { rows } = await executor.query<SurveyRow>({
     ...(filter == null && { name: 'search_survey' }),
     text: `select
       (select json_agg(s) from (
-        select s.id, s.embedding_model as model, coalesce(sum(f.chunk_count), 0) as chunks, ${fileIds} as file_ids
+        select s.id, s.embedding_model as model, coalesce(sum(f.chunk_count) ${passes}, 0) as chunks,
+          coalesce(sum(f.chunk_count), 0) as total_chunks, ${fileIds} as file_ids
         from vector_stores s left join vector_store_files f
-          on f.project_id = s.project_id and f.vector_store_id = s.id and f.status = 'completed' ${passes}
+          on f.project_id = s.project_id and f.vector_store_id = s.id and f.status = 'completed'
         where s.project_id = ${project} and s.id = any(${stores}) and s.deleted_at is null
         group by s.id, s.embedding_model order by s.id) s) as stores,
       (select json_agg(array(

@@ -1,5 +1,56 @@
-import type { Operation } from '../../../kernel/http/operation.ts';
+import { project } from '../../operation.ts';
+import { type ChatServices, createChatCompletion } from './create-chat-completion.ts';
+import { ChatCompletion, ChatCompletionIn } from './schema.ts';
 
-export function chatCompletionOperations(_services: object): Operation<never>[] {
-  return [];
+export function chatCompletionOperations(services: ChatServices) {
+  return [
+    project.turn({
+      id: 'chat.completions.create',
+      method: 'POST',
+      path: '/v1/chat/completions',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Run a turn, in the dialect of OpenAI’s chat completions',
+      description:
+        'A smith token is the smith; otherwise `user` is its external id, or `IC-Smith-Id` names it; `user` with ' +
+        '`IC-Agent-Id` provisions it. The turn runs in a thread of its own, or in `conversation`. Tools of type ' +
+        '`function` are the caller’s to run: send the results as messages with the role `tool`, and the same run goes on. ' +
+        'Tools of the server run unseen. With `stream` the answer comes as chunks, ended by `[DONE]`, or by an error in ' +
+        'place of what is left. `IC-Run-Id` names the run. Members that are not listed are ignored.',
+      streams: true,
+      idempotent: true,
+      body: ChatCompletionIn,
+      reply: ChatCompletion,
+      errors: [
+        'smith_required',
+        'smith_unresolved',
+        'smith_mismatch',
+        'user_required',
+        'conversation_not_found',
+        'conversation_locked',
+        'concurrency_limit_exceeded',
+        'invalid_input',
+        'too_many_inputs',
+        'unsupported_tools',
+        'schema_error',
+        'invalid_tool_choice',
+        'invalid_response_format',
+        'invalid_reasoning_effort',
+        'invalid_variables',
+        'agent_unpublished',
+        'unknown_provider',
+        'model_key_missing',
+        'bedrock_unconfigured',
+        'model_request_failed',
+        'structured_output_failed',
+        'tool_loop_failed',
+        'run_failed',
+        'run_cancelled',
+        'run_not_paused',
+        'resume_failed',
+        'idempotency_key_reused',
+      ],
+      handler: createChatCompletion(services),
+    }),
+  ];
 }

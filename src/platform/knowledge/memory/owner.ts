@@ -1,0 +1,5 @@
+/** The smith whose memory is meant. */
+export interface MemoryOwner {
+  readonly projectId: string;
+  readonly smithId: string;
+}

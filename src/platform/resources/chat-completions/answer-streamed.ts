@@ -1,0 +1,133 @@
+/**
+ * A completion as server-sent chunks: the role, what the model says as it says it, the calls for the client, how it
+ * ended, the usage if asked for, `[DONE]`. A stream that cannot be finished ends with an error in place of what is left:
+ * the dialect's clients throw on it.
+ */
+import { ApiError, errorBody } from '../../../kernel/http/errors.ts';
+import { type EventSink, EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { getRun } from '../../engine/get-run.ts';
+import { platformErrors } from '../../errors.ts';
+import { type Answered, type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
+import {
+  describeApprovals,
+  headersOf,
+  headOf,
+  renderAnnotations,
+  renderCall,
+  renderTurn,
+  renderUsage,
+  STEP_GAP,
+} from './render-completion.ts';
+
+interface StreamOptions {
+  readonly publicUrl: string;
+  readonly includeUsage: boolean;
+}
+
+export function answerStreamed(engine: Engine, stretch: Stretch, options: StreamOptions): EventStream {
+  const { run } = stretch;
+  return new EventStream(
+    async (sink, closed) => {
+      const chunks = new ChunkWriter(sink, stretch, options.includeUsage);
+      chunks.open();
+      try {
+        const answered = await readAnswer(engine, stretch, chunks, closed);
+        if (answered === undefined) return;
+        const citable = answered.status === 'completed' && run.config.file_search != null;
+        const output = citable ? (await getRun(engine.db, run.project_id, run.id)).output : null;
+        const annotations = renderAnnotations(output, chunks.shown, options.publicUrl);
+        if (annotations.length > 0) chunks.write({ annotations });
+        chunks.close(answered);
+      } catch (error) {
+        const refusal = error instanceof ApiError ? error : new ApiError('internal_error');
+        const code = Object.hasOwn(platformErrors, refusal.code) ? refusal.code : 'internal_error';
+        sink.write(eventFrame(undefined, JSON.stringify(errorBody(platformErrors, code, refusal))));
+        if (refusal !== error) throw error;
+      }
+    },
+    200,
+    headersOf(run),
+  );
+}
+
+class ChunkWriter implements AnswerReader {
+  readonly #sink: EventSink;
+  readonly #stretch: Stretch;
+  readonly #includeUsage: boolean;
+  /** Every chunk up to its choices: the same for all. */
+  readonly #head: string;
+  /** The text so far. */
+  shown = '';
+  #textStep = -1;
+  #thoughtStep = -1;
+
+  constructor(sink: EventSink, stretch: Stretch, includeUsage: boolean) {
+    this.#sink = sink;
+    this.#stretch = stretch;
+    this.#includeUsage = includeUsage;
+    const { id, created, model } = headOf(stretch);
+    this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+  }
+
+  get behind(): boolean {
+    return this.#sink.behind;
+  }
+
+  drained(): Promise<void> {
+    return this.#sink.drained();
+  }
+
+  open(): void {
+    this.write({ role: 'assistant', content: '', refusal: null });
+  }
+
+  showText(text: string, step: number): void {
+    const gap = this.#textStep !== step && this.shown !== '' ? STEP_GAP : '';
+    this.#textStep = step;
+    this.shown += gap + text;
+    this.write({ content: gap + text });
+  }
+
+  showReasoning(text: string, step: number): void {
+    const gap = this.#thoughtStep !== step && this.#thoughtStep >= 0 ? STEP_GAP : '';
+    this.#thoughtStep = step;
+    this.write({ reasoning_content: gap + text });
+  }
+
+  /** What was streamed cannot be taken back. */
+  restartFrom(step: number): void {
+    if (this.#textStep < step && this.#thoughtStep < step) return;
+    throw new ApiError('service_overloaded', {
+      message:
+        'The server that answered went away, and what it was saying is said again. Read the run, or repeat the request ' +
+        'with its `Idempotency-Key`; without a key it starts another turn.',
+    });
+  }
+
+  close(answered: Answered): void {
+    const { run } = this.#stretch;
+    const waiting = describeApprovals(answered);
+    if (waiting !== undefined) this.showText(waiting, Number.POSITIVE_INFINITY);
+    if (answered.refusal !== null) this.write({ refusal: answered.refusal });
+    for (const [index, call] of answered.calls.entries()) {
+      const { id, type, function: called } = renderCall(call);
+      this.write({ tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] });
+      this.write({ tool_calls: [{ index, function: { arguments: called.arguments } }] });
+    }
+    this.write({}, answered.finishReason, { ironcraft: renderTurn(run, answered) });
+    if (this.#includeUsage) this.#send('[]', { usage: renderUsage(answered.usage) });
+    this.#sink.write(eventFrame(undefined, '[DONE]'));
+  }
+
+  write(delta: object, finishReason: string | null = null, more: object = {}): void {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finishReason };
+    this.#send(JSON.stringify([choice]), this.#includeUsage ? { ...more, usage: null } : more);
+  }
+
+  #send(choices: string, more: object): void {
+    const rest = JSON.stringify(more).slice(1);
+    const end = rest === '}' ? rest : `,${rest}`;
+    this.#sink.write(eventFrame(undefined, `${this.#head},"choices":${choices}${end}`));
+  }
+}

@@ -1,0 +1,156 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { actorOf } from '../../access/caller.ts';
+import { effectiveConfig } from '../../configuration/effective-config.ts';
+import { createTurn } from '../../engine/create-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { loadSmithForTurn } from '../../engine/load-smith-turn.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import { submitToTurn } from '../../engine/submit-to-turn.ts';
+import {
+  chooseModel,
+  parseTools,
+  readReasoningEffort,
+  readResponseFormat,
+  requireStores,
+  resolveSmith,
+} from '../../openai/index.ts';
+import type { ProjectRead } from '../../operation.ts';
+import type { JsonObject } from '../../tables.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { answerStreamed } from './answer-streamed.ts';
+import { answerWhole } from './answer-whole.ts';
+import { findPausedRun } from './find-paused-run.ts';
+import { type Stretch, usageOf } from './read-answer.ts';
+import { answersNothing, type ChatInput, nameMessage, readMessages, type ToolResults } from './read-messages.ts';
+import type { ChatCompletion, ChatCompletionIn } from './schema.ts';
+
+export interface ChatServices {
+  readonly engine: Engine;
+  readonly publicUrl: string;
+}
+
+type Request = ProjectRead<{ body: ChatCompletionIn; idempotency: IdempotencyClaim | undefined }>;
+
+export function createChatCompletion({ engine, publicUrl }: ChatServices) {
+  return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
+    const { body } = request;
+    const input = readMessages(body.messages);
+    const smithId = await resolveSmith(engine.db, { ...request, user: body.user });
+    const threadId = await findThread(request, smithId);
+    const paused =
+      input.results === undefined
+        ? undefined
+        : await findPausedRun(engine.db, { projectId: request.caller.projectId, smithId, threadId }, input.results);
+    const stretch =
+      paused !== undefined && input.results !== undefined
+        ? await goOn(engine, request, paused, input.results)
+        : await begin(engine, request, { smithId, threadId, input });
+    if (body.stream === true) {
+      const includeUsage = body.stream_options?.include_usage === true;
+      return answerStreamed(engine, stretch, { publicUrl, includeUsage });
+    }
+    return answerWhole(engine, stretch, { publicUrl, signal: request.signal });
+  };
+}
+
+/** The conversation's thread. Throws `conversation_not_found` for one that is not the smith's. */
+async function findThread({ db, caller, body }: Request, smithId: string): Promise<string | undefined> {
+  const { conversation } = body;
+  if (conversation === undefined || conversation === null) return undefined;
+  const id = typeof conversation === 'string' ? conversation : conversation.id;
+  const found = await tenantDb(db, caller.projectId)
+    .selectFrom('conversations')
+    .select('id')
+    .where('id', '=', id)
+    .where('smith_id', '=', smithId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (found === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
+  return found.id;
+}
+
+/** Brings the paused run the results that it waits for. */
+async function goOn(engine: Engine, request: Request, paused: RunRow, { results }: ToolResults): Promise<Stretch> {
+  const { caller, body } = request;
+  const key = { projectId: caller.projectId, smithId: paused.smith_id, runId: paused.id };
+  const submissions = results.map(({ callId, text }) => ({
+    kind: 'tool_result' as const,
+    toolCallId: callId,
+    result: text,
+  }));
+  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), echoOf(body));
+  return { run, number: paused.requests.length + 1, after: lastSeq, usedBefore: usageOf(paused) };
+}
+
+/** A new turn, or the one that the request's `Idempotency-Key` began. */
+async function begin(
+  engine: Engine,
+  request: Request,
+  turn: { readonly smithId: string; readonly threadId: string | undefined; readonly input: ChatInput },
+): Promise<Stretch> {
+  const { caller, body, idempotency } = request;
+  const { smithId, threadId, input } = turn;
+  requireCalls(input.results);
+  const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
+  await requireStores(engine.db, caller, fileSearch);
+  const model = chooseModel(body.model);
+  const responseFormat = readResponseFormat(body.response_format, 'response_format');
+  const isOneShot =
+    responseFormat.type === 'json' &&
+    responseFormat.schema !== undefined &&
+    body.tools == null &&
+    threadId === undefined;
+  const { run } = await createTurn(engine, {
+    projectId: caller.projectId,
+    smithId,
+    ...(threadId === undefined ? {} : { threadId }),
+    input: input.messages,
+    channel: 'api',
+    metadata: body.metadata ?? {},
+    actor: actorOf(caller),
+    overrides: {
+      ...(model === undefined ? {} : { model }),
+      ...(input.instructions === '' ? {} : { instructions: input.instructions }),
+    },
+    tools,
+    toolChoice,
+    responseFormat,
+    reasoningEffort: readReasoningEffort(body.reasoning_effort, 'reasoning_effort'),
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
+    idempotency,
+    ...(fileSearch === undefined ? {} : { fileSearch }),
+    stateless: isOneShot && (await isToolless(engine, caller.projectId, smithId)),
+    // A conversation is there to be kept.
+    surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
+  }).catch((error: unknown) => {
+    throw nameMessage(error, input.offset);
+  });
+  return { run, number: 1, after: 1, usedBefore: { inputTokens: 0, outputTokens: 0 } };
+}
+
+/** Results that no run waits for are history, and history shows what they answer. */
+function requireCalls(results: ToolResults | undefined): void {
+  const [first] = results?.results ?? [];
+  if (first !== undefined && results?.calls === undefined) throw answersNothing(first.at, first.callId);
+}
+
+/** Whether nothing but the request itself can shape the smith's answer. */
+async function isToolless({ db }: Engine, projectId: string, smithId: string): Promise<boolean> {
+  const smith = await loadSmithForTurn(db, projectId, smithId);
+  if (smith === undefined) return false;
+  const { enabled_hosted_tools, vector_store_ids, mcp_servers, skills } = effectiveConfig(
+    smith.config,
+    smith.agent_snapshot,
+  );
+  return [enabled_hosted_tools, vector_store_ids, mcp_servers ?? [], skills].every((list) => list.length === 0);
+}
+
+/** What the request said, for whoever lists the run's requests. */
+function echoOf({ model, metadata, user }: ChatCompletionIn): JsonObject {
+  return { model: model ?? null, metadata: metadata ?? {}, user: user ?? null };
+}

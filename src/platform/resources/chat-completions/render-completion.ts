@@ -1,0 +1,84 @@
+/** The members that whole and streamed completions have in common. */
+import { suffixOf } from '../../../kernel/ids/ids.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import type { JsonObject } from '../../tables.ts';
+import type { Answered, FunctionCall, PendingApproval, Stretch, Usage } from './read-answer.ts';
+import type { ChatCompletion, ChatMessage } from './schema.ts';
+
+/** Between what the model said before and after calls that the server ran. */
+export const STEP_GAP = '\n\n';
+
+export interface CompletionHead {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+}
+
+/** The same however often the completion is read. */
+export function headOf({ run, number }: Stretch): CompletionHead {
+  return {
+    id: `chatcmpl-${suffixOf(run.id)}${number === 1 ? '' : `-${number}`}`,
+    created: Math.floor((number === 1 ? run.created_at : run.updated_at).getTime() / 1000),
+    model: run.config.model,
+  };
+}
+
+/** The header that names the run, on every answer that has one. */
+export function headersOf(run: RunRow): Record<string, string> {
+  return { 'ic-run-id': run.id };
+}
+
+export function renderTurn(run: RunRow, { status, approvals }: Answered): ChatCompletion['ironcraft'] {
+  return {
+    run_id: run.id,
+    smith_id: run.smith_id,
+    thread_id: run.thread_id,
+    status,
+    approval_ids: approvals.map(({ id }) => id),
+  };
+}
+
+export function renderCall({ id, name, arguments: args }: FunctionCall) {
+  return { id, type: 'function' as const, function: { name, arguments: JSON.stringify(args) } };
+}
+
+export function renderUsage({ inputTokens, outputTokens }: Usage): ChatCompletion['usage'] {
+  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
+}
+
+/**
+ * What a client that knows nothing of approvals is told when there is nothing for it to do. Undefined where the answer
+ * needs no such word.
+ */
+export function describeApprovals({ calls, approvals }: Answered): string | undefined {
+  if (approvals.length === 0 || calls.length > 0) return undefined;
+  return `Waiting for approval of ${approvals.map(describeApproval).join(', ')}.`;
+}
+
+function describeApproval({ id, tool }: PendingApproval): string {
+  return `${tool} (${id})`;
+}
+
+/**
+ * Citations of files, in the one form that the dialect's clients take: an address. `shown` is the whole text, at the end
+ * of which the run's own stands.
+ */
+export function renderAnnotations(
+  output: JsonObject | null,
+  shown: string,
+  publicUrl: string,
+): NonNullable<ChatMessage['annotations']> {
+  const content = String(output?.content ?? '');
+  const citations = (output?.annotations ?? []) as { index: number; file_id: string; filename: string }[];
+  const offset = shown.length - content.length;
+  return citations.map(({ index, file_id, filename }) => ({
+    type: 'url_citation',
+    url_citation: {
+      start_index: offset + index,
+      end_index: offset + content.indexOf('】', index) + 1,
+      title: filename,
+      url: new URL(`/v1/files/${file_id}/content`, publicUrl).href,
+      file_id,
+    },
+  }));
+}

@@ -1,0 +1,77 @@
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { JsonObject } from '../../tables.ts';
+import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { findFile } from '../files/index.ts';
+import { appendMessages, findCall, type ThreadOf } from './item-store.ts';
+import type { MessageRow } from './message-row.ts';
+import { invalid, readNewItems, sizedMessage } from './read-new-items.ts';
+
+export interface ProjectThread extends ThreadOf {
+  readonly projectId: string;
+}
+
+/**
+ * Adds the items as a turn without a run: whatever turn starts next sees them. Throws `invalid_input`, and
+ * `invalid_state` for the result of a call that a run waits for.
+ */
+export async function appendItems(
+  tx: Executor,
+  thread: ProjectThread,
+  items: readonly JsonObject[],
+): Promise<MessageRow[]> {
+  const db = tenantDb(tx, thread.projectId);
+  const messages = readNewItems(items);
+  const toolNames = new Map<string, string>();
+  const answered = new Set<string>();
+  for (const { content, item } of messages) {
+    if (typeof content === 'string') continue;
+    for (const part of content) {
+      const at = `items.${item}`;
+      if (part.type === 'file') await fillFile(tx, thread, part, at);
+      const callId = String(part.toolCallId);
+      if (part.type === 'tool-call') {
+        if (toolNames.has(callId)) throw invalid(`${at}.call_id`, 'is the id of another call of these items');
+        toolNames.set(callId, String(part.toolName));
+      }
+      if (part.type === 'tool-result') {
+        if (answered.has(callId)) throw invalid(`${at}.call_id`, 'is answered by another of these items already');
+        answered.add(callId);
+        part.toolName = toolNames.get(callId) ?? (await findTool(db, thread, callId, `${at}.call_id`));
+      }
+    }
+  }
+  const rows = messages.map(({ role, content }) => sizedMessage(role, content));
+  return appendMessages(db, thread, rows);
+}
+
+/** The tool of a call that the conversation holds. */
+async function findTool(db: TenantDb, thread: ThreadOf, callId: string, param: string): Promise<string> {
+  const call = await findCall(db, thread, callId);
+  if (call === undefined) throw invalid(param, `answers a call that the conversation does not hold: ${callId}`);
+  if (call.status === 'paused' || call.status === 'in_progress') {
+    throw new ApiError('invalid_state', {
+      param,
+      message: `The run ${call.run_id} waits for this call. Answer it with POST /v1/responses, in this conversation.`,
+    });
+  }
+  const parts = call.content as { readonly toolCallId?: string; readonly toolName?: string }[];
+  return parts.find(({ toolCallId }) => toolCallId === callId)?.toolName ?? '';
+}
+
+/** Completes a part that names a file of the file store. */
+async function fillFile(tx: Executor, thread: ProjectThread, part: JsonObject, param: string): Promise<void> {
+  const data = part.data as JsonObject | undefined;
+  if (data?.type !== 'stored') return;
+  const file = await findFile(tx, thread.projectId, String(data.file_id), null);
+  // The tenant's own files are for all of its smiths.
+  if (file === undefined || (file.smith_id ?? thread.smith_id) !== thread.smith_id) {
+    const problem = `names a file that this smith cannot read: ${data.file_id}. Upload it with POST /v1/files`;
+    throw invalid(`${param}.content`, problem);
+  }
+  Object.assign(part, {
+    mediaType: file.media_type,
+    ...(file.filename === '' ? {} : { filename: file.filename }),
+    data: { type: 'stored', file_id: file.id, bytes: file.bytes },
+  });
+}

@@ -1,0 +1,19 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { enqueuePurge } from './purge-conversation.ts';
+import { requireConversation } from './require-conversation.ts';
+import type { ConversationPath } from './schema.ts';
+import { markDeleted } from './store.ts';
+
+/** Gone for every caller at once; what was said in it is removed behind the answer. Its runs stay. */
+export async function deleteConversation(
+  jobs: Jobs,
+  { tx, caller, params }: ProjectChange<{ params: ConversationPath }>,
+) {
+  const { id } = await requireConversation(tx, caller, params.cnvId);
+  if (!(await markDeleted(tenantDb(tx, caller.projectId), id))) throw new ApiError('conversation_not_found');
+  await enqueuePurge(jobs, tx, { projectId: caller.projectId, conversationId: id });
+  return { id, object: 'conversation.deleted' as const, deleted: true as const };
+}

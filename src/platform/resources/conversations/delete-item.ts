@@ -1,0 +1,59 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { findItem } from './find-item.ts';
+import { dropSummary, findMessages, replaceMessage, type ThreadOf } from './item-store.ts';
+import { type MessagePart, type MessageRow, partsOf } from './message-row.ts';
+import { sizedMessage } from './read-new-items.ts';
+import { renderConversation } from './render-conversation.ts';
+import { requireConversation } from './require-conversation.ts';
+import type { Conversation, ConversationItemPath } from './schema.ts';
+import { touchConversation } from './store.ts';
+
+/** Takes one item out: lists and later turns no longer see it. Every other item keeps its id and its place. */
+export async function deleteItem({
+  tx,
+  caller,
+  params,
+}: ProjectChange<{ params: ConversationItemPath }>): Promise<Conversation> {
+  const db = tenantDb(tx, caller.projectId);
+  const thread = await requireConversation(tx, caller, params.cnvId);
+  // Of two that take parts of one message, the second sees what the first has left.
+  if (!(await touchConversation(db, thread.id))) throw new ApiError('conversation_not_found');
+  const found = await findItem(db, thread, params.itemId);
+  if (found?.found.item === undefined) throw new ApiError('not_found');
+  const { row } = found;
+  await removeParts(db, thread, row, found.found.parts);
+  if (found.found.item.type === 'file_search_call') await removePassages(db, thread, row, found.found.parts);
+  await dropSummary(db, thread, row.turn);
+  return renderConversation(await requireConversation(tx, caller, thread.id));
+}
+
+/** A message with nothing left stays, as a tool's without results: that says nothing to a model, and keeps the place. */
+async function removeParts(
+  db: TenantDb,
+  thread: ThreadOf,
+  row: MessageRow,
+  parts: readonly MessagePart[],
+): Promise<void> {
+  const gone = new Set(parts.map(({ index }) => index));
+  const all = partsOf(row);
+  const content = all.flatMap(({ index, value }) => (value === undefined || gone.has(index) ? [] : [value]));
+  const removed = all
+    .filter(({ index, value }) => value === undefined || gone.has(index))
+    .map(({ index, type, callId }) => ({ index, type, ...(callId === undefined ? {} : { call_id: callId }) }));
+  await replaceMessage(db, thread, row, {
+    ...sizedMessage(content.length === 0 ? 'tool' : row.role, content),
+    removed: { role: row.removed?.role ?? row.role, parts: removed },
+  });
+}
+
+/** What a search found goes with it: it is no item of its own. */
+async function removePassages(db: TenantDb, thread: ThreadOf, { turn }: MessageRow, calls: readonly MessagePart[]) {
+  const callIds = new Set(calls.map(({ callId }) => callId));
+  for (const row of await findMessages(db, thread, { turn })) {
+    if (row.role !== 'tool') continue;
+    const results = partsOf(row).filter(({ callId, value }) => value !== undefined && callIds.has(callId));
+    if (results.length > 0) await removeParts(db, thread, row, results);
+  }
+}

@@ -1,0 +1,17 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { findItem } from './find-item.ts';
+import { requireConversation } from './require-conversation.ts';
+import type { ConversationItem, ConversationItemPath } from './schema.ts';
+
+export async function getItem({
+  db,
+  caller,
+  params,
+}: ProjectRead<{ params: ConversationItemPath }>): Promise<ConversationItem> {
+  const thread = await requireConversation(db, caller, params.cnvId);
+  const found = await findItem(tenantDb(db, caller.projectId), thread, params.itemId);
+  if (found?.found.item === undefined) throw new ApiError('not_found');
+  return found.found.item;
+}

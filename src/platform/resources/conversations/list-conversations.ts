@@ -1,0 +1,17 @@
+import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderConversation } from './render-conversation.ts';
+import { smithOf } from './require-conversation.ts';
+import type { ConversationListQuery } from './schema.ts';
+import { listConversations as listRows } from './store.ts';
+
+export async function listConversations({ db, caller, query }: ProjectRead<{ query: ConversationListQuery }>) {
+  const page = readOpenAiPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), {
+    smithId: smithOf(caller),
+    limit: page.limit,
+    ...scanOf(page),
+  });
+  return openAiPageReply(rows, page, renderConversation);
+}

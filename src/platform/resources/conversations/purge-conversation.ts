@@ -1,0 +1,81 @@
+/**
+ * What a deleted conversation leaves behind goes in bites: its messages, then its thread and its row. A turn that is under
+ * way or paused in it keeps what it still reads; the sweep comes back for that.
+ */
+import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+
+const PURGE = 'purge-conversation';
+const SWEEP = 'sweep-deleted-conversations';
+/** Messages a statement, for they may be large; conversations a sweep. */
+const BITE = 200;
+const SWEPT = 1_000;
+
+export interface DeletedConversation {
+  readonly projectId: string;
+  readonly conversationId: string;
+}
+
+/** Defines the jobs and their times. Call before `jobs.start`. */
+export function defineConversationPurge(jobs: Jobs, { db }: { readonly db: Database }): void {
+  jobs.define<DeletedConversation>(PURGE, ({ data, signal }) => purgeConversation(db, data, signal));
+  jobs.define(SWEEP, ({ signal }) => sweepDeletedConversations(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP, '22 * * * *', {});
+}
+
+export async function enqueuePurge(jobs: Jobs, tx: Transaction, conversation: DeletedConversation): Promise<void> {
+  await jobs.enqueue(tx, PURGE, conversation);
+}
+
+/** Purges the conversations that were deleted, the oldest first. */
+export async function sweepDeletedConversations(db: Database, signal: AbortSignal): Promise<void> {
+  const { rows } = await db.query<{ project_id: string; id: string }>({
+    name: 'list_deleted_conversations',
+    text: `select project_id, id from conversations where deleted_at is not null order by deleted_at limit ${SWEPT}`,
+    values: [],
+  });
+  for (const { project_id, id } of rows) {
+    await purgeConversation(db, { projectId: project_id, conversationId: id }, signal);
+  }
+}
+
+/** Safe to repeat, and to run twice at once. */
+export async function purgeConversation(
+  db: Database,
+  { projectId, conversationId }: DeletedConversation,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rows } = await db.query<{ smith_id: string }>({
+    text: 'select smith_id from conversations where project_id = $1 and id = $2 and deleted_at is not null',
+    values: [projectId, conversationId],
+  });
+  const smithId = rows[0]?.smith_id;
+  if (smithId === undefined) return;
+  const thread = [projectId, smithId, conversationId];
+  for (let removed = BITE; removed === BITE && !signal.aborted; ) {
+    ({ rowCount: removed } = await db.query({
+      name: 'purge_conversation',
+      text: `
+        delete from messages where project_id = $1 and smith_id = $2 and thread_id = $3 and (turn, position) in (
+          select m.turn, m.position from messages m
+          where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and not exists (
+            select from runs r
+            where r.project_id = $1 and r.id = m.run_id and r.status in ('in_progress', 'paused')
+          )
+          limit ${BITE})`,
+      values: thread,
+    }));
+  }
+  if (signal.aborted) return;
+  await db.query({
+    name: 'forget_conversation',
+    text: `
+      with left_over as (
+        select from messages where project_id = $1 and smith_id = $2 and thread_id = $3 limit 1
+      ), thread as (
+        delete from threads where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)
+      )
+      delete from conversations where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)`,
+    values: thread,
+  });
+}

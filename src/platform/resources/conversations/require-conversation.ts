@@ -1,0 +1,21 @@
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { type ConversationRow, findConversation } from './store.ts';
+
+/** The smith whose conversations alone the caller sees and makes; undefined: every one of the project. */
+export function smithOf(caller: ProjectCaller): string | undefined {
+  return caller.kind === 'smith' ? caller.smithId : undefined;
+}
+
+/** The conversation as the caller may see it. Throws `conversation_not_found`. */
+export async function requireConversation(
+  db: Executor,
+  caller: ProjectCaller,
+  conversationId: string,
+): Promise<ConversationRow> {
+  const row = await findConversation(tenantDb(db, caller.projectId), conversationId, smithOf(caller));
+  if (row === undefined) throw new ApiError('conversation_not_found');
+  return row;
+}

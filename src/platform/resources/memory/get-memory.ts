@@ -1,0 +1,11 @@
+import type { Memory } from '../../knowledge/memory/index.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { requireSmith } from './require-smith.ts';
+import type { SmithPath, WorkingMemory } from './schema.ts';
+
+export function getMemory(memory: Memory) {
+  return async (request: ProjectRead<{ params: SmithPath }>): Promise<WorkingMemory> => {
+    const owner = await requireSmith(request);
+    return { content: await memory.read(owner) };
+  };
+}

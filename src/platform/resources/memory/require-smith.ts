@@ -1,0 +1,14 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { MemoryOwner } from '../../knowledge/memory/index.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { findSmith } from '../smiths/index.ts';
+import type { SmithPath } from './schema.ts';
+
+/** Whose memory the path names. Throws `not_found`. */
+export async function requireSmith({ db, caller, params }: ProjectRead<{ params: SmithPath }>): Promise<MemoryOwner> {
+  const { projectId } = caller;
+  const smith = await findSmith(tenantDb(db, projectId), params.sid);
+  if (smith === undefined) throw new ApiError('not_found');
+  return { projectId, smithId: smith.id };
+}

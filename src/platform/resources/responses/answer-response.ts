@@ -1,0 +1,99 @@
+/** The answer to whoever asks for a response: its events as they happen, or the response as JSON. */
+
+import type { EventSink } from '../../../kernel/http/event-stream.ts';
+import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { FrameSink } from '../../engine/follow-timeline.ts';
+import { waitForRest } from '../../engine/get-run.ts';
+import type { LiveTurn } from '../../engine/live-turn.ts';
+import type { ResponseEvent, ResponseFold } from './fold-response.ts';
+import type { Response } from './schema.ts';
+import { beginFold, foldStored, type Stretch } from './stretch.ts';
+
+export interface StreamOptions {
+  /** Only the events behind this number; -1: all. */
+  readonly after?: number | undefined;
+  readonly include?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The response's events from the first, live until it ends. */
+export function streamResponse(engine: Engine, stretch: Stretch, options: StreamOptions = {}): EventStream {
+  const { after = -1, include, headers } = options;
+  return new EventStream(
+    async (sink, closed) => {
+      const fold = beginFold(stretch, include);
+      const over = new AbortController();
+      sink.write(wireEvents(fold.open(), after));
+      const { run, start } = stretch;
+      const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
+      const frames = foldingSink(sink, fold, after, () => over.abort());
+      const end = await engine.follow(key, start.after, frames, AbortSignal.any([closed, over.signal]));
+      if (end === 'draining' && !fold.ended) sink.write(goingAway(fold));
+    },
+    200,
+    headers,
+  );
+}
+
+function foldingSink(sink: EventSink, fold: ResponseFold, after: number, onEnd: () => void): FrameSink {
+  return {
+    write(frames) {
+      const events = frames.flatMap((frame) => fold.fold(frame));
+      const text = wireEvents(events, after);
+      const keepsUp = text === '' ? !sink.behind : sink.write(text);
+      if (fold.ended) onEnd();
+      return keepsUp;
+    },
+    get behind() {
+      return sink.behind;
+    },
+    drained: () => sink.drained(),
+  };
+}
+
+function wireEvents(events: readonly ResponseEvent[], after: number): string {
+  return events
+    .filter((event) => event.sequence_number > after)
+    .map((event) => eventFrame(event.type, JSON.stringify(event)))
+    .join('');
+}
+
+/**
+ * This server goes away and the response is made elsewhere. No event of the response: it repeats the number of the last
+ * one, so that whoever keeps the last number goes on behind it. Clients disagree on where an error's members stand.
+ */
+function goingAway(fold: ResponseFold): string {
+  const number = fold.lastNumber;
+  const error = {
+    code: 'service_overloaded',
+    message:
+      'This server is going away; the response goes on. Follow it with ' +
+      `\`GET /v1/responses/${String(fold.response.id)}?stream=true&starting_after=${number}\`.`,
+    param: null,
+  };
+  const event = { type: 'error', sequence_number: number, ...error, error: { type: 'api_error', ...error } };
+  return `retry: 1000\n${eventFrame('error', JSON.stringify(event))}`;
+}
+
+/** The response once it has ended; as it stands when the caller leaves or this server drains first. */
+export async function awaitResponse(
+  engine: Engine,
+  stretch: Stretch,
+  live: LiveTurn | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
+  const row = live === undefined ? undefined : await untilLeft(live, signal);
+  if (row === undefined) await waitForRest(engine, stretch.run, signal);
+  return (await foldStored(engine.db, stretch)).response as Response;
+}
+
+/** Undefined: the turn left this replica, or the caller has left. */
+async function untilLeft(live: LiveTurn, signal: AbortSignal): Promise<unknown> {
+  const { promise: left, resolve } = Promise.withResolvers<undefined>();
+  const onLeft = () => resolve(undefined);
+  signal.addEventListener('abort', onLeft, { once: true });
+  const row = await Promise.race([live.done, left]);
+  signal.removeEventListener('abort', onLeft);
+  return row;
+}

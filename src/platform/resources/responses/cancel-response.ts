@@ -1,0 +1,25 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { actorOf } from '../../access/caller.ts';
+import { cancelTurn } from '../../engine/cancel-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ProjectRead } from '../../operation.ts';
+import type { Response, ResponsePath } from './schema.ts';
+import { foldStored, getStretch } from './stretch.ts';
+
+/** A response that has ended is answered as it is: cancelling twice is one, and so is cancelling too late. */
+export function cancelResponse(engine: Engine) {
+  return async ({ db, caller, params }: ProjectRead<{ params: ResponsePath }>): Promise<Response> => {
+    const stretch = await getStretch(db, caller, params.id);
+    const before = await foldStored(db, stretch);
+    if (before.ended) return before.response as Response;
+    const { run } = stretch;
+    const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
+    try {
+      await cancelTurn(engine, key, actorOf(caller));
+    } catch (error) {
+      // It ended of itself in between.
+      if (!(error instanceof ApiError) || error.code !== 'invalid_state') throw error;
+    }
+    return (await foldStored(db, stretch)).response as Response;
+  };
+}

@@ -1,0 +1,161 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { actorOf } from '../../access/caller.ts';
+import { createTurn } from '../../engine/create-turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { getRun } from '../../engine/get-run.ts';
+import type { LiveTurn } from '../../engine/live-turn.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import { submitToTurn } from '../../engine/submit-to-turn.ts';
+import {
+  chooseModel,
+  parseTools,
+  readReasoningEffort,
+  readResponseFormat,
+  requireStores,
+  resolveSmith,
+} from '../../openai/index.ts';
+import { isToolless } from '../../openai/is-toolless.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { awaitResponse, streamResponse } from './answer-response.ts';
+import { planTurn, type TurnPlan } from './plan-turn.ts';
+import { placeError } from './read-input.ts';
+import { describeRequest, requestsOf } from './response-request.ts';
+import type { Response, ResponseIn } from './schema.ts';
+import { countPauses, findClaimedRun, keepClaim } from './store.ts';
+import { foldStored, loadStretch, type Stretch } from './stretch.ts';
+
+type Request = ProjectRead<{ body: ResponseIn; idempotency: IdempotencyClaim | undefined }>;
+type Answer = HttpReply<Response> | EventStream;
+
+interface Begun {
+  readonly run: RunRow;
+  readonly number: number;
+  readonly live: LiveTurn | undefined;
+  readonly isRepeated: boolean;
+}
+
+export function createResponse(engine: Engine) {
+  return async (request: Request): Promise<Answer> => {
+    const { body, signal } = request;
+    if (body.background === true && body.store === false) {
+      throw new ApiError('unsupported_background', {
+        param: 'background',
+        message: 'A background response is there to be retrieved. Leave `store` out, or do not ask for `background`.',
+      });
+    }
+    const { run, number, live, isRepeated } = (await findRepeated(request)) ?? (await begin(engine, request));
+    const stretch = await requireStretch(engine, run, number);
+    const headers = isRepeated ? { 'idempotent-replay': 'true' } : {};
+    if (body.stream === true) return streamResponse(engine, stretch, { headers });
+    const response =
+      body.background === true
+        ? ((await foldStored(engine.db, stretch)).response as Response)
+        : await awaitResponse(engine, stretch, live, signal);
+    return new HttpReply(200, response, headers);
+  };
+}
+
+async function requireStretch({ db }: Engine, run: RunRow, number: number): Promise<Stretch> {
+  const stretch = await loadStretch(db, run, number);
+  if (stretch === undefined) throw new Error(`Run ${run.id} has no stretch ${number}`);
+  return stretch;
+}
+
+/** What the request's `Idempotency-Key` began before. Throws `idempotency_key_reused` when that was another request. */
+async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun | undefined> {
+  if (idempotency === undefined) return undefined;
+  const claimed = await findClaimedRun(db, caller.projectId, idempotency);
+  if (claimed === undefined) return undefined;
+  if (claimed.fingerprint !== idempotency.fingerprint) throw new ApiError('idempotency_key_reused');
+  const run = await getRun(db, caller.projectId, claimed.run_id);
+  const number = requestsOf(run).find(({ key }) => key === idempotency.key)?.stretch ?? 1;
+  return { run, number, live: undefined, isRepeated: true };
+}
+
+async function begin(engine: Engine, request: Request): Promise<Begun> {
+  const { caller, body } = request;
+  const smithId = await resolveSmith(engine.db, { ...request, user: body.user });
+  const plan = await planTurn(engine.db, caller, smithId, body);
+  return plan.kind === 'answer' ? goOn(engine, request, plan) : start(engine, request, smithId, plan);
+}
+
+/** Brings the paused run what it waits for. */
+async function goOn(
+  engine: Engine,
+  { caller, body, idempotency }: Request,
+  plan: Extract<TurnPlan, { kind: 'answer' }>,
+): Promise<Begun> {
+  const { db } = engine;
+  const { projectId } = caller;
+  const number = (await countPauses(db, plan.run)) + 1;
+  const { run, live } = await submitToTurn(
+    engine,
+    { projectId, smithId: plan.run.smith_id, runId: plan.run.id },
+    plan.submissions,
+    actorOf(caller),
+    describeRequest(body, {
+      stretch: number,
+      nowMs: Date.now(),
+      conversationId: plan.conversationId,
+      answers: plan.items,
+      idempotency,
+    }),
+  );
+  if (idempotency !== undefined) await keepClaim(db, projectId, idempotency, run.id);
+  return { run: await getRun(db, projectId, run.id), number, live, isRepeated: false };
+}
+
+async function start(
+  engine: Engine,
+  { caller, body, idempotency }: Request,
+  smithId: string,
+  plan: Extract<TurnPlan, { kind: 'start' }>,
+): Promise<Begun> {
+  const { db } = engine;
+  const { projectId } = caller;
+  const { continues, conversationId } = plan;
+  const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
+  await requireStores(db, caller, fileSearch);
+  const model = chooseModel(body.model);
+  const responseFormat = readResponseFormat(body.text?.format, 'text.format');
+  const isAlone = body.tools == null && continues === undefined && conversationId === undefined;
+  const isOneShot = isAlone && responseFormat.type === 'json' && responseFormat.schema !== undefined;
+  const nowMs = Date.now();
+  const created = await createTurn(engine, {
+    projectId,
+    smithId,
+    ...(conversationId === undefined ? {} : { threadId: conversationId }),
+    ...(continues === undefined ? {} : { continues }),
+    input: plan.messages,
+    channel: 'api',
+    metadata: body.metadata ?? {},
+    actor: actorOf(caller),
+    overrides: {
+      ...(model === undefined ? {} : { model }),
+      ...(body.instructions == null ? {} : { instructions: body.instructions }),
+    },
+    tools,
+    toolChoice,
+    responseFormat,
+    reasoningEffort: readReasoningEffort(body.reasoning?.effort, 'reasoning.effort'),
+    maxOutputTokens: body.max_output_tokens ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    stop: [],
+    idempotency,
+    ...(fileSearch === undefined ? {} : { fileSearch }),
+    stateless: isOneShot && (await isToolless(db, projectId, smithId)),
+    surface: {
+      kind: 'response',
+      stored: body.store !== false,
+      request: describeRequest(body, { stretch: 1, nowMs, conversationId, answers: null, idempotency }),
+    },
+  }).catch((error: unknown) => {
+    throw placeError(error, plan.places);
+  });
+  const { run } = created;
+  if (created.kind === 'started') return { run, number: 1, live: created.live, isRepeated: false };
+  return { run, number: 1, live: undefined, isRepeated: true };
+}

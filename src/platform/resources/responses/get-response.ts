@@ -1,0 +1,31 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { streamResponse } from './answer-response.ts';
+import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
+import { foldStored, getStretch } from './stretch.ts';
+
+type Request = ProjectRead<{ params: ResponsePath; query: ResponseQuery }>;
+
+export function getResponse(engine: Engine) {
+  return async ({ db, caller, params, query }: Request): Promise<Response | EventStream> => {
+    const stretch = await getStretch(db, caller, params.id);
+    const include = readInclude(query);
+    if (query.stream === true) return streamResponse(engine, stretch, { after: query.starting_after, include });
+    if (query.starting_after !== undefined) {
+      throw new ApiError('invalid_request', {
+        param: 'starting_after',
+        message: '`starting_after` says where a stream goes on. Add `stream=true`.',
+      });
+    }
+    return (await foldStored(db, stretch, include)).response as Response;
+  };
+}
+
+/** Clients write a list as `include[]`, as a repeated `include`, or with indexes. */
+function readInclude(query: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(query).flatMap(([name, value]) =>
+    /^include(\[\d*\])?$/.test(name) ? [value].flat().map(String) : [],
+  );
+}

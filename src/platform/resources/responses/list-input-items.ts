@@ -1,0 +1,26 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { type OpenAiPageRequest, openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { listInputItems as listItems } from './input-items.ts';
+import type { OutputItem } from './response-items.ts';
+import type { InputItemQuery, ResponsePath } from './schema.ts';
+import { getStretch } from './stretch.ts';
+
+type Request = ProjectRead<{ params: ResponsePath; query: InputItemQuery }>;
+
+export async function listInputItems({ db, caller, params, query }: Request) {
+  const page = readOpenAiPage(query);
+  const items = listItems(await getStretch(db, caller, params.id));
+  return openAiPageReply(selectPage(items, page), page, (item) => item);
+}
+
+/** Throws `invalid_cursor` for an id that the list does not hold. */
+function selectPage(items: readonly OutputItem[], page: OpenAiPageRequest): OutputItem[] {
+  const { from, direction } = scanOf(page);
+  const ordered = direction === 'asc' ? items : items.toReversed();
+  const place = from === undefined ? -1 : ordered.findIndex(({ id }) => id === from);
+  if (from !== undefined && place === -1) {
+    throw new ApiError('invalid_cursor', { param: page.before === undefined ? 'after' : 'before' });
+  }
+  return ordered.slice(place + 1, place + 2 + page.limit);
+}

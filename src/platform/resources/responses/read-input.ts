@@ -1,0 +1,154 @@
+/**
+ * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, requests
+ * for approvals) is left out: the run has it.
+ */
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { InputMessage, PastCall } from '../../engine/parse-input.ts';
+import type { JsonObject } from '../../tables.ts';
+
+export const MAX_INPUT_ITEMS = 1_000;
+
+export type InputItem = { readonly index: number } & (
+  | { readonly kind: 'message'; readonly message: InputMessage }
+  | { readonly kind: 'call'; readonly call: PastCall }
+  | { readonly kind: 'result'; readonly callId: string; readonly text: string }
+  | {
+      readonly kind: 'decision';
+      readonly approvalId: string;
+      readonly approve: boolean;
+      readonly reason: string | null;
+    }
+  | { readonly kind: 'reference'; readonly id: string }
+);
+
+/** Items that this server makes and knows. */
+const OWN_ITEMS: ReadonlySet<unknown> = new Set(['reasoning', 'file_search_call', 'mcp_approval_request']);
+
+/** Throws `invalid_input` naming the item at fault, `too_many_inputs` beyond MAX_INPUT_ITEMS. */
+export function readInput(input: string | readonly JsonObject[]): InputItem[] {
+  if (typeof input === 'string') {
+    return [{ index: 0, kind: 'message', message: { role: 'user', content: input } }];
+  }
+  if (input.length > MAX_INPUT_ITEMS) {
+    throw new ApiError('too_many_inputs', { param: 'input', message: `At most ${MAX_INPUT_ITEMS} items a response.` });
+  }
+  return input.flatMap((item, index) => (OWN_ITEMS.has(item.type) ? [] : [readItem(item, index)]));
+}
+
+function readItem(item: JsonObject, index: number): InputItem {
+  const at = `input.${index}`;
+  switch (item.type ?? 'message') {
+    case 'message':
+      return { index, kind: 'message', message: readMessage(item, at) };
+    case 'function_call':
+      return { index, kind: 'call', call: readCall(item, at) };
+    case 'function_call_output':
+      return { index, kind: 'result', callId: stringAt(item.call_id, `${at}.call_id`), text: readOutput(item, at) };
+    case 'item_reference':
+      return { index, kind: 'reference', id: stringAt(item.id, `${at}.id`) };
+    case 'mcp_approval_response': {
+      if (typeof item.approve !== 'boolean') throw invalid(`${at}.approve`, 'must be true or false');
+      const approvalId = stringAt(item.approval_request_id, `${at}.approval_request_id`);
+      const reason = item.reason == null ? null : stringAt(item.reason, `${at}.reason`);
+      return { index, kind: 'decision', approvalId, approve: item.approve, reason };
+    }
+    default:
+      throw invalid(
+        `${at}.type`,
+        'must be message, function_call, function_call_output, mcp_approval_response or item_reference',
+      );
+  }
+}
+
+function readMessage({ role, content }: JsonObject, at: string): InputMessage {
+  const known = stringAt(role, `${at}.role`);
+  if (typeof content === 'string') return { role: known, content };
+  if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string or a list of parts');
+  // A refusal is among the things an assistant has said.
+  const parts = (content as JsonObject[]).map((part) =>
+    part?.type === 'refusal' ? { type: 'output_text', text: part.refusal } : part,
+  );
+  return { role: known, content: parts };
+}
+
+function readCall(item: JsonObject, at: string): PastCall {
+  const text = typeof item.arguments === 'string' && item.arguments.trim() !== '' ? item.arguments : '{}';
+  let args: unknown;
+  try {
+    args = JSON.parse(text);
+  } catch {
+    args = undefined;
+  }
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) {
+    throw invalid(`${at}.arguments`, 'must be a JSON object as text');
+  }
+  return {
+    id: stringAt(item.call_id, `${at}.call_id`),
+    name: stringAt(item.name, `${at}.name`),
+    arguments: args as JsonObject,
+  };
+}
+
+/** Text, or a list of parts whose texts are put together. */
+function readOutput({ output }: JsonObject, at: string): string {
+  if (typeof output === 'string') return output;
+  if (!Array.isArray(output)) throw invalid(`${at}.output`, 'must be a string or a list of text parts');
+  return (output as JsonObject[]).map((part, index) => stringAt(part?.text, `${at}.output.${index}.text`)).join('\n');
+}
+
+/**
+ * Messages as a turn takes them: calls made together stand in one message, with what was said before them. `places` has
+ * the item that each message begins with.
+ */
+export function toMessages(items: readonly InputItem[]): { messages: InputMessage[]; places: number[] } {
+  const messages: InputMessage[] = [];
+  const places: number[] = [];
+  for (const item of items) {
+    const last = messages.at(-1);
+    if (item.kind === 'call' && last?.role === 'assistant') {
+      messages[messages.length - 1] = { ...last, tool_calls: [...(last.tool_calls ?? []), item.call] };
+      continue;
+    }
+    const message = toMessage(item);
+    if (message === undefined) continue;
+    messages.push(message);
+    places.push(item.index);
+  }
+  return { messages, places };
+}
+
+function toMessage(item: InputItem): InputMessage | undefined {
+  switch (item.kind) {
+    case 'message':
+      return item.message;
+    case 'call':
+      return { role: 'assistant', content: '', tool_calls: [item.call] };
+    case 'result':
+      return { role: 'tool', content: item.text, tool_call_id: item.callId };
+    default:
+      return undefined;
+  }
+}
+
+/** The error with `input.N` naming the item instead of the message. */
+export function placeError(error: unknown, places: readonly number[]): unknown {
+  if (!(error instanceof ApiError) || error.detail.param === undefined) return error;
+  const { param, message } = error.detail;
+  const [found, index] = /^input\.(\d+)/.exec(param) ?? [];
+  const place = places[Number(index)];
+  if (found === undefined || place === undefined) return error;
+  return new ApiError(error.code, {
+    ...error.detail,
+    param: param.replace(found, `input.${place}`),
+    ...(message === undefined ? {} : { message: message.replace(found, `input.${place}`) }),
+  });
+}
+
+function stringAt(value: unknown, at: string): string {
+  if (typeof value !== 'string') throw invalid(at, 'must be a string');
+  return value;
+}
+
+export function invalid(param: string, problem: string): ApiError {
+  return new ApiError('invalid_input', { param, message: `\`${param}\` ${problem}.` });
+}

@@ -1,0 +1,60 @@
+/** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import { isId } from '../../../kernel/ids/ids.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import { runOfItem } from '../../openai/item-ids.ts';
+import type { JsonObject } from '../../tables.ts';
+import { listInputItems } from './input-items.ts';
+import { type InputItem, invalid, readInput } from './read-input.ts';
+import { findRun } from './store.ts';
+import { foldStored, loadStretch } from './stretch.ts';
+
+/** Throws `invalid_input` for an id that no stored response of the smith has shown. */
+export async function resolveReferences(
+  db: Executor,
+  owner: { readonly projectId: string; readonly smithId: string },
+  items: readonly InputItem[],
+): Promise<InputItem[]> {
+  const known = new Map<string, Map<string, JsonObject>>();
+  const resolved: InputItem[] = [];
+  for (const item of items) {
+    if (item.kind !== 'reference') {
+      resolved.push(item);
+      continue;
+    }
+    // Of a request for an approval the run itself knows.
+    if (isId('apr', item.id)) continue;
+    const runId = runOfItem(item.id);
+    if (runId !== undefined && !known.has(runId)) known.set(runId, await loadItems(db, owner, runId));
+    const found = known.get(runId ?? '')?.get(item.id);
+    if (found === undefined) {
+      throw invalid(`input.${item.index}.id`, 'names no item of a stored response of this smith');
+    }
+    resolved.push(...readInput([found]).map((each) => ({ ...each, index: item.index })));
+  }
+  return resolved;
+}
+
+/** Every item of the run's responses, by id: what was put in and what came out. */
+async function loadItems(
+  db: Executor,
+  { projectId, smithId }: { readonly projectId: string; readonly smithId: string },
+  runId: string,
+): Promise<Map<string, JsonObject>> {
+  const run = await findRun(db, projectId, runId, smithId);
+  const items = new Map<string, JsonObject>();
+  if (run === undefined || run.forgotten_at !== null) return items;
+  for await (const item of listRunItems(db, run)) items.set(String(item.id), item);
+  return items;
+}
+
+async function* listRunItems(db: Executor, run: RunRow): AsyncGenerator<JsonObject> {
+  for (let number = 1; ; number += 1) {
+    const stretch = await loadStretch(db, run, number);
+    if (stretch === undefined) return;
+    yield* listInputItems(stretch);
+    const fold = await foldStored(db, stretch);
+    yield* fold.response.output as JsonObject[];
+    if (!fold.ended) return;
+  }
+}

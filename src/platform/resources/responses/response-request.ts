@@ -1,0 +1,69 @@
+/** What a request said, as runs.requests keeps it and the response shows it again. */
+import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { RunRow } from '../../engine/run-row.ts';
+import type { JsonObject } from '../../tables.ts';
+import type { ResponseIn } from './schema.ts';
+
+export interface ResponseRequest extends JsonObject {
+  /** Which stretch of the run it began. */
+  readonly stretch: number;
+  /** Unix seconds. */
+  readonly created_at: number;
+  /** Members of the response that say what was asked for. */
+  readonly echo: JsonObject;
+  readonly include: readonly string[];
+  /** The answers to a pause, as items; null where the run's own input is what was sent. */
+  readonly answers: readonly JsonObject[] | null;
+  /** The `Idempotency-Key` that it came with. */
+  readonly key: string | null;
+}
+
+export const FILE_SEARCH_RESULTS = 'file_search_call.results';
+
+export function describeRequest(
+  body: ResponseIn,
+  options: {
+    readonly stretch: number;
+    readonly nowMs: number;
+    readonly conversationId: string | undefined;
+    readonly answers: readonly JsonObject[] | null;
+    readonly idempotency: IdempotencyClaim | undefined;
+  },
+): ResponseRequest {
+  const { conversationId } = options;
+  return {
+    stretch: options.stretch,
+    created_at: Math.floor(options.nowMs / 1000),
+    echo: {
+      background: body.background ?? false,
+      conversation: conversationId === undefined ? null : { id: conversationId },
+      instructions: body.instructions ?? null,
+      max_output_tokens: body.max_output_tokens ?? null,
+      metadata: body.metadata ?? {},
+      parallel_tool_calls: body.parallel_tool_calls ?? true,
+      previous_response_id: body.previous_response_id ?? null,
+      reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },
+      store: body.store ?? true,
+      temperature: body.temperature ?? null,
+      text: { ...body.text, format: body.text?.format ?? { type: 'text' } },
+      tool_choice: body.tool_choice ?? 'auto',
+      tools: body.tools ?? [],
+      top_p: body.top_p ?? null,
+      truncation: body.truncation ?? 'disabled',
+      user: body.user ?? null,
+    },
+    include: body.include ?? [],
+    answers: options.answers,
+    key: options.idempotency?.key ?? null,
+  };
+}
+
+/** The requests of a run that a response began. */
+export function requestsOf(run: RunRow): readonly ResponseRequest[] {
+  return run.requests as unknown as ResponseRequest[];
+}
+
+/** What began the stretch, or, where somebody answered the pause by another way, the request before it. */
+export function requestOfStretch(run: RunRow, stretch: number): ResponseRequest | undefined {
+  return requestsOf(run).findLast((request) => request.stretch <= stretch);
+}
