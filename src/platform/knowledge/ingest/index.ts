@@ -8,19 +8,16 @@ import type { IngestionParts } from './ingestion-parts.ts';
 import { REMOVE_STORE, type RemoveStoreJob, removeStore } from './remove-store.ts';
 import { SWEEP_CRON, SWEEP_INGESTION, sweepIngestion } from './sweep-ingestion.ts';
 
-export { dispatchFiles, PLACES_PER_PROJECT } from './dispatch-files.ts';
+export { dispatchFiles } from './dispatch-files.ts';
 export {
   addFiles,
   cancelBatchFiles,
-  completeFile,
   failFile,
   type HeldStore,
   holdStore,
-  type IngestFailure,
   listAttached,
   type NewStoreFile,
   removeFiles,
-  type StoreFileRef,
 } from './file-status.ts';
 export { FILE_DELETED } from './ingest-failure.ts';
 export type { IngestionParts } from './ingestion-parts.ts';

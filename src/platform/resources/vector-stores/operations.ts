@@ -37,7 +37,7 @@ export function vectorStoreOperations({ jobs, search, clock }: VectorStoreServic
         'named twice counts once. `chunking_strategy` holds for every file that is added without one of its own.',
       body: schema.VectorStoreIn,
       reply: schema.VectorStore,
-      errors: ['smith_mismatch', 'unknown_provider', 'model_key_missing'],
+      errors: ['not_found', 'smith_mismatch', 'unknown_provider', 'model_key_missing'],
       handler: (request) => createVectorStore(jobs, request),
     }),
     project.read({
@@ -220,7 +220,7 @@ export function vectorStoreOperations({ jobs, search, clock }: VectorStoreServic
       params: schema.VectorStorePath,
       body: schema.VectorStoreSearchIn,
       reply: schema.VectorStoreSearchOut,
-      errors: ['invalid_cursor', 'embedding_unavailable', 'model_key_missing'],
+      errors: ['invalid_cursor', 'embedding_unavailable', 'model_key_missing', 'bedrock_unconfigured'],
       handler: (request) => searchVectorStore(search, request),
     }),
   ];
