@@ -5,9 +5,16 @@ import type { Ironcraft } from './ironcraft.ts';
 const Identified = Type.Object({ id: Type.String() });
 const AT_ONCE = 8;
 
-/** Creates and publishes an agent that answers with the built-in model. Returns its id. */
-export async function createAgent(server: Ironcraft, token: string, name: string): Promise<string> {
-  const body = { name, model: 'builtin/demo', instructions: 'Do what the message says.' };
+const BUILTIN_MODEL = 'builtin/demo';
+
+/** Creates and publishes an agent. Returns its id. */
+export async function createAgent(
+  server: Ironcraft,
+  token: string,
+  name: string,
+  model: string = BUILTIN_MODEL,
+): Promise<string> {
+  const body = { name, model, instructions: 'Do what the message says.' };
   const { id } = Parse(Identified, await server.call(token, 'POST', '/v1/agents', body));
   await server.call(token, 'POST', `/v1/agents/${id}/versions`, {});
   return id;
@@ -16,16 +23,18 @@ export async function createAgent(server: Ironcraft, token: string, name: string
 /** Smiths of one agent, made as they are first needed: a smith runs one turn at a time, so each client has its own. */
 export class SmithPool {
   readonly #server: Ironcraft;
+  readonly #agent: { readonly name: string; readonly model: string };
   readonly #ids: string[] = [];
   #agentId: Promise<string> | undefined;
 
-  constructor(server: Ironcraft) {
+  constructor(server: Ironcraft, agent = { name: 'Benchmark', model: BUILTIN_MODEL }) {
     this.#server = server;
+    this.#agent = agent;
   }
 
   async take(count: number): Promise<string[]> {
     const token = this.#server.credentials.tenant_token;
-    this.#agentId ??= createAgent(this.#server, token, 'Benchmark');
+    this.#agentId ??= createAgent(this.#server, token, this.#agent.name, this.#agent.model);
     const agentId = await this.#agentId;
     while (this.#ids.length < count) {
       const numbers = Array.from(
@@ -34,7 +43,7 @@ export class SmithPool {
       );
       const made = await Promise.all(
         numbers.map(async (number) => {
-          const body = { agent_id: agentId, external_id: `bench-${number}` };
+          const body = { agent_id: agentId, external_id: `${this.#agent.name}-${number}` };
           return Parse(Identified, await this.#server.call(token, 'POST', '/v1/smiths', body)).id;
         }),
       );

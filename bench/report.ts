@@ -38,11 +38,19 @@ export function renderMarkdown({ machine, store, quick, findings, errors }: Repo
 function renderRow(figure: Figure): string {
   const { name, value, unit, bar } = figure;
   const met = isMet(figure);
-  const limit = bar === undefined ? '' : 'atMost' in bar ? `≤ ${bar.atMost} ${unit}` : `≥ ${bar.atLeast} ${unit}`;
+  const limit = bar === undefined ? '' : `${renderBar(bar)} ${unit}`;
   return `| ${name} | ${renderNumber(value)} ${unit} | ${limit} | ${met === undefined ? '' : met ? 'yes' : '**no**'} |`;
 }
 
+function renderBar(bar: NonNullable<Figure['bar']>): string {
+  // A bar may itself have been measured.
+  const render = (limit: number) => (Number.isInteger(limit) ? String(limit) : renderNumber(limit));
+  if ('below' in bar) return `< ${render(bar.below)}`;
+  return 'atMost' in bar ? `≤ ${render(bar.atMost)}` : `≥ ${render(bar.atLeast)}`;
+}
+
 function renderNumber(value: number): string {
+  if (value > 0 && value < 0.1) return value.toPrecision(2);
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 

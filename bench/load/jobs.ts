@@ -59,12 +59,26 @@ const StreamsJob = Type.Object({
   wordsPerSecond: Type.Number(),
 });
 
-export const LoadJob = Type.Union([SequenceJob, SaturationJob, FirstByteJob, StreamsJob]);
+/**
+ * The same request to several targets, each once in every round on a connection of its own. Summaries of each: `NAME end`,
+ * `NAME first` (the first text of a stream), and what it adds to `base` within the round: `NAME end added`,
+ * `NAME first added`.
+ */
+const ComparisonJob = Type.Object({
+  kind: Type.Literal('comparison'),
+  targets: Type.Record(Type.String(), Type.Object({ ...target, request: HttpRequest })),
+  base: Type.String(),
+  warmUpRounds: Type.Integer(),
+  rounds: Type.Integer(),
+});
+
+export const LoadJob = Type.Union([SequenceJob, SaturationJob, FirstByteJob, StreamsJob, ComparisonJob]);
 export type LoadJob = Static<typeof LoadJob>;
 export type SequenceJob = Static<typeof SequenceJob>;
 export type SaturationJob = Static<typeof SaturationJob>;
 export type FirstByteJob = Static<typeof FirstByteJob>;
 export type StreamsJob = Static<typeof StreamsJob>;
+export type ComparisonJob = Static<typeof ComparisonJob>;
 
 export const Measurement = Type.Object({
   summaries: Type.Record(Type.String(), Summary),

@@ -1,6 +1,7 @@
 /** The load generator's process: takes one job over IPC, answers with its measurement and ends. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Parse } from 'typebox/value';
+import { runComparison } from './comparison-job.ts';
 import { type GeneratorLoad, LoadJob, type LoadReply, type Measurement } from './jobs.ts';
 import { runSaturation, runSequence } from './request-jobs.ts';
 import { runFirstByte, runStreams } from './stream-jobs.ts';
@@ -39,6 +40,8 @@ function runJob(job: LoadJob): Promise<Measurement> {
       return runFirstByte(job);
     case 'streams':
       return runStreams(job);
+    case 'comparison':
+      return runComparison(job);
   }
 }
 

@@ -3,6 +3,7 @@
  * distances are alike and the nearest mean nothing; words come as often as in a text without its stop words (Zipf's law).
  */
 import type { BenchDatabase } from '../database.ts';
+import { createRandom } from '../random.ts';
 
 export const SEARCH_DIMENSIONS = 512;
 export const SEARCH_MODEL = 'bench/vectors';
@@ -122,17 +123,6 @@ export async function buildIndexesAfter({ client }: BenchDatabase, load: () => P
   const seconds = (performance.now() - startMs) / 1000;
   for (const table of ['vector_store_chunks', 'vector_store_files']) await client.query(`vacuum analyze ${table}`);
   return seconds;
-}
-
-/** The same numbers each time (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Components of a normal distribution with that deviation. */

@@ -12,7 +12,18 @@ import { createSigningKeys } from '../../src/platform/access/signing-keys.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { bodyFor, createWorld, fillPath, missingId, pathIn, slotsOf, uploadFile, type World } from './world.ts';
+import {
+  bodyFor,
+  createWorld,
+  fillPath,
+  missingId,
+  pathIn,
+  slotsOf,
+  startConversation,
+  startResponse,
+  uploadFile,
+  type World,
+} from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -164,7 +175,7 @@ describe('another project’s objects are as if they never existed, to the byte'
         const body = bodyFor(operation, abroad);
         const foreign = await send(caller, operation, pathWith(slot.valueIn(home)), body);
         const missing = await send(caller, operation, pathWith(missingId(prefix)), body);
-        assertRefusal(foreign, 404, 'not_found');
+        assertRefusal(foreign, 404, missingCodeOf(slot));
         assert.deepEqual(comparable(foreign), comparable(missing));
       });
     }
@@ -238,7 +249,7 @@ describe('a smith token sees its own smith only, where the path names none', () 
       assert.equal(seen.status, 200, seen.text);
       const foreign = await callers.smith.get(fillPath(operation.path, [otherId]));
       const missing = await callers.smith.get(fillPath(operation.path, [missingId(slot?.prefix ?? '')]));
-      assertRefusal(foreign, 404, 'not_found');
+      assertRefusal(foreign, 404, missingCodeOf(slot));
       assert.deepEqual(comparable(foreign), comparable(missing));
     });
   }
@@ -327,6 +338,11 @@ async function createSmithCaller(scopes: readonly string[]): Promise<{ smithId: 
   return { smithId, smith: nobody.as(minted.body.token) };
 }
 
+/** What the absence of the object that this part of a path names is called. */
+function missingCodeOf(slot: { readonly name: string } | undefined): string {
+  return slot?.name === 'cnvId' ? 'conversation_not_found' : 'not_found';
+}
+
 function isPlainList({ method, path }: Operation): boolean {
   return method === 'GET' && !path.includes('{');
 }
@@ -334,9 +350,10 @@ function isPlainList({ method, path }: Operation): boolean {
 /** A read by an id that is an object of one smith, without the smith in the path. */
 function readsByOwnId({ method, path, posture }: Operation): boolean {
   const slots = slotsOf(path);
-  const [first, second] = slots;
-  // What lies deeper is its resource's to test: the row above it has to exist.
-  return method === 'GET' && posture === 'any' && first?.prefix !== undefined && first.name !== 'sid' && !second;
+  const [slot] = slots;
+  return (
+    method === 'GET' && posture === 'any' && slots.length === 1 && slot?.prefix !== undefined && slot.name !== 'sid'
+  );
 }
 
 function reference(what: string, id: string, prefix: string, call: (id: string) => Promise<Answer>) {
@@ -347,7 +364,7 @@ function idsOf(world: World): string[] {
   return Object.values(world).filter((value): value is string => typeof value === 'string');
 }
 
-/** Makes a paused run with its approval, a file and a vector store; answers with every id that another smith must not see. */
+/** Makes an object of every kind that another smith must not see; answers with their ids. */
 async function startWorkOf(smithId: string): Promise<string[]> {
   const answer = await home.tenant.post(`/v1/smiths/${smithId}/runs`, {
     input: [{ role: 'user', content: 'Call the tool notify with {"to": "Ada"}' }],
@@ -357,12 +374,22 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   const minted = await home.tenant.post('/v1/tenant/tokens', {
     scope: 'smith',
     smith_id: smithId,
-    permissions: ['files:write'],
+    permissions: ['files:write', 'conversations:write', 'runs:write'],
   });
-  const fileId = await uploadFile(nobody.as(minted.body.token));
+  const smith = nobody.as(minted.body.token);
+  const [fileId, { conversationId }] = [await uploadFile(smith), await startConversation(smith)];
+  const responseId = await startResponse(smith);
   const store = await home.tenant.post('/v1/vector_stores', { smith_id: smithId });
   assert.equal(store.status, 200, store.text);
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, store.body.id];
+  return [
+    smithId,
+    answer.body.id,
+    answer.body.output.tool_calls[0].approval_id,
+    fileId,
+    conversationId,
+    responseId,
+    store.body.id,
+  ];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

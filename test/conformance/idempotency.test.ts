@@ -37,6 +37,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'vector_stores.create': ['vector_stores', 'project_id'],
   'vector_stores.files.create': ['vector_store_files', 'project_id'],
   'vector_stores.file_batches.create': ['vector_store_batches', 'project_id'],
+  'conversations.create': ['conversations', 'project_id'],
+  'conversations.items.create': ['messages', 'project_id'],
 };
 
 describe('a repeated create with the same key gets the first answer, to the byte, and happens once', () => {
@@ -103,10 +105,11 @@ describe('a first attempt that fails stores nothing: the key is free for the cor
   for (const operation of creates) {
     test(operation.id, async () => {
       const [body, key] = [await freshBody(operation), uniqueName()];
-      // The dialect ignores members that it does not know, and so refuses nothing for them.
-      const wrong = OPENAI_DIALECT.test(operation.path) ? (Object.keys(body)[0] ?? '') : 'surprise';
-      const refused = await send(operation, { ...body, [wrong]: 1 }, key);
-      assertRefusal(refused, 422, 'invalid_request', wrong);
+      // The OpenAI dialect ignores what it does not know.
+      const [member] = OPENAI_DIALECT.test(operation.path) ? Object.keys(body) : ['surprise'];
+      assert.ok(member);
+      const refused = await send(operation, { ...body, [member]: 1 }, key);
+      assertRefusal(refused, 422, 'invalid_request', member);
       const corrected = await send(operation, body, key);
       assert.ok(corrected.status < 300, corrected.text);
       assert.equal(corrected.headers.get('idempotent-replay'), null);
@@ -278,7 +281,8 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id === 'agents.rollout') return { ...body, percent: 50 };
   if (operation.id === 'agents.attach') return { smith_ids: [world.smithId] };
   if (operation.id.startsWith('vector_stores.file')) return { ...body, attributes: { name: uniqueName() } };
-  const member = 'note' in body ? 'note' : 'display_name' in body ? 'display_name' : 'name';
+  if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
+  const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { createWorld, pathIn, uploadFile } from './world.ts';
+import { addItem, createWorld, pathIn, startConversation, uploadFile } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -16,6 +16,8 @@ const MAX_LIMIT = 100;
 /** Adds one object to the list and answers with its id. */
 const addObject: Readonly<Record<string, () => Promise<string>>> = {
   'files.list': () => uploadFile(tenant),
+  'conversations.list': async () => (await startConversation(tenant, world.smithUser)).conversationId,
+  'conversations.items.list': () => addItem(tenant, world.conversationId),
   'vector_stores.list': async () => (await tenant.post('/v1/vector_stores', {})).body.id,
   'vector_stores.files.list': async () => {
     const file_id = await uploadFile(tenant);
@@ -23,8 +25,8 @@ const addObject: Readonly<Record<string, () => Promise<string>>> = {
   },
 };
 
-/** A batch never grows: see the tests of vector stores. */
-const FIXED = ['vector_stores.file_batches.files.list'];
+/** Lists of what never changes or never grows: their paging is tested beside them. */
+const FIXED = ['responses.input_items.list', 'vector_stores.file_batches.files.list'];
 
 const lists = platform.platform.operations
   .filter(({ query }) => Object.hasOwn((query as { properties?: object } | undefined)?.properties ?? {}, 'after'))

@@ -1,4 +1,7 @@
-/** What is served is what the contract lists: every operation of the groups in operations.tsv, and nothing besides. */
+/**
+ * What is served is what the contract lists (operations.tsv) and what clients of the OpenAI dialect call besides
+ * (dialect-operations.tsv), and nothing else.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
@@ -12,8 +15,8 @@ interface ContractRow {
   readonly scope: string;
 }
 
-const contract: readonly ContractRow[] = readFileSync(new URL('./operations.tsv', import.meta.url), 'utf8')
-  .split('\n')
+const contract: readonly ContractRow[] = ['./operations.tsv', './dialect-operations.tsv']
+  .flatMap((name) => readFileSync(new URL(name, import.meta.url), 'utf8').split('\n'))
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => {
     const [method = '', path = '', id = '', posture = '', scope = ''] = line.split('\t');
@@ -50,13 +53,15 @@ test('no two operations share an id, or a method and path', () => {
 });
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
-  // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An update
-  // says what is to be. An embedding, a recall and a search change nothing.
+  // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An embedding, a
+  // recall and a search change nothing. What is changed twice alike is as if it were changed once.
   const repeatable = [
     'smiths.runs.submit',
     'smiths.runs.cancel',
+    'responses.cancel',
     'embeddings.create',
     'smiths.memory.recall',
+    'conversations.update',
     'vector_stores.update',
     'vector_stores.files.update',
     'vector_stores.file_batches.cancel',

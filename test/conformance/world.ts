@@ -32,6 +32,8 @@ export interface World {
   /** Holds `fileId`. */
   readonly vectorStoreId: string;
   readonly batchId: string;
+  /** Completed. */
+  readonly responseId: string;
   /** Of `smithId`. */
   readonly conversationId: string;
   readonly conversationItemId: string;
@@ -64,6 +66,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
+  '/v1/responses/{id}': { prefix: 'resp', of: (world) => world.responseId },
   '/v1/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
   '/v1/vector_stores/{vsId}': { prefix: 'vs', of: (world) => world.vectorStoreId },
   '/v1/vector_stores/{vsId}/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
@@ -115,6 +118,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'conversations.create': ({ smithUser }) => ({ user: smithUser, title: uniqueName() }),
   'conversations.update': () => ({ title: uniqueName() }),
   'conversations.items.create': () => ({ items: [{ role: 'user', content: uniqueName() }] }),
+  'responses.create': ({ smithUser }) => ({ user: smithUser, input: 'Write 2 words' }),
+  'responses.cancel': undefined,
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
@@ -212,6 +217,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
+    responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
@@ -245,6 +251,13 @@ export async function addItem(caller: Client, conversationId: string): Promise<s
   const added = await caller.post(`/v1/conversations/${conversationId}/items`, { items });
   assert.equal(added.status, 200, added.text);
   return added.body.data[0].id;
+}
+
+/** A response of the smith that the token or the body names; answers with its id. */
+export async function startResponse(caller: Client, body: Body = {}): Promise<string> {
+  const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.id;
 }
 
 /** Uploads a small file; answers with its id. */

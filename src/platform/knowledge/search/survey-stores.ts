@@ -46,21 +46,22 @@ export async function surveyStores(executor: Executor, request: SurveyRequest): 
   const stores = `${values.add(request.vectorStoreIds)}::text[]`;
   const queries = `${values.add(request.queries.map((query) => query.slice(0, MAX_QUERY_CHARACTERS)))}::text[]`;
   const { filter } = request;
-  const passes = filter == null ? '' : `filter (where ${filterCondition(filter, 'f.attributes', values)})`;
+  // Once for each file, in a query of its own: as part of each sum it would be reckoned again.
+  const passes = filter == null ? 'true' : filterCondition(filter, 'f.attributes', values);
   const fileIds =
     filter == null
-      ? 'null'
-      : `case when count(*) ${passes} <= ${MAX_NAMED_FILES} then coalesce(json_agg(f.file_id) ${passes}, '[]') end`;
+      ? 'null::text[]'
+      : `case when count(*) filter (where passes) <= ${MAX_NAMED_FILES} then array_agg(file_id) filter (where passes) end`;
   const { rows } = await executor.query<SurveyRow>({
     ...(filter == null && { name: 'search_survey' }),
     text: `select
       (select json_agg(s) from (
-        select s.id, s.embedding_model as model, coalesce(sum(f.chunk_count) ${passes}, 0) as chunks,
-          coalesce(sum(f.chunk_count), 0) as total_chunks, ${fileIds} as file_ids
-        from vector_stores s left join vector_store_files f
-          on f.project_id = s.project_id and f.vector_store_id = s.id and f.status = 'completed'
-        where s.project_id = ${project} and s.id = any(${stores}) and s.deleted_at is null
-        group by s.id, s.embedding_model order by s.id) s) as stores,
+        select s.id, s.embedding_model as model, f.* from vector_stores s cross join lateral (
+          select coalesce(sum(chunk_count) filter (where passes), 0) as chunks,
+            coalesce(sum(chunk_count), 0) as total_chunks, ${fileIds} as file_ids
+          from (select f.file_id, f.chunk_count, ${passes} as passes from vector_store_files f
+            where f.project_id = ${project} and f.vector_store_id = s.id and f.status = 'completed' offset 0) f) f
+        where s.project_id = ${project} and s.id = any(${stores}) and s.deleted_at is null order by s.id) s) as stores,
       (select json_agg(array(
           select w.lexeme from unnest(to_tsvector('pg_catalog.english', fold_text(q.query))) w
           order by length(w.lexeme) desc, w.lexeme limit ${MAX_WORDS}) order by q.n)

@@ -97,11 +97,8 @@ async function begin(
   await requireStores(engine.db, caller, fileSearch);
   const model = chooseModel(body.model);
   const responseFormat = readResponseFormat(body.response_format, 'response_format');
-  const isOneShot =
-    responseFormat.type === 'json' &&
-    responseFormat.schema !== undefined &&
-    body.tools == null &&
-    threadId === undefined;
+  const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
+  const isAlone = tools.length === 0 && fileSearch === undefined && threadId === undefined;
   const { run } = await createTurn(engine, {
     projectId: caller.projectId,
     smithId,
@@ -124,7 +121,7 @@ async function begin(
     stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     idempotency,
     ...(fileSearch === undefined ? {} : { fileSearch }),
-    stateless: isOneShot && (await isToolless(engine, caller.projectId, smithId)),
+    stateless: asksForSchema && isAlone && (await isToolless(engine, caller.projectId, smithId)),
     // A conversation is there to be kept.
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
   }).catch((error: unknown) => {

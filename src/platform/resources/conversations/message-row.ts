@@ -38,6 +38,9 @@ export interface MessagePart {
   readonly value: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** One that was not removed. */
+export type LeftPart = MessagePart & { readonly value: NonNullable<MessagePart['value']> };
+
 /** The row's parts as they were written, those that were removed since in their places. */
 export function partsOf(row: Pick<MessageRow, 'content' | 'removed'>): MessagePart[] {
   const kept = typeof row.content === 'string' ? [{ type: 'text', text: row.content }] : asParts(row.content);

@@ -1,6 +1,6 @@
 /** Messages' parts in the OpenAI dialect's words. */
 import type { JsonObject } from '../../tables.ts';
-import type { LeftPart } from './row-items.ts';
+import type { LeftPart } from './message-row.ts';
 import type { ConversationItem } from './schema.ts';
 
 const COMPLETED = 'completed';

@@ -15,7 +15,7 @@ import {
   reasoningItemId,
 } from '../../openai/item-ids.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
-import { type MessagePart, type MessageRow, partsOf, type RunFacts } from './message-row.ts';
+import { type LeftPart, type MessagePart, type MessageRow, partsOf, type RunFacts } from './message-row.ts';
 import { renderCall, renderMessage, renderReasoning, renderResult, renderSearch } from './render-item.ts';
 import type { ConversationItem } from './schema.ts';
 
@@ -61,8 +61,6 @@ export function itemsOf(conversationId: string, row: MessageRow, facts: RunFacts
       });
   }
 }
-
-export type LeftPart = MessagePart & { readonly value: NonNullable<MessagePart['value']> };
 
 function isLeft(part: MessagePart): part is LeftPart {
   return part.value !== undefined;

@@ -5,6 +5,7 @@ import { actorOf } from '../../access/caller.ts';
 import { createTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { getRun } from '../../engine/get-run.ts';
+import { isToolless } from '../../engine/is-toolless.ts';
 import type { LiveTurn } from '../../engine/live-turn.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import { submitToTurn } from '../../engine/submit-to-turn.ts';
@@ -16,7 +17,6 @@ import {
   requireStores,
   resolveSmith,
 } from '../../openai/index.ts';
-import { isToolless } from '../../openai/is-toolless.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { awaitResponse, streamResponse } from './answer-response.ts';
 import { planTurn, type TurnPlan } from './plan-turn.ts';

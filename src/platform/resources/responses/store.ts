@@ -1,9 +1,6 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { ShownFrame } from '../../engine/live-turn.ts';
-import { showStoredFrame } from '../../engine/live-turn.ts';
-import { readFrames } from '../../engine/read-timeline.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import type { JsonObject } from '../../tables.ts';
 
@@ -98,18 +95,6 @@ export async function listOutputsBefore(
     values: [run.project_id, run.id, tool, seq],
   });
   return rows.map(({ output }) => output);
-}
-
-/** The stored frames beyond `after`, a page at a time; each row whole. */
-export async function* storedFrames(db: Executor, run: RunRow, after: number): AsyncGenerator<ShownFrame> {
-  for (let cursor = after; ; ) {
-    const frames = await readFrames(db, run.project_id, run.id, cursor);
-    if (frames.length === 0) return;
-    for (const frame of frames) {
-      yield showStoredFrame(run.id, frame, cursor);
-      cursor = frame.seq;
-    }
-  }
 }
 
 /** From now on the run's responses are not there to be retrieved. False: they were not already. */

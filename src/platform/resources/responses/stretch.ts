@@ -2,13 +2,15 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { type ShownFrame, showStoredFrame } from '../../engine/live-turn.ts';
+import { readFrames } from '../../engine/read-timeline.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import { readResponseId, responseId } from '../../openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import { ResponseFold, type StretchStart } from './fold-response.ts';
 import { FILE_SEARCH_RESULTS, type ResponseRequest, requestOfStretch, requestsOf } from './response-request.ts';
-import { findPause, findRun, listOutputsBefore, storedFrames } from './store.ts';
+import { findPause, findRun, listOutputsBefore } from './store.ts';
 
 export interface Stretch {
   readonly run: RunRow;
@@ -87,4 +89,16 @@ export async function foldStored(db: Executor, stretch: Stretch, include?: reado
     if (fold.ended) break;
   }
   return fold;
+}
+
+/** The stored frames beyond `after`, a page at a time; each row whole. */
+async function* storedFrames(db: Executor, run: RunRow, after: number): AsyncGenerator<ShownFrame> {
+  for (let cursor = after; ; ) {
+    const frames = await readFrames(db, run.project_id, run.id, cursor);
+    if (frames.length === 0) return;
+    for (const frame of frames) {
+      yield showStoredFrame(run.id, frame, cursor);
+      cursor = frame.seq;
+    }
+  }
 }

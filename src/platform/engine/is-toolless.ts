@@ -1,6 +1,6 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { effectiveConfig } from '../configuration/effective-config.ts';
-import { loadSmithForTurn } from '../engine/load-smith-turn.ts';
+import { loadSmithForTurn } from './load-smith-turn.ts';
 
 /** Whether the smith has nothing but what a request itself says to shape an answer: no tools, stores, servers or skills. */
 export async function isToolless(db: Executor, projectId: string, smithId: string): Promise<boolean> {
