@@ -1,6 +1,16 @@
 import { parseArgs } from 'node:util';
 
-export const MEASURES = ['runs', 'first-byte', 'streams', 'memory', 'lists', 'search', 'peer'] as const;
+export const MEASURES = [
+  'runs',
+  'first-byte',
+  'streams',
+  'memory',
+  'gateway',
+  'ingest',
+  'lists',
+  'search',
+  'peer',
+] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
 export interface BenchOptions {
@@ -8,7 +18,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** A PostgreSQL server's URL: the benchmark makes a database of its own there. Undefined: the embedded store. */
   readonly databaseUrl: string | undefined;
-  readonly installPeer: boolean;
+  /** Those that are compared with: LangGraph.js and, in `gateway`, Portkey's. */
+  readonly withPeers: boolean;
   /** A folder for CPU profiles of the server. */
   readonly profileDir: string | undefined;
 }
@@ -21,7 +32,7 @@ Measures Ironcraft on this machine and prints a table; all figures go to bench/r
   --database-url URL          a PostgreSQL server on which a database may be created and dropped;
                               default: IRONCRAFT_TEST_DATABASE_URL
   --only a,b                  of ${MEASURES.join(', ')}
-  --no-peer                   do not install or measure LangGraph.js
+  --no-peer                   do not install or measure LangGraph.js and Portkey’s gateway
   --quick                     seconds instead of minutes, for a smoke test; the figures mean little
   --profile DIR               write a CPU profile of the server to DIR when it stops
   --help
@@ -49,7 +60,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Be
     measures,
     quick: values.quick,
     databaseUrl: chooseStore(values.store, values['database-url'] ?? env.IRONCRAFT_TEST_DATABASE_URL),
-    installPeer: values.peer,
+    withPeers: values.peer,
     profileDir: values.profile,
   };
 }

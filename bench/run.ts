@@ -6,6 +6,8 @@ import { startIroncraft } from './ironcraft.ts';
 import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
+import { measureGateway } from './measures/measure-gateway.ts';
+import { measureIngest } from './measures/measure-ingest.ts';
 import { measureLists } from './measures/measure-lists.ts';
 import { measureMemory } from './measures/measure-memory.ts';
 import { measurePeer } from './measures/measure-peer.ts';
@@ -18,12 +20,14 @@ import { renderMarkdown, writeJson } from './report.ts';
 
 const RESULTS = join(import.meta.dirname, 'results/latest.json');
 
-/** Figures of the server itself, in the order in which they are taken: memory after the load. */
+/** Figures of the server itself, in the order in which they are taken: memory after the load, great tables last. */
 const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings | Promise<Findings>>([
   ['runs', measureRuns],
   ['first-byte', measureFirstByte],
   ['streams', measureStreams],
   ['memory', measureMemory],
+  ['gateway', measureGateway],
+  ['ingest', measureIngest],
   ['lists', measureLists],
   ['search', measureSearch],
 ]);
@@ -62,13 +66,13 @@ async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack):
 
 /** Starts what the measures need; `served` stops it again. */
 async function prepareServer(options: BenchOptions, served: AsyncDisposableStack): Promise<BenchContext> {
-  const { databaseUrl, profileDir, quick } = options;
+  const { databaseUrl, profileDir, quick, withPeers } = options;
   const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
   if (database !== undefined) served.defer(() => database.drop());
   say('starting the server');
   const server = await startIroncraft({ databaseUrl: database?.url, profileDir });
   served.defer(() => server.stop());
-  return { server, smiths: new SmithPool(server), database, quick, say };
+  return { server, smiths: new SmithPool(server), database, quick, withPeers, served, say };
 }
 
 /** Leaves nothing behind, also when it is interrupted. */

@@ -9,6 +9,10 @@ export interface BenchContext {
   /** Undefined with the embedded store. */
   readonly database: BenchDatabase | undefined;
   readonly quick: boolean;
+  /** Whether to measure beside what the field uses; installing it takes time and space. */
+  readonly withPeers: boolean;
+  /** What is put here ends with the server, and with the benchmark when it is interrupted. */
+  readonly served: AsyncDisposableStack;
   /** Says what is going on, on stderr. */
   readonly say: (line: string) => void;
 }

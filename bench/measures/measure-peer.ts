@@ -1,12 +1,7 @@
 /** The same short run on the LangGraph.js development server, in the same run on the same machine. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import Type from 'typebox';
-import { Parse } from 'typebox/value';
 import { OwnProcess } from '../child-process.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { findFreePort } from '../ironcraft.ts';
@@ -14,6 +9,7 @@ import { generateLoad } from '../load/generate-load.ts';
 import type { HttpRequest } from '../load/jobs.ts';
 import { watchCpu } from '../process-usage.ts';
 import { CLIENTS, SHORT_MESSAGE } from './bench-context.ts';
+import { installPeer, readPeerVersion } from './install-peer.ts';
 import { getSummary } from './measure-runs.ts';
 import { describeLoad, remarkFailures } from './remarks.ts';
 
@@ -29,7 +25,7 @@ export async function measurePeer(parts: {
   served: AsyncDisposableStack;
 }): Promise<Findings> {
   const { quick, say, ourRunsPerSecond, served } = parts;
-  await installPeers(say);
+  await installPeer(PEERS, 'LangGraph.js into bench/peers, about 140 MB', say);
   const host = '127.0.0.1';
   const port = await findFreePort(host);
   const folder = await mkdtemp(join(tmpdir(), 'ironcraft-bench-peer-'));
@@ -79,7 +75,7 @@ export async function measurePeer(parts: {
       ...against,
     ],
     remarks: [
-      `LangGraph.js: @langchain/langgraph-api ${readVersion()}, its development server with its 10 workers; it keeps its state in memory.`,
+      `LangGraph.js: @langchain/langgraph-api ${readPeerVersion(PEERS, '@langchain/langgraph-api')}, its development server with its 10 workers; it keeps its state in memory.`,
       ...describeLoad(`LangGraph.js, ${CLIENTS} clients`, together, usage),
       ...remarkFailures('LangGraph.js', together, stream),
     ],
@@ -107,18 +103,4 @@ function streamRequest(): HttpRequest {
   const input = { messages: [{ role: 'user', content: SHORT_MESSAGE }] };
   const body = { assistant_id: 'words', if_not_exists: 'create', stream_mode: ['messages-tuple'], input };
   return { method: 'POST', path: '/threads/{uuid}/runs/stream', headers: {}, body: JSON.stringify(body) };
-}
-
-async function installPeers(say: (line: string) => void): Promise<void> {
-  if (existsSync(join(PEERS, 'node_modules'))) return;
-  say('installing LangGraph.js into bench/peers (npm ci, about 140 MB; --no-peer goes without)');
-  const args = ['ci', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund'];
-  const install = spawn('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
-  const [code] = await once(install, 'exit');
-  if (code !== 0) throw new Error(`npm ${args.join(' ')} failed; use --no-peer to measure without LangGraph.js`);
-}
-
-function readVersion(): string {
-  const manifest = readFileSync(join(PEERS, 'node_modules/@langchain/langgraph-api/package.json'), 'utf8');
-  return Parse(Type.Object({ version: Type.String() }), JSON.parse(manifest)).version;
 }

@@ -18,6 +18,6 @@ export function remarkFailures(what: string, ...results: readonly LoadResult[]):
   return [`**${what}: ${failed} failed**, for example: ${results.flatMap(({ failures }) => failures)[0] ?? ''}`];
 }
 
-function percent(share: number): string {
+export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }

@@ -1,4 +1,4 @@
-/** Stored answers of creates, by project and operation, for 24 hours. See kernel/http/idempotency.ts for the rules. */
+/** Stored answers of creates, by project, claimant and operation, for 24 hours. See kernel/http/idempotency.ts for the rules. */
 import type { Transaction } from '../kernel/db/database.ts';
 import { ApiError } from '../kernel/http/errors.ts';
 import type { IdempotencyStore } from '../kernel/http/idempotency.ts';
@@ -7,6 +7,8 @@ import type { Vault } from '../kernel/vault/vault.ts';
 import type { Caller } from './access/caller.ts';
 
 export const RETENTION_HOURS = 24;
+
+const SMITH_HEADERS = ['ic-smith-id', 'ic-agent-id'] as const;
 
 interface ClaimRow {
   locked: boolean;
@@ -17,6 +19,11 @@ interface ClaimRow {
 
 export function createIdempotencyStore(vault: Vault): IdempotencyStore<Caller> {
   return {
+    claimantOf(caller, headers) {
+      // The surfaces on which a tenant's token names the smith in a header: see openai/resolve-smith.ts.
+      const named = SMITH_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);
+      return caller.kind === 'smith' ? caller.smithId : named.join(' ');
+    },
     async claim(tx, caller, claim) {
       const owner = ownerOf(caller);
       const row = await findClaim(tx, owner, claim);

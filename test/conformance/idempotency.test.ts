@@ -327,3 +327,19 @@ async function createSmith(): Promise<string> {
 function keyed(key: string): Record<string, string> {
   return { 'idempotency-key': key };
 }
+
+test('the same key for two smiths, by their tokens or by the header, is two keys', async () => {
+  const key = { 'idempotency-key': uniqueName() };
+  const create = async (client: Client, headers: Record<string, string> = {}): Promise<string> => {
+    const answer = await client.post('/v1/conversations', {}, { ...key, ...headers });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.id;
+  };
+  const smithClient = tenant.as(await world.smithToken());
+  const own = await create(smithClient);
+  const others = await create(tenant, { 'ic-smith-id': world.otherSmithId });
+  assert.notEqual(others, own);
+  assert.equal(await create(smithClient), own);
+  assert.equal(await create(tenant, { 'ic-smith-id': world.smithId }), own, 'the smith, whoever speaks for it');
+  assert.equal(await create(tenant, { 'ic-smith-id': world.otherSmithId }), others);
+});

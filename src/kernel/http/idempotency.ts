@@ -3,7 +3,9 @@
  * either both exist or neither does. A repetition with the same request replays the answer; with another request it is
  * refused; while the first still runs it is told so. Errors roll back and store nothing, so a retry runs again.
  */
+
 import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Transaction } from '../db/database.ts';
 import { ApiError } from './errors.ts';
 import type { IdempotencyClaim } from './operation.ts';
@@ -22,11 +24,16 @@ export interface IdempotencyStore<Caller> {
    * the fingerprint differs and `idempotency_in_progress` when another transaction holds the key.
    */
   claim(tx: Transaction, caller: Caller, claim: IdempotencyClaim): Promise<StoredAnswer | undefined>;
+  /**
+   * Whose keys these are, where that is more than the operation says: callers that may not see each other's answers, or
+   * headers that make it another request. Equal keys of different claimants have nothing to do with each other.
+   */
+  claimantOf?(caller: Caller, headers: IncomingHttpHeaders): string;
   /** Stores the answer in the claiming transaction. */
   complete(tx: Transaction, caller: Caller, claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
 }
 
-/** Reads the header. Throws `invalid_request` for a key that is empty, too long or not printable ASCII. */
+/** Reads the header; `operation` with the claimant. Throws `invalid_request` for a key that is empty, too long or not printable ASCII. */
 export function readClaim(
   operation: string,
   key: string | string[] | undefined,

@@ -29,7 +29,7 @@ export async function runOperation<Caller>(
   operation: Operation<Caller>,
   options: RunOptions<Caller>,
 ): Promise<unknown> {
-  const input = await readInput(request, operation);
+  const input = await readInput(request, operation, options);
   if (operation.kind === 'change') {
     const outcome = await settleUpload(request, operation, input, () =>
       commit(request, reply, operation, options, input),
@@ -50,11 +50,17 @@ interface Input {
   readonly claim: IdempotencyClaim | undefined;
 }
 
-async function readInput<Caller>(request: FastifyRequest, operation: Operation<Caller>): Promise<Input> {
+async function readInput<Caller>(
+  request: FastifyRequest,
+  operation: Operation<Caller>,
+  { idempotency }: RunOptions<Caller>,
+): Promise<Input> {
   const { upload } = operation;
+  const claimant = idempotency.claimantOf?.(request.state.caller as Caller, request.headers) ?? '';
+  const claimed = claimant === '' ? operation.id : `${operation.id} ${claimant}`;
   const claimFor = (fingerprinted: unknown) =>
     operation.idempotent
-      ? readClaim(operation.id, request.headers['idempotency-key'], request.url, fingerprinted)
+      ? readClaim(claimed, request.headers['idempotency-key'], request.url, fingerprinted)
       : undefined;
   if (upload === undefined) return { body: request.body ?? undefined, file: undefined, claim: claimFor(request.body) };
   // A key that is no good is told before the file is taken in.

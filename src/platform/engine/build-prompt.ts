@@ -32,15 +32,25 @@ function mendToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message
   // By turn as well: providers may count their ids from zero in each answer, and a turn's are told apart.
   const results = new Map<string, LanguageModelV4ToolResultPart>();
   const messages = stored.map((each) => ({ turn: each.turn, message: reviveMessage(each) }));
+  /** The turn of the last call with an id. */
+  const callTurns = new Map<string, number>();
   for (const { turn, message } of messages) {
-    if (message.role !== 'tool') continue;
-    for (const part of message.content)
-      if (part.type === 'tool-result') results.set(`${turn}/${part.toolCallId}`, part);
+    if (message.role !== 'assistant' && message.role !== 'tool') continue;
+    for (const part of message.content) {
+      if (part.type === 'tool-call') callTurns.set(part.toolCallId, turn);
+      if (part.type !== 'tool-result') continue;
+      // Added to a conversation by itself, a result answers a call of an earlier turn.
+      const callTurn = callTurns.get(part.toolCallId) ?? turn;
+      const key = `${callTurn}/${part.toolCallId}`;
+      if (callTurn === turn || !results.has(key)) results.set(key, part);
+    }
   }
   return messages.flatMap(({ turn, message }): LanguageModelV4Message[] => {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
     const calls = message.content.filter((part) => part.type === 'tool-call');
+    // A thought alone, whose words were removed: providers refuse a message that says nothing.
+    if (message.content.every((part) => part.type === 'reasoning')) return [];
     if (calls.length === 0) return [message];
     const answers: ToolMessage['content'] = calls.map(
       ({ toolCallId, toolName }) =>

@@ -65,8 +65,11 @@ export type CreatedTurn =
   | { readonly kind: 'started'; readonly run: RunRow; readonly live: LiveTurn }
   | { readonly kind: 'duplicate'; readonly run: RunRow };
 
-/** Tries again when a turn of the same smith ended between two reads of one statement. */
-const START_TRIES = 3;
+/**
+ * Tries again when a turn of the same smith ended between two reads of one statement, or items that are being added to its
+ * conversation took the turn's number: each time, somebody else has got on.
+ */
+const START_TRIES = 20;
 
 /**
  * Throws `not_found`, `agent_unpublished`, `invalid_input`, `invalid_variables`, `invalid_tool_choice`,

@@ -3,18 +3,33 @@ import { after, describe, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { publishAgent, readEvents } from '../../../../test/support/agents.ts';
 import { type Answer, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { parseChunks } from '../../../../test/support/read-chunks.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 import { FAKE_MODEL, makeUpstreamSmith, sentBody, sentTexts, useUpstream } from '../../../../test/support/turns.ts';
+import type { Tool } from '../../tools/tool.ts';
 
 const upstream = await startOpenAiUpstream();
 const tools = createTestTools();
-const platform = await startPlatform({ toolSources: [tools.source] });
+const platform = await startPlatform({ toolSources: [tools.source, { toolsFor: () => [fakeSearch()] }] });
 after(async () => {
   await platform.close();
   await upstream.close();
 });
 
 const PATH = '/v1/chat/completions';
+
+/** Finds one passage, whatever is looked for. */
+function fakeSearch(): Tool {
+  const passage = { marker: '【1†notes.txt】', file_id: 'file_1', filename: 'notes.txt', text: 'So it is.' };
+  return {
+    name: 'file_search',
+    description: 'Searches',
+    parameters: { type: 'object' },
+    requiresApproval: false,
+    repeatable: true,
+    execute: async () => ({ output: { query: 'x', results: [passage] } }),
+  };
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape.
 type Json = any;
@@ -383,6 +398,43 @@ describe('a requested format', () => {
     assert.deepEqual(messageOf(answer), { role: 'assistant', content: null, refusal: 'I must not.' });
     assert.equal(answer.body.choices[0].finish_reason, 'content_filter');
   });
+});
+
+test('a schema alone, asked of a smith without tools, is answered without its memory', async () => {
+  const { project, smithId, ask } = await makeUpstreamChat();
+  const put = await project.put(`/v1/smiths/${smithId}/memory`, { content: 'Ada likes tea.' });
+  assert.equal(put.status, 200, put.text);
+  const format = { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } } };
+  const remembers = async (more: Record<string, unknown>) => {
+    upstream.respondWith([{ type: 'answer', deltas: ['{}'] }]);
+    assert.equal(messageOf(await ask('Hello', more)).content, '{}');
+    return JSON.stringify(sentBody(upstream)).includes('tea');
+  };
+  assert.equal(await remembers(format), false);
+  assert.equal(await remembers({ ...format, tools: [] }), false);
+  assert.equal(await remembers({ response_format: { type: 'json_object' } }), true);
+  assert.equal(await remembers({ ...format, tools: fn('weather') }), true);
+  assert.equal((await project.patch(`/v1/smiths/${smithId}`, { enabled_hosted_tools: ['current_time'] })).status, 200);
+  assert.equal(await remembers(format), true);
+});
+
+test('what a file search found and the answer cites is annotated, counted over everything that is shown', async () => {
+  const { ask } = await makeUpstreamChat({ vector_store_ids: ['vs_1'] });
+  const marker = '【1†notes.txt】';
+  for (const stream of [false, true]) {
+    upstream.respondWith([
+      { type: 'answer', deltas: ['Wait.'], toolCalls: [{ id: 'c0', name: 'file_search', arguments: '{"query":"x"}' }] },
+      { type: 'answer', deltas: ['It is so', `${marker}.`] },
+    ]);
+    const answer = await ask('Hello', { stream });
+    const message = stream ? parseChunks(answer.text).message : messageOf(answer);
+    assert.equal(message.content, `Wait.\n\nIt is so${marker}.`);
+    const [{ type, url_citation: citation }] = message.annotations;
+    assert.equal(type, 'url_citation');
+    assert.equal(message.content.slice(citation.start_index, citation.end_index), marker);
+    assert.deepEqual([citation.title, citation.file_id], ['notes.txt', 'file_1']);
+    assert.match(citation.url, /^https?:\/\/.*\/v1\/files\/file_1\/content$/);
+  }
 });
 
 test('an answer that was cut off, thought about or filtered says so', async () => {

@@ -2,10 +2,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { effectiveConfig } from '../../configuration/effective-config.ts';
 import { createTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { loadSmithForTurn } from '../../engine/load-smith-turn.ts';
+import { isToolless } from '../../engine/is-toolless.ts';
 import type { RunRow } from '../../engine/run-row.ts';
 import { submitToTurn } from '../../engine/submit-to-turn.ts';
 import {
@@ -121,7 +120,7 @@ async function begin(
     stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     idempotency,
     ...(fileSearch === undefined ? {} : { fileSearch }),
-    stateless: asksForSchema && isAlone && (await isToolless(engine, caller.projectId, smithId)),
+    stateless: asksForSchema && isAlone && (await isToolless(engine.db, caller.projectId, smithId)),
     // A conversation is there to be kept.
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
   }).catch((error: unknown) => {
@@ -134,17 +133,6 @@ async function begin(
 function requireCalls(results: ToolResults | undefined): void {
   const [first] = results?.results ?? [];
   if (first !== undefined && results?.calls === undefined) throw answersNothing(first.at, first.callId);
-}
-
-/** Whether nothing but the request itself can shape the smith's answer. */
-async function isToolless({ db }: Engine, projectId: string, smithId: string): Promise<boolean> {
-  const smith = await loadSmithForTurn(db, projectId, smithId);
-  if (smith === undefined) return false;
-  const { enabled_hosted_tools, vector_store_ids, mcp_servers, skills } = effectiveConfig(
-    smith.config,
-    smith.agent_snapshot,
-  );
-  return [enabled_hosted_tools, vector_store_ids, mcp_servers ?? [], skills].every((list) => list.length === 0);
 }
 
 /** What the request said, for whoever lists the run's requests. */

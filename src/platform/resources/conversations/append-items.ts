@@ -42,7 +42,9 @@ export async function appendItems(
     }
   }
   const rows = messages.map(({ role, content }) => sizedMessage(role, content));
-  return appendMessages(db, thread, rows);
+  const added = await appendMessages(db, thread, rows);
+  if (added === undefined) throw new ApiError('service_overloaded', { retryAfterSeconds: 1 });
+  return added;
 }
 
 /** The tool of a call that the conversation holds. */

@@ -129,37 +129,58 @@ export async function readRunFacts(
   );
 }
 
+/** Turns may start, and take the number, as often as this while messages are being added. */
+const APPEND_TRIES = 20;
+
 /**
- * Adds the messages as a turn of their own, behind whatever the thread holds when the row of the thread is held: the same
- * row from which a run takes its turn's number. A run that counted before and inserts behind finds the number taken and
- * starts again.
+ * Adds the messages as a turn of their own, behind whatever the thread holds. The first message claims the turn's number,
+ * then the thread counts it: the order in which the start of a run does the same (engine/start-turn.ts), so that the two
+ * wait for each other and never both ways round. Whoever comes second finds the number taken and tries the next.
+ * Undefined when turns took every number that was tried.
  */
 export async function appendMessages(
   db: TenantDb,
-  { id, smith_id }: ThreadOf,
+  thread: ThreadOf,
   messages: readonly NewMessageRow[],
-): Promise<MessageRow[]> {
-  const { turns } = await db
-    .insertInto('threads')
-    .values({ smith_id, id, turns: 1 })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['project_id', 'smith_id', 'id'])
-        .doUpdateSet({ turns: sql<number>`threads.turns + 1`, updated_at: sql<Date>`now()` }),
-    )
-    .returning('turns')
-    .executeTakeFirstOrThrow();
-  const rows = messages.map(({ role, content, tokens }, position) => ({
-    smith_id,
-    thread_id: id,
-    turn: turns,
-    position,
-    run_id: null,
-    role,
-    content: json(content),
-    tokens,
-  }));
-  return db.insertInto('messages').values(rows).returning(COLUMNS).execute();
+): Promise<MessageRow[] | undefined> {
+  for (let attempt = 1; attempt <= APPEND_TRIES; attempt += 1) {
+    const turn = (await countTurns(db, thread)) + 1;
+    const [first, ...others] = messages.map((message, position) => newRow(thread, { turn, position }, message));
+    if (first === undefined) return [];
+    const claimed = await db
+      .insertInto('messages')
+      .values(first)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(COLUMNS)
+      .execute();
+    if (claimed.length === 0) continue;
+    const rest = others.length === 0 ? [] : await db.insertInto('messages').values(others).returning(COLUMNS).execute();
+    await db
+      .insertInto('threads')
+      .values({ smith_id: thread.smith_id, id: thread.id, turns: turn })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'smith_id', 'id'])
+          .doUpdateSet({ turns: sql<number>`greatest(threads.turns, ${turn})`, updated_at: sql<Date>`now()` }),
+      )
+      .execute();
+    return [...claimed, ...rest];
+  }
+  return undefined;
+}
+
+async function countTurns(db: TenantDb, { id, smith_id }: ThreadOf): Promise<number> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('turns')
+    .where('smith_id', '=', smith_id)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return thread?.turns ?? 0;
+}
+
+function newRow({ id, smith_id }: ThreadOf, place: RowPlace, { role, content, tokens }: NewMessageRow) {
+  return { smith_id, thread_id: id, ...place, run_id: null, role, content: json(content), tokens };
 }
 
 export interface MessageChange extends NewMessageRow {

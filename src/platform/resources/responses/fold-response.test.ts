@@ -49,11 +49,11 @@ function begin(): Timeline {
   return new Timeline().add('run.started');
 }
 
-function newFold(options: { searches?: JsonObject[]; showResults?: boolean; after?: number } = {}): ResponseFold {
-  const { searches = [], showResults = false, after = 0 } = options;
+function newFold(options: { searches?: JsonObject[]; showResults?: boolean; holdText?: boolean } = {}): ResponseFold {
+  const { searches = [], showResults = false, holdText = false } = options;
   return new ResponseFold(
-    { runId, after, used: { input: 0, output: 0 }, searches },
-    { showResults, render: (outcome) => ({ id: 'resp_1', ...outcome }) },
+    { runId, after: 0, used: { input: 0, output: 0 }, searches },
+    { showResults, holdText, render: (outcome) => ({ id: 'resp_1', ...outcome }) },
   );
 }
 
@@ -241,6 +241,16 @@ describe('what cannot be taken back', () => {
       output.map((item: ResponseEvent) => item.content[0].text),
       ['{}'],
     );
+    const held = foldAll(frames, newFold({ holdText: true }));
+    assert.deepEqual(checkEvents(held).output, output);
+    assert.equal(
+      held
+        .filter(({ type }) => type === 'response.output_text.delta')
+        .map(({ delta }) => delta)
+        .join(''),
+      '{}',
+      'where a format is demanded the rejected answer is not shown at all',
+    );
   });
 });
 
@@ -252,21 +262,28 @@ test('the same events with the same numbers, however the frames are joined', () 
   });
   const end = fc.constantFrom('stop', 'length', 'content_filter');
   fc.assert(
-    fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), end, fc.nat(3), (steps, stopReason, size) => {
-      const timeline = begin();
-      for (const [index, { thoughts, pieces, takenOver }] of steps.entries()) {
-        if (thoughts.length > 0) timeline.text('reasoning', index, ...thoughts);
-        if (pieces.length > 0) timeline.text('message.delta', index, ...pieces);
-        if (takenOver) timeline.lose(1_000).add('run.restarted', { attempt: index + 2, step: index });
-        else if (pieces.length > 0) timeline.said(index, pieces.join(''));
-      }
-      timeline.end(stopReason);
-      const joined = foldAll(timeline.frames);
-      checkEvents(joined, { mayJump: steps.some(({ takenOver }) => takenOver) });
-      assert.deepEqual(foldAll(timeline.frames.flatMap(split)), joined);
-      // A reader who comes behind a part of a joined text gets the rest of it.
-      const mixed = timeline.frames.flatMap((frame) => (frame.pieces?.length === size ? split(frame) : [frame]));
-      assert.deepEqual(foldAll(mixed), joined);
-    }),
+    fc.property(
+      fc.array(step, { minLength: 1, maxLength: 4 }),
+      end,
+      fc.nat(3),
+      fc.boolean(),
+      (steps, stopReason, size, holdText) => {
+        const timeline = begin();
+        for (const [index, { thoughts, pieces, takenOver }] of steps.entries()) {
+          if (thoughts.length > 0) timeline.text('reasoning', index, ...thoughts);
+          if (pieces.length > 0) timeline.text('message.delta', index, ...pieces);
+          if (takenOver) timeline.lose(1_000).add('run.restarted', { attempt: index + 2, step: index });
+          else if (pieces.length > 0) timeline.said(index, pieces.join(''));
+        }
+        timeline.end(stopReason);
+        const fold = (frames: readonly ShownFrame[]) => foldAll(frames, newFold({ holdText }));
+        const joined = fold(timeline.frames);
+        checkEvents(joined, { mayJump: steps.some(({ takenOver }) => takenOver) });
+        assert.deepEqual(fold(timeline.frames.flatMap(split)), joined);
+        // A reader who comes behind a part of a joined text gets the rest of it.
+        const mixed = timeline.frames.flatMap((frame) => (frame.pieces?.length === size ? split(frame) : [frame]));
+        assert.deepEqual(fold(mixed), joined);
+      },
+    ),
   );
 });

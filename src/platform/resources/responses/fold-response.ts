@@ -8,7 +8,8 @@
  * out: a replica that died may have shown events that nobody has any more, so what follows a takeover begins beyond them.
  *
  * What the model said in a call that was cut off by a takeover, or in an answer that did not match the demanded format,
- * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it.
+ * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it. Where
+ * a format is demanded the text is held back until it is known to stand, for clients put all text together and parse it.
  */
 import type { ShownFrame } from '../../engine/live-turn.ts';
 import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../../openai/item-ids.ts';
@@ -81,10 +82,25 @@ interface Speaking {
   accepted: boolean;
 }
 
+/** Text that waits for its step to be accepted. */
+interface Held {
+  readonly step: number;
+  readonly pieces: string[];
+}
+
 interface Search {
   readonly shown: Shown;
   readonly query: unknown;
   isOpen: boolean;
+}
+
+export interface FoldOptions {
+  /** What searches found is shown with them. */
+  readonly showResults: boolean;
+  /** No text is shown before it is known to stand. */
+  readonly holdText: boolean;
+  /** The whole response with this outcome. */
+  readonly render: (outcome: ResponseOutcome) => JsonObject;
 }
 
 const IN_PROGRESS: ResponseOutcome = {
@@ -97,8 +113,7 @@ const IN_PROGRESS: ResponseOutcome = {
 
 export class ResponseFold {
   readonly #start: StretchStart;
-  readonly #showResults: boolean;
-  readonly #render: (outcome: ResponseOutcome) => JsonObject;
+  readonly #options: FoldOptions;
   readonly #shown: Shown[] = [];
   readonly #ids = new Set<string>();
   readonly #searches = new Map<string, Search>();
@@ -109,23 +124,19 @@ export class ResponseFold {
   #attempt = 1;
   #message: Speaking | undefined;
   #reasoning: Speaking | undefined;
+  #held: Held | undefined;
   #outcome: ResponseOutcome = IN_PROGRESS;
 
-  /** `render`: the whole response with this outcome. */
-  constructor(
-    start: StretchStart,
-    options: { showResults: boolean; render: (outcome: ResponseOutcome) => JsonObject },
-  ) {
+  constructor(start: StretchStart, options: FoldOptions) {
     this.#start = start;
-    this.#showResults = options.showResults;
-    this.#render = options.render;
+    this.#options = options;
     this.#searched = [...start.searches];
     this.#lastSeq = start.after;
   }
 
   /** The response as it stands: without output until it has ended. */
   get response(): JsonObject {
-    return this.#render(this.#outcome);
+    return this.#options.render(this.#outcome);
   }
 
   get status(): ResponseStatus {
@@ -161,7 +172,7 @@ export class ResponseFold {
   #foldFrame({ type, data, pieces }: ShownFrame): void {
     switch (type) {
       case 'message.delta':
-        for (const piece of pieces ?? [String(data.text)]) this.#say(Number(data.step), piece);
+        for (const piece of pieces ?? [String(data.text)]) this.#hear(Number(data.step), piece);
         return;
       case 'reasoning':
         for (const piece of pieces ?? [String(data.text)]) this.#think(Number(data.step), piece);
@@ -188,6 +199,7 @@ export class ResponseFold {
         this.#fail(data);
         return;
       case 'run.cancelled':
+        this.#release();
         this.#closeSpeaking('incomplete');
         this.#end({ status: 'cancelled', usage: this.#usage(data.usage) });
         return;
@@ -215,6 +227,19 @@ export class ResponseFold {
   #endAccepted({ type, data }: ShownFrame): void {
     if (this.#message?.accepted !== true) return;
     this.#closeMessage(type === 'run.completed' && isCutShort(data.stop_reason) ? 'incomplete' : 'completed');
+  }
+
+  #hear(step: number, piece: string): void {
+    if (!this.#options.holdText) this.#say(step, piece);
+    else if (this.#held?.step === step) this.#held.pieces.push(piece);
+    else this.#held = { step, pieces: [piece] };
+  }
+
+  /** Shows the text that was held back. */
+  #release(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const piece of held?.pieces ?? []) this.#say(held?.step ?? 0, piece);
   }
 
   #say(step: number, piece: string): void {
@@ -315,6 +340,7 @@ export class ResponseFold {
 
   #accept(step: number, content: string): void {
     this.#closeReasoning('completed');
+    if (this.#held?.step === step) this.#release();
     if (this.#message?.step !== step) {
       const isShown = this.#shown.some(({ item, isVoid, ...shown }) => {
         return item.type === 'message' && shown.step === step && !isVoid;
@@ -329,6 +355,7 @@ export class ResponseFold {
   /** The step is made again: what was streamed of it is void. */
   #restart(attempt: number, step: number): void {
     this.#closeSpeaking('incomplete');
+    this.#held = undefined;
     this.#attempt = attempt;
     for (const shown of this.#shown) if (shown.step !== undefined && shown.step >= step) shown.isVoid = true;
   }
@@ -360,7 +387,7 @@ export class ResponseFold {
     if (!hasFailed) {
       this.#emit('response.file_search_call.completed', { item_id: shown.id, output_index: shown.index });
     }
-    const results = this.#showResults && !hasFailed ? passagesOf(output) : null;
+    const results = this.#options.showResults && !hasFailed ? passagesOf(output) : null;
     this.#finish(shown, fileSearchItem(shown.id, hasFailed ? 'failed' : 'completed', search.query, results));
   }
 
@@ -400,6 +427,7 @@ export class ResponseFold {
   }
 
   #fail(data: JsonObject): void {
+    this.#release();
     this.#closeSpeaking('incomplete');
     const { code, message } = (data.error ?? {}) as JsonObject;
     this.#end({

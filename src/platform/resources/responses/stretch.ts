@@ -70,6 +70,7 @@ export function beginFold({ run, number, request, createdAt, start }: Stretch, i
   const included = [...request.include, ...include];
   return new ResponseFold(start, {
     showResults: included.includes(FILE_SEARCH_RESULTS),
+    holdText: run.config.response_format.type === 'json',
     render: (outcome): JsonObject => ({
       id: responseId(run.id, number),
       object: 'response',
