@@ -164,7 +164,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
   defineUpkeep(jobs, parts);
   defineConversationPurge(jobs, parts);
   const reader = createDocumentReader();
-  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger });
+  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({
     name: 'ironcraft',

@@ -366,6 +366,9 @@ interface VectorStoreFilesTable {
   error_message: string | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+  queued_at: Date | null;
+  attempts: Generated<number>;
+  actor: Json<Actor> | null;
 }
 
 interface VectorStoreChunksTable {

@@ -379,7 +379,17 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   const smith = nobody.as(minted.body.token);
   const [fileId, { conversationId }] = [await uploadFile(smith), await startConversation(smith)];
   const responseId = await startResponse(smith);
-  return [smithId, answer.body.id, answer.body.output.tool_calls[0].approval_id, fileId, conversationId, responseId];
+  const store = await home.tenant.post('/v1/vector_stores', { smith_id: smithId });
+  assert.equal(store.status, 200, store.text);
+  return [
+    smithId,
+    answer.body.id,
+    answer.body.output.tool_calls[0].approval_id,
+    fileId,
+    conversationId,
+    responseId,
+    store.body.id,
+  ];
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

@@ -5,10 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { bodyFor, createWorld, pathIn } from './world.ts';
+import { bodyFor, createWorld, OPENAI_DIALECT, pathIn } from './world.ts';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-const OPENAI_DIALECT = /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores)(?:\/|$)/;
 
 const platform = await startPlatform({ limits: { bodyLimitBytes: BODY_LIMIT_BYTES } });
 after(() => platform.close());

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { bodyFor, createWorld, pathIn, uniqueName, type World } from './world.ts';
+import { bodyFor, createWorld, OPENAI_DIALECT, pathIn, uniqueName, uploadFile, type World } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -18,7 +18,6 @@ type Operation = (typeof platform.platform.operations)[number];
 const creates = platform.platform.operations.filter(
   ({ kind, idempotent, upload }) => kind === 'change' && idempotent && upload === undefined,
 );
-const OPENAI_DIALECT = /^\/v1\/(?:conversations|vector_stores)(?:\/|$)/;
 const PARALLEL = 20;
 const RETENTION_HOURS = 24;
 
@@ -35,6 +34,9 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'smiths.create': ['smiths', 'project_id'],
   'smiths.revisions.restore': ['smith_revisions', 'project_id'],
   'customers.create': ['customers', 'project_id'],
+  'vector_stores.create': ['vector_stores', 'project_id'],
+  'vector_stores.files.create': ['vector_store_files', 'project_id'],
+  'vector_stores.file_batches.create': ['vector_store_batches', 'project_id'],
   'conversations.create': ['conversations', 'project_id'],
   'conversations.items.create': ['messages', 'project_id'],
 };
@@ -268,6 +270,9 @@ function callerOf(operation: Operation, { organization: ofOrganization, tenant: 
 async function freshBody(operation: Operation): Promise<Record<string, unknown>> {
   // Attaching a smith that follows the agent already would change nothing.
   if (operation.id === 'agents.attach') return { smith_ids: [await createSmith()] };
+  // A file is in a store once.
+  if (operation.id === 'vector_stores.files.create') return { file_id: await uploadFile(tenant) };
+  if (operation.id === 'vector_stores.file_batches.create') return { file_ids: [await uploadFile(tenant)] };
   return { ...bodyFor(operation, world) };
 }
 
@@ -275,6 +280,7 @@ async function freshBody(operation: Operation): Promise<Record<string, unknown>>
 function otherBody(operation: Operation, body: Record<string, unknown>): Record<string, unknown> {
   if (operation.id === 'agents.rollout') return { ...body, percent: 50 };
   if (operation.id === 'agents.attach') return { smith_ids: [world.smithId] };
+  if (operation.id.startsWith('vector_stores.file')) return { ...body, attributes: { name: uniqueName() } };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
   const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };

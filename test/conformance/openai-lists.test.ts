@@ -18,10 +18,15 @@ const addObject: Readonly<Record<string, () => Promise<string>>> = {
   'files.list': () => uploadFile(tenant),
   'conversations.list': async () => (await startConversation(tenant, world.smithUser)).conversationId,
   'conversations.items.list': () => addItem(tenant, world.conversationId),
+  'vector_stores.list': async () => (await tenant.post('/v1/vector_stores', {})).body.id,
+  'vector_stores.files.list': async () => {
+    const file_id = await uploadFile(tenant);
+    return (await tenant.post(`/v1/vector_stores/${world.vectorStoreId}/files`, { file_id })).body.id;
+  },
 };
 
-/** Lists of what never changes: their paging is tested beside them. */
-const FIXED = ['responses.input_items.list'];
+/** Lists of what never changes or never grows: their paging is tested beside them. */
+const FIXED = ['responses.input_items.list', 'vector_stores.file_batches.files.list'];
 
 const lists = platform.platform.operations
   .filter(({ query }) => Object.hasOwn((query as { properties?: object } | undefined)?.properties ?? {}, 'after'))

@@ -53,8 +53,8 @@ test('no two operations share an id, or a method and path', () => {
 });
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
-  // Answering and cancelling act on one run that exists: the second call finds it answered or cancelled. An embedding
-  // and a recall change nothing. A conversation that is changed twice alike is as if it were changed once.
+  // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An embedding, a
+  // recall and a search change nothing. What is changed twice alike is as if it were changed once.
   const repeatable = [
     'smiths.runs.submit',
     'smiths.runs.cancel',
@@ -62,6 +62,10 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'embeddings.create',
     'smiths.memory.recall',
     'conversations.update',
+    'vector_stores.update',
+    'vector_stores.files.update',
+    'vector_stores.file_batches.cancel',
+    'vector_stores.search',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

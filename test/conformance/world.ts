@@ -26,6 +26,12 @@ export interface World {
   readonly approvalId: string;
   readonly tokenId: string;
   readonly fileId: string;
+  /** In no vector store, both. */
+  readonly spareFileId: string;
+  readonly spareBatchFileId: string;
+  /** Holds `fileId`. */
+  readonly vectorStoreId: string;
+  readonly batchId: string;
   /** Completed. */
   readonly responseId: string;
   /** Of `smithId`. */
@@ -36,6 +42,10 @@ export interface World {
   /** A token bound to `smithId`; every scope unless they are named. */
   smithToken(scopes?: readonly string[]): Promise<string>;
 }
+
+/** The paths of the OpenAI dialect: members that are not known are ignored, and lists have the dialect's envelope. */
+export const OPENAI_DIALECT =
+  /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores)(?:\/|$)/;
 
 /** What fills one path parameter. */
 interface PathParameter {
@@ -58,6 +68,9 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
   '/v1/responses/{id}': { prefix: 'resp', of: (world) => world.responseId },
   '/v1/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
+  '/v1/vector_stores/{vsId}': { prefix: 'vs', of: (world) => world.vectorStoreId },
+  '/v1/vector_stores/{vsId}/files/{fid}': { prefix: 'file', of: (world) => world.fileId },
+  '/v1/vector_stores/{vsId}/file_batches/{bid}': { prefix: 'vsfb', of: (world) => world.batchId },
   '/v1/conversations/{cnvId}': { prefix: 'cnv', of: (world) => world.conversationId },
   '/v1/conversations/{cnvId}/items/{itemId}': { prefix: 'msg', of: (world) => world.conversationItemId },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
@@ -87,6 +100,13 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.runs.cancel': undefined,
   // A form, not JSON: see `formWith`.
   'files.create': undefined,
+  'vector_stores.create': () => ({ name: uniqueName() }),
+  'vector_stores.update': () => ({ name: uniqueName() }),
+  'vector_stores.files.create': ({ spareFileId }) => ({ file_id: spareFileId }),
+  'vector_stores.files.update': () => ({ attributes: { name: uniqueName() } }),
+  'vector_stores.file_batches.create': ({ spareBatchFileId }) => ({ file_ids: [spareBatchFileId] }),
+  'vector_stores.file_batches.cancel': undefined,
+  'vector_stores.search': () => ({ query: 'Where does the river rise?' }),
   'smiths.memory.put': () => ({ content: uniqueName() }),
   'smiths.memory.recall': () => ({ query: 'What was said?', limit: 3 }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
@@ -194,12 +214,24 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     pausedRunId: paused.body.id,
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
-    fileId: await uploadFile(tenant),
+    ...(await createVectorStore(tenant)),
+    spareFileId: await uploadFile(tenant),
+    spareBatchFileId: await uploadFile(tenant),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+/** A vector store with one file, which came in a batch. */
+async function createVectorStore(tenant: Client): Promise<{ fileId: string; vectorStoreId: string; batchId: string }> {
+  const fileId = await uploadFile(tenant);
+  const store = await tenant.post('/v1/vector_stores', { name: uniqueName() });
+  assert.equal(store.status, 200, store.text);
+  const batch = await tenant.post(`/v1/vector_stores/${store.body.id}/file_batches`, { file_ids: [fileId] });
+  assert.equal(batch.status, 200, batch.text);
+  return { fileId, vectorStoreId: store.body.id, batchId: batch.body.id };
 }
 
 /** A conversation of the smith with this external id, with an item. */

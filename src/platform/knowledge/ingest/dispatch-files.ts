@@ -1,0 +1,58 @@
+/**
+ * The line of files that wait to be indexed. A project has a few places in it at a time, whatever it adds at once: a batch
+ * of thousands takes no more of them than a batch of ten, so that another project's single file is soon next. The files
+ * behind are rows without a place; the one that makes room gives the place on.
+ */
+import type { Executor } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+
+export const INGEST_FILE = 'ingest-file';
+
+/** Places of a project in the line. More of them than one process works on, so that several processes can share a batch. */
+export const PLACES_PER_PROJECT = 8;
+
+export interface IngestJob {
+  readonly projectId: string;
+  readonly vectorStoreId: string;
+  readonly fileId: string;
+  readonly position: number;
+}
+
+/**
+ * Gives the project's free places to the files that wait longest. Call it in the transaction that adds files, after
+ * every other lock of it.
+ */
+export async function dispatchFiles(tx: Executor, jobs: Jobs, projectId: string): Promise<void> {
+  await tx.query({
+    name: 'hold_ingestion_line',
+    text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
+    values: [`ingestion/${projectId}`],
+  });
+  const { rows } = await tx.query<{ vector_store_id: string; file_id: string; position: number }>({
+    name: 'dispatch_files',
+    // A row that somebody holds is being cancelled or removed; waiting for it here would be out of order.
+    text: `
+      with taken as (
+        select count(*) as places from vector_store_files
+        where project_id = $1 and status = 'in_progress' and queued_at is not null
+      ), next as (
+        select f.vector_store_id, f.file_id, f.position from vector_store_files f
+        where f.project_id = $1 and f.status = 'in_progress' and f.queued_at is null
+          and exists (select from vector_stores s
+                      where s.project_id = $1 and s.id = f.vector_store_id and s.deleted_at is null)
+        order by f.position
+        limit (select greatest($2 - places, 0) from taken)
+        for update of f skip locked
+      )
+      update vector_store_files f set queued_at = now(), updated_at = now() from next
+      where f.project_id = $1 and f.vector_store_id = next.vector_store_id and f.file_id = next.file_id
+        and f.position = next.position
+      returning f.vector_store_id, f.file_id, f.position`,
+    values: [projectId, PLACES_PER_PROJECT],
+  });
+  for (const row of rows.sort((a, b) => a.position - b.position)) {
+    const { vector_store_id: vectorStoreId, file_id: fileId, position } = row;
+    const data: IngestJob = { projectId, vectorStoreId, fileId, position };
+    await jobs.enqueue(tx, INGEST_FILE, data, { singletonKey: String(position) });
+  }
+}

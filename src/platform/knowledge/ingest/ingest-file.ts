@@ -1,0 +1,184 @@
+/**
+ * One run of the job of one file: its bytes are read as chunks, the chunks get their vectors and are stored some at a
+ * time, and in the end the file's status and the store's counters change together. A run that dies leaves a beginning of
+ * the chunks, which nobody sees; the next one reads the file again and goes on behind it.
+ */
+import { BlobNotFoundError } from '../../../kernel/blobs/blobs.ts';
+import type { Transaction } from '../../../kernel/db/database.ts';
+import type { Job } from '../../../kernel/jobs/job.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { Embedder } from '../embed/index.ts';
+import type { DocumentChunk } from '../read/index.ts';
+import { dispatchFiles, type IngestJob } from './dispatch-files.ts';
+import { completeFile, failFile, type HeldStore, holdStore, type IngestFailure } from './file-status.ts';
+import { CUT_OFF, FILE_DELETED, judgeFault, MAX_RUNS, NO_TEXT } from './ingest-failure.ts';
+import { countAttempt, findIngestSource, type IngestSource } from './ingest-source.ts';
+import type { IngestionMetrics } from './ingestion-metrics.ts';
+import type { IngestionParts } from './ingestion-parts.ts';
+import {
+  appendChunks,
+  discardChunks,
+  findBeginning,
+  IngestionOverError,
+  measureChunks,
+  type StoredBeginning,
+} from './stored-chunks.ts';
+
+/** Chunks that get their vectors by one call and are stored by one transaction. */
+const BATCH = 32;
+
+type Outcome = { readonly chunkCount: number; readonly usageBytes: number } | { readonly failure: IngestFailure };
+
+/** Rejects to have the job run again. */
+export async function ingestFile(
+  parts: IngestionParts,
+  metrics: IngestionMetrics,
+  jobs: Jobs,
+  job: Job<IngestJob>,
+): Promise<void> {
+  const source = await findIngestSource(parts.db, job.data);
+  if (source !== undefined) {
+    const startedMs = performance.now();
+    const outcome = await findOutcome(parts, metrics, job, source);
+    if (outcome !== undefined && (await settle(parts, job.data, outcome))) {
+      metrics.settled('failure' in outcome ? outcome.failure.code : undefined, performance.now() - startedMs);
+    }
+  }
+  // A run that dies before this line runs again, finds nothing left to do, and comes here.
+  await parts.db.transaction((tx) => dispatchFiles(tx, jobs, job.data.projectId));
+}
+
+/** Undefined when the file is not this job's any more. Rejects for a fault that may pass. */
+async function findOutcome(
+  parts: IngestionParts,
+  metrics: IngestionMetrics,
+  job: Job<IngestJob>,
+  source: IngestSource,
+): Promise<Outcome | undefined> {
+  if (source.file === undefined) return { failure: FILE_DELETED };
+  if (job.attempt > MAX_RUNS) return { failure: CUT_OFF };
+  try {
+    return await indexFile(parts, metrics, source, source.file, job.signal);
+  } catch (error) {
+    if (error instanceof IngestionOverError) return undefined;
+    // Told to stop: no fault of the file's, and the next run goes on from here.
+    if (job.signal.aborted) throw error;
+    const failure = judgeFault(error, source.attempts + 1);
+    const { projectId, vectorStoreId, fileId } = source;
+    parts.logger.warn(
+      { err: error, projectId, vectorStoreId, fileId, failed: failure?.code },
+      'indexing a file failed',
+    );
+    if (failure !== undefined) return { failure };
+    await countAttempt(parts.db, job.data);
+    throw error;
+  }
+}
+
+async function indexFile(
+  parts: IngestionParts,
+  metrics: IngestionMetrics,
+  source: IngestSource,
+  file: NonNullable<IngestSource['file']>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const embedder = await parts.embedders.open(source.projectId, source.embeddingModel, source.smithId);
+  let beginning = await findBeginning(parts.db, source);
+  if (beginning === undefined) {
+    await discardChunks(parts.db, source);
+    beginning = { count: 0, lastText: undefined };
+  }
+  let chunkCount = await readAndStore(parts, metrics, { source, file, embedder, beginning, signal });
+  if (chunkCount === undefined) {
+    // The file is cut otherwise than when the beginning was stored, as after an upgrade in between.
+    await discardChunks(parts.db, source);
+    beginning = { count: 0, lastText: undefined };
+    chunkCount = await readAndStore(parts, metrics, { source, file, embedder, beginning, signal });
+  }
+  const stored = await measureChunks(parts.db, source);
+  if (stored.count !== chunkCount) throw new Error(`${stored.count} chunks are stored, and the file has ${chunkCount}`);
+  return chunkCount === 0 ? { failure: NO_TEXT } : { chunkCount, usageBytes: stored.bytes };
+}
+
+interface Reading {
+  readonly source: IngestSource;
+  readonly file: NonNullable<IngestSource['file']>;
+  readonly embedder: Embedder;
+  readonly beginning: StoredBeginning;
+  readonly signal: AbortSignal;
+}
+
+/** How many chunks the file has; undefined when those that are stored are not its beginning. */
+async function readAndStore(
+  parts: IngestionParts,
+  metrics: IngestionMetrics,
+  { source, file, embedder, beginning, signal }: Reading,
+): Promise<number | undefined> {
+  let position = 0;
+  let waiting: DocumentChunk[] = [];
+  const store = async (): Promise<void> => {
+    const chunks = waiting;
+    waiting = [];
+    const { vectors } = await embedder.embed(
+      chunks.map(({ text }) => text),
+      { signal },
+    );
+    await appendChunks(parts.db, source, position - chunks.length, chunks, vectors);
+    metrics.chunks(chunks.length);
+  };
+  const { stream } = await openBlob(parts, source);
+  try {
+    const { chunkTokens, overlapTokens } = source;
+    for await (const some of parts.reader.chunks({ bytes: stream, ...file }, { chunkTokens, overlapTokens }, signal)) {
+      for (const chunk of some) {
+        position += 1;
+        if (position === beginning.count && chunk.text !== beginning.lastText) return undefined;
+        if (position <= beginning.count) continue;
+        waiting.push(chunk);
+        if (waiting.length === BATCH) await store();
+      }
+      signal.throwIfAborted();
+    }
+  } finally {
+    stream.destroy();
+  }
+  if (position < beginning.count) return undefined;
+  if (waiting.length > 0) await store();
+  return position;
+}
+
+async function openBlob({ blobs, db }: IngestionParts, source: IngestSource) {
+  try {
+    return await blobs.get(`${source.projectId}/${source.fileId}`);
+  } catch (error) {
+    if (!(error instanceof BlobNotFoundError)) throw error;
+    const now = await findIngestSource(db, source);
+    // Deleted between the two looks; the deletion has told the store, or the next run will.
+    if (now?.file === undefined) throw new IngestionOverError('the file was deleted', { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * False when the file was cancelled or removed meanwhile: nothing changes then. Its deletion goes through the store's lock
+ * as well; the look at the file is for one that was deleted while it was being added.
+ */
+async function settle({ db }: IngestionParts, job: IngestJob, outcome: Outcome): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const store = await holdStore(tx, job.projectId, job.vectorStoreId);
+    if (store === undefined) return false;
+    if ('failure' in outcome) return failFile(tx, store, job, outcome.failure);
+    return (await fileExists(tx, store, job.fileId))
+      ? completeFile(tx, store, job, outcome)
+      : failFile(tx, store, job, FILE_DELETED);
+  });
+}
+
+async function fileExists(tx: Transaction, store: HeldStore, fileId: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'file_exists',
+    text: 'select from files where project_id = $1 and id = $2',
+    values: [store.projectId, fileId],
+  });
+  return rowCount > 0;
+}

@@ -1,0 +1,76 @@
+/** Takes away the rows of a store that was deleted, in bites that hold no lock for long. */
+import type { Database, Executor } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+
+export const REMOVE_STORE = 'remove-vector-store';
+
+const CHUNKS_A_BITE = 2_000;
+const FILES_A_BITE = 100;
+
+export interface RemoveStoreJob {
+  readonly projectId: string;
+  readonly vectorStoreId: string;
+}
+
+/** Call it in the transaction that deletes the store. */
+export async function enqueueStoreRemoval(tx: Executor, jobs: Jobs, job: RemoveStoreJob): Promise<void> {
+  await jobs.enqueue(tx, REMOVE_STORE, job, { singletonKey: `${job.projectId}/${job.vectorStoreId}` });
+}
+
+/** Goes on where an earlier run ended. A store that is not deleted is left alone. */
+export async function removeStore(db: Database, job: RemoveStoreJob, signal: AbortSignal): Promise<void> {
+  const values = [job.projectId, job.vectorStoreId];
+  const { rowCount: isDeleted } = await db.query({
+    name: 'find_deleted_store',
+    text: 'select from vector_stores where project_id = $1 and id = $2 and deleted_at is not null',
+    values,
+  });
+  if (isDeleted === 0) return;
+  await inBites(signal, async () => {
+    const { rowCount } = await db.query({
+      name: 'remove_store_chunks',
+      text: `
+        delete from vector_store_chunks where ctid in (
+          select ctid from vector_store_chunks where project_id = $1 and vector_store_id = $2 limit ${CHUNKS_A_BITE})`,
+      values,
+    });
+    return rowCount === CHUNKS_A_BITE;
+  });
+  await inBites(signal, () => removeFiles(db, job));
+  await db.transaction(async (tx) => {
+    await tx.query({
+      name: 'remove_store_batches',
+      text: 'delete from vector_store_batches where project_id = $1 and vector_store_id = $2',
+      values,
+    });
+    await tx.query({
+      name: 'remove_store',
+      text: 'delete from vector_stores where project_id = $1 and id = $2 and deleted_at is not null',
+      values,
+    });
+  });
+}
+
+/** Whoever was still writing chunks of these files is waited for; what it wrote goes with them. */
+async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveStoreJob): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ file_id: string }>({
+      name: 'remove_deleted_store_files',
+      text: `
+        delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id in (
+          select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BITE})
+        returning file_id`,
+      values: [projectId, vectorStoreId],
+    });
+    await tx.query({
+      name: 'remove_late_chunks',
+      text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = any($3)',
+      values: [projectId, vectorStoreId, rows.map((row) => row.file_id)],
+    });
+    return rows.length === FILES_A_BITE;
+  });
+}
+
+async function inBites(signal: AbortSignal, bite: () => Promise<boolean>): Promise<void> {
+  for (let more = true; more; more = await bite()) signal.throwIfAborted();
+}

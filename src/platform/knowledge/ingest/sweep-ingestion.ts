@@ -1,0 +1,55 @@
+/**
+ * Finds what fell out of the line: files that wait though there is room, places whose job is lost, deleted stores that are
+ * still there. All of these are rare; what is found is queued again, and queueing twice does no harm.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { dispatchFiles } from './dispatch-files.ts';
+import { enqueueStoreRemoval } from './remove-store.ts';
+
+export const SWEEP_INGESTION = 'sweep-ingestion';
+/** Every minute. */
+export const SWEEP_CRON = '* * * * *';
+
+/** Longer than a job waits before it runs again, or works without a sign of life. */
+const LOST_AFTER_MINUTES = 30;
+const PROJECTS_A_SWEEP = 1_000;
+const STORES_A_SWEEP = 1_000;
+
+export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSignal): Promise<void> {
+  await db.query({
+    name: 'free_lost_places',
+    text: `
+      with lost as (
+        select project_id, vector_store_id, file_id from vector_store_files
+        where status = 'in_progress' and queued_at is not null
+          and updated_at < now() - interval '${LOST_AFTER_MINUTES} minutes'
+        for update skip locked
+      )
+      update vector_store_files f set queued_at = null from lost
+      where f.project_id = lost.project_id and f.vector_store_id = lost.vector_store_id and f.file_id = lost.file_id`,
+    values: [],
+  });
+  const waiting = await db.query<{ project_id: string }>({
+    name: 'list_projects_with_waiting_files',
+    text: `
+      select distinct project_id from vector_store_files
+      where status = 'in_progress' and queued_at is null limit ${PROJECTS_A_SWEEP}`,
+    values: [],
+  });
+  for (const { project_id } of waiting.rows) {
+    if (signal.aborted) return;
+    await db.transaction((tx) => dispatchFiles(tx, jobs, project_id));
+  }
+  const deleted = await db.query<{ project_id: string; id: string }>({
+    name: 'list_stores_left_over',
+    text: `
+      select project_id, id from vector_stores
+      where deleted_at < now() - interval '1 hour' order by deleted_at limit ${STORES_A_SWEEP}`,
+    values: [],
+  });
+  for (const { project_id: projectId, id: vectorStoreId } of deleted.rows) {
+    if (signal.aborted) return;
+    await enqueueStoreRemoval(db, jobs, { projectId, vectorStoreId });
+  }
+}

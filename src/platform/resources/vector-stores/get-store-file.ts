@@ -1,0 +1,31 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { HttpReply } from '../../../kernel/http/operation.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { replyToPoll } from './poll-hint.ts';
+import { renderStoreFile } from './render.ts';
+import type { VectorStoreFile, VectorStoreFilePath } from './schema.ts';
+import { findStoreFile } from './store-file-store.ts';
+import { getVisibleStore } from './store-visibility.ts';
+
+export async function getStoreFile(
+  clock: Clock,
+  { db, caller, params }: ProjectRead<{ params: VectorStoreFilePath }>,
+): Promise<HttpReply<VectorStoreFile>> {
+  return replyToPoll(await readStoreFile(db, caller, params), clock);
+}
+
+/** Throws `not_found`. */
+export async function readStoreFile(
+  db: Executor,
+  caller: ProjectCaller,
+  { vsId, fid }: VectorStoreFilePath,
+): Promise<VectorStoreFile> {
+  const store = await getVisibleStore(db, caller, vsId);
+  const row = await findStoreFile(tenantDb(db, caller.projectId), store.id, fid);
+  if (row === undefined) throw new ApiError('not_found');
+  return renderStoreFile(row);
+}

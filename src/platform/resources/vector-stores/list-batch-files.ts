@@ -1,0 +1,19 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { pageStoreFiles } from './list-store-files.ts';
+import type { FileListQuery, VectorStoreBatchPath } from './schema.ts';
+import { findBatch } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
+
+export async function listBatchFiles({
+  db,
+  caller,
+  params,
+  query,
+}: ProjectRead<{ params: VectorStoreBatchPath; query: FileListQuery }>) {
+  const store = await getVisibleStore(db, caller, params.vsId);
+  const batch = await findBatch(tenantDb(db, caller.projectId), store.id, params.bid);
+  if (batch === undefined) throw new ApiError('not_found');
+  return pageStoreFiles(db, caller.projectId, store.id, query, batch.id);
+}

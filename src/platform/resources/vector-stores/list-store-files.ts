@@ -1,0 +1,41 @@
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderStoreFile } from './render.ts';
+import type { FileListQuery, VectorStorePath } from './schema.ts';
+import { listStoreFiles as listRows } from './store-file-store.ts';
+import { getVisibleStore } from './store-visibility.ts';
+
+export async function listStoreFiles({
+  db,
+  caller,
+  params,
+  query,
+}: ProjectRead<{ params: VectorStorePath; query: FileListQuery }>) {
+  await getVisibleStore(db, caller, params.vsId);
+  return pageStoreFiles(db, caller.projectId, params.vsId, query);
+}
+
+/** One page of the files of a store, or of one batch of it. */
+export async function pageStoreFiles(
+  db: Executor,
+  projectId: string,
+  vectorStoreId: string,
+  query: FileListQuery,
+  batchId?: string,
+) {
+  const page = readOpenAiPage(query);
+  const rows = await listRows(tenantDb(db, projectId), vectorStoreId, page, {
+    ...(query.filter === undefined ? {} : { status: query.filter }),
+    ...(batchId === undefined ? {} : { batchId }),
+  });
+  if (rows === undefined) {
+    throw new ApiError('invalid_cursor', {
+      param: page.after === undefined ? 'before' : 'after',
+      message: 'The file that the page starts from is not in the vector store. Start again from the first page.',
+    });
+  }
+  return openAiPageReply(rows, page, renderStoreFile);
+}

@@ -1,0 +1,13 @@
+import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
+import type { ProjectRead } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { renderVectorStore } from './render.ts';
+import type { StoreListQuery } from './schema.ts';
+import { listVectorStores as listRows } from './store.ts';
+import { smithOf } from './store-visibility.ts';
+
+export async function listVectorStores({ db, caller, query }: ProjectRead<{ query: StoreListQuery }>) {
+  const page = readOpenAiPage(query);
+  const rows = await listRows(tenantDb(db, caller.projectId), page, smithOf(caller));
+  return openAiPageReply(rows, page, renderVectorStore);
+}

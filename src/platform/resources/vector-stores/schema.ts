@@ -1,0 +1,295 @@
+/** Vector stores, the files in them and batches of files, in the OpenAI dialect. */
+import Type, { type Static } from 'typebox';
+import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
+import { component, jsonObject, nullable, oneOf } from '../../../kernel/http/schema.ts';
+
+export const MAX_STORE_FILES = 500;
+export const MAX_BATCH_FILES = 2_000;
+export const MIN_CHUNK_TOKENS = 100;
+export const MAX_CHUNK_TOKENS = 4_096;
+export const MAX_ATTRIBUTES = 16;
+export const MAX_ATTRIBUTE_KEY = 64;
+export const MAX_ATTRIBUTE_VALUE = 512;
+export const MAX_RESULTS = 50;
+
+const unixSeconds = (description: string) => Type.Integer({ description: `${description} Unix seconds.` });
+const bytes = Type.Integer({
+  description: 'Bytes of the indexed text as UTF-8, and two for each number of its vectors.',
+});
+
+const id = Type.String({ minLength: 1, maxLength: 256 });
+const name = Type.String({ maxLength: 256 });
+const description = Type.String({ maxLength: 4_096 });
+const metadata = jsonObject({ maxProperties: 50 });
+
+type Attributes = Record<string, string | number | boolean>;
+
+const attributeValues = {
+  type: 'object',
+  maxProperties: MAX_ATTRIBUTES,
+  propertyNames: { type: 'string', minLength: 1, maxLength: MAX_ATTRIBUTE_KEY },
+  additionalProperties: { type: ['string', 'number', 'boolean'], maxLength: MAX_ATTRIBUTE_VALUE },
+  description: `What searches can filter by: up to ${MAX_ATTRIBUTES} keys.`,
+} as const;
+const attributes = nullable(Type.Unsafe<Attributes>(attributeValues));
+const shownAttributes = nullable(
+  Type.Unsafe<Attributes>({ type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } }),
+);
+
+/** A union as one object: a mistake is told by the member at fault. The handler checks what goes with which type. */
+export const ChunkingStrategyIn = component(
+  'ChunkingStrategyIn',
+  Type.Object(
+    {
+      type: oneOf(['auto', 'static']),
+      static: Type.Optional(
+        Type.Object({
+          max_chunk_size_tokens: Type.Integer({ minimum: MIN_CHUNK_TOKENS, maximum: MAX_CHUNK_TOKENS }),
+          chunk_overlap_tokens: Type.Integer({
+            minimum: 0,
+            description: 'Tokens that a chunk repeats of the one before; at most half of `max_chunk_size_tokens`.',
+          }),
+        }),
+      ),
+    },
+    { description: '`auto` is 800 tokens with an overlap of 400. `static` needs the member `static`.' },
+  ),
+);
+
+const ChunkingStrategyOut = component(
+  'ChunkingStrategyOut',
+  Type.Object({
+    type: Type.Literal('static'),
+    static: Type.Object({ max_chunk_size_tokens: Type.Integer(), chunk_overlap_tokens: Type.Integer() }),
+  }),
+);
+
+const FileCounts = component(
+  'VectorStoreFileCounts',
+  Type.Object({
+    in_progress: Type.Integer(),
+    completed: Type.Integer(),
+    failed: Type.Integer(),
+    cancelled: Type.Integer(),
+    total: Type.Integer(),
+  }),
+);
+
+export const VectorStore = component(
+  'VectorStore',
+  Type.Object({
+    id: Type.String(),
+    object: Type.Literal('vector_store'),
+    created_at: unixSeconds('When it was created.'),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    usage_bytes: bytes,
+    status: oneOf(['in_progress', 'completed'], { description: '`in_progress` while a file in it is.' }),
+    file_counts: FileCounts,
+    last_active_at: nullable(Type.Integer(), {
+      description: 'When it was last searched, to the minute, or its files last changed. Unix seconds.',
+    }),
+    metadata: jsonObject(),
+    smith_id: nullable(Type.String(), { description: 'The smith that it belongs to; null: the tenant’s.' }),
+    embedding_model: Type.String({ description: 'Of every file in it, and of what is searched for.' }),
+  }),
+);
+
+export const VectorStoreIn = component(
+  'VectorStoreIn',
+  Type.Object({
+    name: Type.Optional(nullable(name)),
+    description: Type.Optional(nullable(description)),
+    file_ids: Type.Optional(Type.Array(id, { maxItems: MAX_STORE_FILES })),
+    chunking_strategy: Type.Optional(ChunkingStrategyIn),
+    metadata: Type.Optional(nullable(metadata)),
+    smith_id: Type.Optional(nullable(id, { description: 'The smith that it is to belong to. A smith token’s own.' })),
+    embedding_model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: '`provider/model`. Default `builtin/embed`, which needs no key. It stays as long as the store.',
+      }),
+    ),
+  }),
+);
+
+export const VectorStorePatch = component(
+  'VectorStorePatch',
+  Type.Object({
+    name: Type.Optional(nullable(name)),
+    description: Type.Optional(nullable(description)),
+    metadata: Type.Optional(nullable(metadata)),
+  }),
+);
+
+export const VectorStoreDeleted = component('VectorStoreDeleted', deletedReply('vector_store.deleted'));
+
+export const FILE_STATUSES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
+
+const IngestError = component(
+  'VectorStoreFileError',
+  Type.Object({
+    code: oneOf(['server_error', 'unsupported_file', 'no_text_layer', 'invalid_file']),
+    message: Type.String({ description: 'What is wrong with the file, or what to do next.' }),
+  }),
+);
+
+export const VectorStoreFile = component(
+  'VectorStoreFile',
+  Type.Object({
+    id: Type.String({ description: 'The file’s id.' }),
+    object: Type.Literal('vector_store.file'),
+    usage_bytes: bytes,
+    created_at: unixSeconds('When it was added.'),
+    vector_store_id: Type.String(),
+    status: oneOf(FILE_STATUSES),
+    last_error: nullable(IngestError),
+    chunking_strategy: ChunkingStrategyOut,
+    attributes: shownAttributes,
+  }),
+);
+
+export const VectorStoreFileIn = component(
+  'VectorStoreFileIn',
+  Type.Object({
+    file_id: id,
+    attributes: Type.Optional(attributes),
+    chunking_strategy: Type.Optional(ChunkingStrategyIn),
+  }),
+);
+
+export const VectorStoreFileUpdate = component(
+  'VectorStoreFileUpdate',
+  Type.Object({ attributes: nullable(Type.Unsafe<Attributes>(attributeValues), { description: 'Null: none.' }) }),
+);
+
+export const VectorStoreFileDeleted = component('VectorStoreFileDeleted', deletedReply('vector_store.file.deleted'));
+
+export const VectorStoreFileContent = component(
+  'VectorStoreFileContent',
+  Type.Object({
+    object: Type.Literal('vector_store.file_content.page'),
+    data: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),
+    has_more: Type.Literal(false),
+    next_page: Type.Null(),
+  }),
+);
+
+export const VectorStoreFileBatch = component(
+  'VectorStoreFileBatch',
+  Type.Object({
+    id: Type.String(),
+    object: Type.Literal('vector_store.files_batch'),
+    created_at: unixSeconds('When it was created.'),
+    vector_store_id: Type.String(),
+    status: oneOf(['in_progress', 'completed', 'cancelled', 'failed'], {
+      description: '`failed`: every file of it failed. `completed`: none is in progress, and not every one failed.',
+    }),
+    file_counts: FileCounts,
+  }),
+);
+
+const batchFile = VectorStoreFileIn;
+
+export const VectorStoreFileBatchIn = component(
+  'VectorStoreFileBatchIn',
+  Type.Object(
+    {
+      file_ids: Type.Optional(Type.Array(id, { minItems: 1, maxItems: MAX_BATCH_FILES })),
+      files: Type.Optional(Type.Array(batchFile, { minItems: 1, maxItems: MAX_BATCH_FILES })),
+      attributes: Type.Optional(attributes),
+      chunking_strategy: Type.Optional(ChunkingStrategyIn),
+    },
+    {
+      description:
+        'Either `file_ids`, or `files` with settings of their own. `attributes` and `chunking_strategy` hold for the files ' +
+        'that have none.',
+    },
+  ),
+);
+
+export const VectorStoreSearchIn = component(
+  'VectorStoreSearchIn',
+  Type.Object({
+    query: Type.Unsafe<string | string[]>({
+      type: ['string', 'array'],
+      minLength: 1,
+      minItems: 1,
+      items: { type: 'string', minLength: 1 },
+      description: 'What to look for: one text, or several that are searched together.',
+    }),
+    max_num_results: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RESULTS, default: 10 })),
+    filters: Type.Optional(
+      nullable(jsonObject(), {
+        description:
+          '`{type: eq|ne|gt|gte|lt|lte|in|nin, key, value}`, or `{type: and|or, filters}`, by the files’ attributes.',
+      }),
+    ),
+    ranking_options: Type.Optional(
+      Type.Object({
+        ranker: Type.Optional(Type.String({ description: 'Taken and ignored: there is one ranker.' })),
+        score_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+        hybrid_search: Type.Optional(
+          Type.Object({ embedding_weight: Type.Number({ minimum: 0 }), text_weight: Type.Number({ minimum: 0 }) }),
+        ),
+      }),
+    ),
+    rewrite_query: Type.Optional(Type.Boolean({ description: 'Taken and ignored: the query is used as it is.' })),
+    page: Type.Optional(
+      nullable(Type.String({ maxLength: 256 }), {
+        description: 'The `next_page` of the answer before, for the same search.',
+      }),
+    ),
+  }),
+);
+
+export const VectorStoreSearchOut = component(
+  'VectorStoreSearchOut',
+  Type.Object({
+    object: Type.Literal('vector_store.search_results.page'),
+    search_query: Type.Array(Type.String()),
+    data: Type.Array(
+      Type.Object({
+        file_id: Type.String(),
+        filename: Type.String(),
+        score: Type.Number({ description: '0 to 1, the best first.' }),
+        attributes: shownAttributes,
+        content: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),
+      }),
+    ),
+    has_more: Type.Boolean(),
+    next_page: nullable(Type.String(), { description: 'Send it as `page` for the results behind these.' }),
+  }),
+);
+
+export const VectorStoreList = openAiListOf(VectorStore);
+export const VectorStoreFileList = openAiListOf(VectorStoreFile);
+
+export const VectorStorePath = Type.Object({ vsId: Type.String() });
+export const VectorStoreFilePath = Type.Object({ vsId: Type.String(), fid: Type.String() });
+export const VectorStoreBatchPath = Type.Object({ vsId: Type.String(), bid: Type.String() });
+
+export const StoreListQuery = Type.Object(openAiPageQuery);
+export const FileListQuery = Type.Object({
+  ...openAiPageQuery,
+  filter: Type.Optional(oneOf(FILE_STATUSES, { description: 'Files of this status only.' })),
+});
+
+export type ChunkingStrategyIn = Static<typeof ChunkingStrategyIn>;
+export type FileCounts = Static<typeof FileCounts>;
+export type VectorStore = Static<typeof VectorStore>;
+export type VectorStoreIn = Static<typeof VectorStoreIn>;
+export type VectorStorePatch = Static<typeof VectorStorePatch>;
+export type VectorStoreFile = Static<typeof VectorStoreFile>;
+export type VectorStoreFileIn = Static<typeof VectorStoreFileIn>;
+export type VectorStoreFileUpdate = Static<typeof VectorStoreFileUpdate>;
+export type VectorStoreFileBatch = Static<typeof VectorStoreFileBatch>;
+export type VectorStoreFileBatchIn = Static<typeof VectorStoreFileBatchIn>;
+export type VectorStoreSearchIn = Static<typeof VectorStoreSearchIn>;
+export type VectorStoreSearchOut = Static<typeof VectorStoreSearchOut>;
+export type VectorStorePath = Static<typeof VectorStorePath>;
+export type VectorStoreFilePath = Static<typeof VectorStoreFilePath>;
+export type VectorStoreBatchPath = Static<typeof VectorStoreBatchPath>;
+export type StoreListQuery = Static<typeof StoreListQuery>;
+export type FileListQuery = Static<typeof FileListQuery>;

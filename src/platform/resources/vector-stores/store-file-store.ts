@@ -1,0 +1,130 @@
+/** Rows of files in vector stores, as they are read; see knowledge/ingest for how they change. */
+import type { Selectable } from 'kysely';
+import { json } from '../../../kernel/db/values.ts';
+import { type OpenAiPageRequest, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { FileAttributes, TenantTables, VectorStoreFileStatus } from '../../tables.ts';
+import type { TenantDb } from '../../tenant-scope.ts';
+
+export type StoreFileRow = Pick<
+  Selectable<TenantTables['vector_store_files']>,
+  | 'vector_store_id'
+  | 'file_id'
+  | 'position'
+  | 'status'
+  | 'attributes'
+  | 'chunk_tokens'
+  | 'overlap_tokens'
+  | 'usage_bytes'
+  | 'error_code'
+  | 'error_message'
+  | 'created_at'
+>;
+
+export interface StoreFileFilter {
+  readonly status?: VectorStoreFileStatus;
+  readonly batchId?: string;
+}
+
+function selectStoreFiles(db: TenantDb, vectorStoreId: string) {
+  return db
+    .selectFrom('vector_store_files')
+    .select([
+      'vector_store_id',
+      'file_id',
+      'position',
+      'status',
+      'attributes',
+      'chunk_tokens',
+      'overlap_tokens',
+      'usage_bytes',
+      'error_code',
+      'error_message',
+      'created_at',
+    ])
+    .where('vector_store_id', '=', vectorStoreId);
+}
+
+export async function findStoreFile(
+  db: TenantDb,
+  vectorStoreId: string,
+  fileId: string,
+): Promise<StoreFileRow | undefined> {
+  return selectStoreFiles(db, vectorStoreId).where('file_id', '=', fileId).executeTakeFirst();
+}
+
+/**
+ * Up to one row more than the page holds, in the order of its scan. Undefined when the file that the page starts from is
+ * not in the store.
+ */
+export async function listStoreFiles(
+  db: TenantDb,
+  vectorStoreId: string,
+  page: OpenAiPageRequest,
+  filter: StoreFileFilter,
+): Promise<StoreFileRow[] | undefined> {
+  const { from, direction } = scanOf(page);
+  let start: number | undefined;
+  if (from !== undefined) {
+    start = (await findStoreFile(db, vectorStoreId, from))?.position;
+    if (start === undefined) return undefined;
+  }
+  let rows = selectStoreFiles(db, vectorStoreId);
+  if (start !== undefined) rows = rows.where('position', direction === 'desc' ? '<' : '>', start);
+  if (filter.status !== undefined) rows = rows.where('status', '=', filter.status);
+  if (filter.batchId !== undefined) rows = rows.where('batch_id', '=', filter.batchId);
+  return rows
+    .orderBy('position', direction)
+    .limit(page.limit + 1)
+    .execute();
+}
+
+/** False when the file is not in the store. */
+export async function updateAttributes(
+  db: TenantDb,
+  vectorStoreId: string,
+  fileId: string,
+  attributes: FileAttributes | null,
+): Promise<boolean> {
+  const result = await db
+    .updateTable('vector_store_files')
+    .set({ attributes: attributes === null ? null : json(attributes) })
+    .where('vector_store_id', '=', vectorStoreId)
+    .where('file_id', '=', fileId)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** The texts of the file's chunks in order; none while it is not completed. */
+export async function listChunkTexts(db: TenantDb, vectorStoreId: string, fileId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('vector_store_chunks')
+    .innerJoin('vector_store_files', (join) =>
+      join
+        .onRef('vector_store_files.vector_store_id', '=', 'vector_store_chunks.vector_store_id')
+        .onRef('vector_store_files.file_id', '=', 'vector_store_chunks.file_id'),
+    )
+    .select('vector_store_chunks.text')
+    .where('vector_store_chunks.vector_store_id', '=', vectorStoreId)
+    .where('vector_store_chunks.file_id', '=', fileId)
+    .where('vector_store_files.status', '=', 'completed')
+    .orderBy('vector_store_chunks.position')
+    .execute();
+  return rows.map((row) => row.text);
+}
+
+/** Those of the files that exist and, with a smith, are its own; held until the transaction ends, so that they stay. */
+export async function holdSourceFiles(
+  db: TenantDb,
+  ids: readonly string[],
+  smithId: string | null,
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('files')
+    .select('id')
+    .where((eb) => eb('id', '=', eb.fn.any(eb.val(ids))))
+    .$if(smithId !== null, (query) => query.where('smith_id', '=', smithId))
+    .orderBy('id')
+    .forKeyShare()
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}

@@ -1,0 +1,26 @@
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import { type HeldStore, holdStore } from '../../knowledge/ingest/index.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { findVectorStore, type VectorStoreRow } from './store.ts';
+
+/** The smith whose rows a caller is limited to; null: the caller sees the whole project. */
+export function smithOf(caller: ProjectCaller): string | null {
+  return caller.kind === 'smith' ? caller.smithId : null;
+}
+
+/** Throws `not_found` for a store that is deleted, of another smith, or was never there: all alike. */
+export async function getVisibleStore(db: Executor, caller: ProjectCaller, id: string): Promise<VectorStoreRow> {
+  const row = await findVectorStore(tenantDb(db, caller.projectId), id, smithOf(caller));
+  if (row === undefined) throw new ApiError('not_found');
+  return row;
+}
+
+/** As `getVisibleStore`, held for a change of its files. */
+export async function holdVisibleStore(tx: Executor, caller: ProjectCaller, id: string): Promise<HeldStore> {
+  const smithId = smithOf(caller);
+  const store = await holdStore(tx, caller.projectId, id);
+  if (store === undefined || (smithId !== null && store.smithId !== smithId)) throw new ApiError('not_found');
+  return store;
+}

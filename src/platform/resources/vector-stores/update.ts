@@ -1,0 +1,27 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../operation.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { getVectorStore } from './get.ts';
+import type { VectorStore, VectorStorePatch, VectorStorePath } from './schema.ts';
+import { updateVectorStore as updateRow, type VectorStoreChange } from './store.ts';
+import { getVisibleStore } from './store-visibility.ts';
+
+/** A body that names nothing of the store's changes nothing: clients of the dialect send members that are not known here. */
+export async function updateVectorStore({
+  tx,
+  caller,
+  params,
+  body,
+}: ProjectChange<{ params: VectorStorePath; body: VectorStorePatch }>): Promise<VectorStore> {
+  await getVisibleStore(tx, caller, params.vsId);
+  const change: VectorStoreChange = {
+    ...(body.name === undefined ? {} : { name: body.name ?? '' }),
+    ...(body.description === undefined ? {} : { description: body.description }),
+    ...(body.metadata === undefined ? {} : { metadata: body.metadata ?? {} }),
+  };
+  if (Object.keys(change).length > 0) {
+    const found = await updateRow(tenantDb(tx, caller.projectId), params.vsId, change);
+    if (!found) throw new ApiError('not_found');
+  }
+  return getVectorStore({ db: tx, caller, params });
+}

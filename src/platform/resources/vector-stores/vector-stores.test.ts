@@ -1,0 +1,600 @@
+/** The contract of vector stores over HTTP, with the reader, the embedder and the search that the server runs with. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import OpenAI, { toFile } from 'openai';
+import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { eventually } from '../../../../test/support/turns.ts';
+
+let platform: TestPlatform;
+before(async () => {
+  platform = await startPlatform();
+});
+after(() => platform.close());
+
+const PLANETS = 'Jupiter is the largest planet. Saturn has rings. Mercury is the planet closest to the sun.';
+const BREAD = 'Sourdough bread needs flour, water, salt and patience. The oven must be very hot.';
+
+function clientOf(token: string): OpenAI {
+  return new OpenAI({ apiKey: token, baseURL: `${platform.url}/v1`, maxRetries: 0 });
+}
+
+async function upload(client: OpenAI, text: string, name = 'notes.txt'): Promise<string> {
+  return (await client.files.create({ file: await toFile(Buffer.from(text), name), purpose: 'assistants' })).id;
+}
+
+/** A project, a client of it and a store in it. */
+async function openStore(body: OpenAI.VectorStoreCreateParams = {}) {
+  const project = await platform.createProject();
+  const client = clientOf(project.token);
+  const { id } = await client.vectorStores.create(body);
+  return { project, client, id, path: `/v1/vector_stores/${id}` };
+}
+
+async function settled(project: TestProject, path: string) {
+  return eventually(async () => {
+    const { body } = await project.get(path);
+    return body.status === 'in_progress' ? undefined : body;
+  }, `${path} is settled`);
+}
+
+test('a store keeps every field that it was created with', async () => {
+  const project = await platform.createProject();
+  const smith_id = await project.createSmith();
+  const made = await project.post('/v1/vector_stores', {
+    name: 'Docs',
+    description: 'All of them',
+    metadata: { team: 'a' },
+    smith_id,
+    expires_after: { anchor: 'last_active_at', days: 7 },
+  });
+  assert.equal(made.status, 200, made.text);
+  const { id, created_at, ...rest } = made.body;
+  assert.match(id, /^vs_/);
+  assert.ok(Number.isInteger(created_at) && Math.abs(created_at - Date.now() / 1000) < 60);
+  assert.deepEqual(rest, {
+    object: 'vector_store',
+    name: 'Docs',
+    description: 'All of them',
+    usage_bytes: 0,
+    status: 'completed',
+    file_counts: { in_progress: 0, completed: 0, failed: 0, cancelled: 0, total: 0 },
+    last_active_at: null,
+    metadata: { team: 'a' },
+    smith_id,
+    embedding_model: 'builtin/embed',
+  });
+  assert.deepEqual((await project.get(`/v1/vector_stores/${id}`)).body, made.body);
+  const events = (await project.get('/v1/events?type=vector_store')).body.data;
+  assert.deepEqual(
+    events.map(({ type, data, smith_id: of }: { type: string; data: object; smith_id: string }) => [type, data, of]),
+    [['vector_store.created', { vector_store_id: id }, smith_id]],
+  );
+});
+
+test('a body out of bounds is refused by the member at fault', async () => {
+  const { project, path } = await openStore();
+  const strategy = (size: number, overlap: number) => ({
+    chunking_strategy: {
+      type: 'static',
+      static: { max_chunk_size_tokens: size, chunk_overlap_tokens: overlap },
+    },
+  });
+  const inStatic = 'chunking_strategy.static';
+  const ids = (count: number) => Array.from({ length: count }, (_, at) => `file_${at}`);
+  const attributes = (values: object) => ({ file_id: 'file_1', attributes: values });
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+  const cases: [string, unknown, number, string, string][] = [
+    ['/v1/vector_stores', strategy(99, 0), 422, 'invalid_request', `${inStatic}.max_chunk_size_tokens`],
+    ['/v1/vector_stores', strategy(4097, 0), 422, 'invalid_request', `${inStatic}.max_chunk_size_tokens`],
+    ['/v1/vector_stores', strategy(100, 51), 422, 'invalid_request', `${inStatic}.chunk_overlap_tokens`],
+    ['/v1/vector_stores', strategy(100, -1), 422, 'invalid_request', `${inStatic}.chunk_overlap_tokens`],
+    ['/v1/vector_stores', { chunking_strategy: { type: 'static' } }, 422, 'invalid_request', inStatic],
+    ['/v1/vector_stores', { chunking_strategy: { type: 'best' } }, 422, 'invalid_request', 'chunking_strategy.type'],
+    ['/v1/vector_stores', { file_ids: ids(501) }, 422, 'invalid_request', 'file_ids'],
+    ['/v1/vector_stores', { file_ids: ['file_0'] }, 404, 'not_found', 'file_ids.0'],
+    ['/v1/vector_stores', { smith_id: 'smt_0' }, 404, 'not_found', 'smith_id'],
+    ['/v1/vector_stores', { embedding_model: 'nowhere/x' }, 404, 'unknown_provider', 'embedding_model'],
+    ['/v1/vector_stores', { embedding_model: 'builtin/demo' }, 422, 'invalid_request', 'embedding_model'],
+    ['/v1/vector_stores', { embedding_model: 'openai/x' }, 422, 'model_key_missing', 'embedding_model'],
+    ['/v1/vector_stores', { embedding_model: 'anthropic/x' }, 422, 'invalid_request', 'embedding_model'],
+    [`${path}/files`, {}, 422, 'invalid_request', 'file_id'],
+    [`${path}/files`, { file_id: 'file_0' }, 404, 'not_found', 'file_id'],
+    [`${path}/files`, attributes({ a: 'x'.repeat(513) }), 422, 'invalid_request', 'attributes.a'],
+    [`${path}/files`, attributes({ a: null }), 422, 'invalid_request', 'attributes.a'],
+    [`${path}/files`, attributes({ a: ['x'] }), 422, 'invalid_request', 'attributes.a'],
+    [`${path}/files`, attributes(keys(17)), 422, 'invalid_request', 'attributes'],
+    [`${path}/files`, attributes({ ['k'.repeat(65)]: 1 }), 422, 'invalid_request', 'attributes'],
+    [`${path}/file_batches`, {}, 422, 'invalid_request', 'file_ids'],
+    [`${path}/file_batches`, { file_ids: [] }, 422, 'invalid_request', 'file_ids'],
+    [`${path}/file_batches`, { file_ids: ids(2001) }, 422, 'invalid_request', 'file_ids'],
+    [`${path}/file_batches`, { files: [] }, 422, 'invalid_request', 'files'],
+    [`${path}/file_batches`, { files: [{ file_id: 'a' }], file_ids: ['a'] }, 422, 'invalid_request', 'files'],
+    [
+      `${path}/file_batches`,
+      { files: [{ file_id: 'a' }, { file_id: 'a', attributes: { x: 1 } }] },
+      422,
+      'invalid_request',
+      'files.1.file_id',
+    ],
+    [
+      `${path}/file_batches`,
+      { files: [{ file_id: 'a', ...strategy(100, 60) }] },
+      422,
+      'invalid_request',
+      `files.0.${inStatic}.chunk_overlap_tokens`,
+    ],
+    [`${path}/search`, {}, 422, 'invalid_request', 'query'],
+    [`${path}/search`, { query: '' }, 422, 'invalid_request', 'query'],
+    [`${path}/search`, { query: [] }, 422, 'invalid_request', 'query'],
+    [`${path}/search`, { query: ['a', ''] }, 422, 'invalid_request', 'query.1'],
+    [`${path}/search`, { query: 'a', max_num_results: 0 }, 422, 'invalid_request', 'max_num_results'],
+    [`${path}/search`, { query: 'a', max_num_results: 51 }, 422, 'invalid_request', 'max_num_results'],
+    [
+      `${path}/search`,
+      { query: 'a', ranking_options: { score_threshold: 1.1 } },
+      422,
+      'invalid_request',
+      'ranking_options.score_threshold',
+    ],
+    [
+      `${path}/search`,
+      { query: 'a', ranking_options: { hybrid_search: { embedding_weight: 1 } } },
+      422,
+      'invalid_request',
+      'ranking_options.hybrid_search.text_weight',
+    ],
+    [`${path}/search`, { query: 'a', page: 'x' }, 422, 'invalid_cursor', 'page'],
+  ];
+  for (const [at, body, status, code, param] of cases) {
+    const answer = await project.post(at, body);
+    const what = JSON.stringify(body).slice(0, 120);
+    assert.deepEqual([answer.status, answer.body.error?.code, answer.body.error?.param], [status, code, param], what);
+  }
+  assert.equal((await project.get(path)).body.file_counts.total, 0, 'no refusal added anything');
+});
+
+test('a file that is uploaded and polled is indexed, and its text can be read', async () => {
+  const { client, project, id, path } = await openStore();
+  const file = await client.vectorStores.files.uploadAndPoll(id, await toFile(Buffer.from(PLANETS), 'planets.txt'));
+  assert.deepEqual([file.status, file.last_error, file.vector_store_id], ['completed', null, id]);
+  assert.deepEqual(file.chunking_strategy, {
+    type: 'static',
+    static: { max_chunk_size_tokens: 800, chunk_overlap_tokens: 400 },
+  });
+  const content = await project.get(`${path}/files/${file.id}/content`);
+  assert.deepEqual(content.body, {
+    object: 'vector_store.file_content.page',
+    data: [{ type: 'text', text: PLANETS }],
+    has_more: false,
+    next_page: null,
+  });
+  // The built-in model has 512 dimensions.
+  const bytes = Buffer.byteLength(PLANETS) + 2 * 512;
+  const store = (await project.get(path)).body;
+  assert.deepEqual(
+    [file.usage_bytes, store.usage_bytes, store.status, store.file_counts],
+    [bytes, bytes, 'completed', { in_progress: 0, completed: 1, failed: 0, cancelled: 0, total: 1 }],
+  );
+  const events = (await project.get('/v1/events?type=vector_store.file')).body.data;
+  assert.deepEqual(events[0].data, { vector_store_id: id, file_id: file.id, usage_bytes: bytes });
+});
+
+test('chunks are as long as the strategy says, the file’s own before the store’s', async () => {
+  const text = Array.from({ length: 150 }, (_, at) => `Sentence number ${at} is here.`).join(' ');
+  const chunking = (size: number, overlap: number) => ({
+    type: 'static' as const,
+    static: { max_chunk_size_tokens: size, chunk_overlap_tokens: overlap },
+  });
+  const { client, project, id, path } = await openStore({ chunking_strategy: chunking(500, 0) });
+  const [a, b] = [await upload(client, text), await upload(client, text)];
+  await client.vectorStores.files.createAndPoll(id, { file_id: a });
+  await client.vectorStores.files.createAndPoll(id, { file_id: b, chunking_strategy: chunking(100, 50) });
+  const countOf = async (fileId: string) => (await project.get(`${path}/files/${fileId}/content`)).body.data.length;
+  const [large, small] = [await countOf(a), await countOf(b)];
+  assert.ok(large > 1 && small > 5 * large, `${large} and ${small} chunks`);
+  assert.deepEqual((await project.get(`${path}/files/${b}`)).body.chunking_strategy, chunking(100, 50));
+});
+
+test('a file that gives no text fails with its reason, and can be added again', async () => {
+  const { client, project, id, path } = await openStore();
+  const fileId = await upload(client, '\u0000\u0001\u0002\u0003'.repeat(100), 'blob.bin');
+  const file = await client.vectorStores.files.createAndPoll(id, { file_id: fileId });
+  assert.equal(file.status, 'failed');
+  assert.equal(file.last_error?.code, 'unsupported_file');
+  assert.equal((await project.get(path)).body.file_counts.failed, 1);
+  const events = (await project.get('/v1/events?type=vector_store.file.failed')).body.data;
+  assert.deepEqual(events[0].data, {
+    vector_store_id: id,
+    file_id: fileId,
+    code: 'unsupported_file',
+    message: file.last_error?.message,
+  });
+  const again = await project.post(`${path}/files`, { file_id: fileId });
+  assert.equal(again.status, 200, again.text);
+  assert.deepEqual([again.body.status, again.body.last_error], ['in_progress', null]);
+});
+
+test('a file that is there already is refused, and named', async () => {
+  const { client, project, id, path } = await openStore();
+  const [a, b] = [await upload(client, PLANETS), await upload(client, BREAD)];
+  await client.vectorStores.files.createAndPoll(id, { file_id: a });
+  const single = await project.post(`${path}/files`, { file_id: a });
+  assert.deepEqual(
+    [single.status, single.body.error.code, single.body.error.param],
+    [409, 'file_already_attached', 'file_id'],
+  );
+  const batch = await project.post(`${path}/file_batches`, { file_ids: [b, a] });
+  assert.deepEqual(
+    [batch.status, batch.body.error.code, batch.body.error.param],
+    [409, 'file_already_attached', 'file_ids.1'],
+  );
+  assert.equal((await project.get(path)).body.file_counts.total, 1);
+});
+
+test('a batch is polled to its end and counts its files; a file that is named twice counts once', async () => {
+  const { client, project, id, path } = await openStore();
+  const good = await Promise.all([upload(client, PLANETS), upload(client, BREAD)]);
+  const bad = await upload(client, '\u0000\u0001\u0002\u0003'.repeat(100), 'blob.bin');
+  const batch = await client.vectorStores.fileBatches.createAndPoll(id, {
+    file_ids: [...good, bad, ...good],
+    attributes: { lang: 'en' },
+  });
+  assert.deepEqual(
+    [batch.object, batch.status, batch.file_counts],
+    ['vector_store.files_batch', 'completed', { in_progress: 0, completed: 2, failed: 1, cancelled: 0, total: 3 }],
+  );
+  const of = `${path}/file_batches/${batch.id}/files`;
+  const ids = async (query: string) =>
+    (await project.get(`${of}?${query}`)).body.data.map((row: { id: string }) => row.id);
+  assert.deepEqual(await ids('order=asc'), [...good, bad]);
+  assert.deepEqual(await ids('filter=failed'), [bad]);
+  assert.deepEqual(await ids(`order=asc&after=${good[0]}&limit=1`), [good[1]]);
+  assert.deepEqual(await ids(`order=asc&before=${bad}`), good);
+  assert.deepEqual((await project.get(of)).body.data[1].attributes, { lang: 'en' });
+  const failed = await client.vectorStores.fileBatches.createAndPoll(id, { file_ids: [bad] });
+  assert.equal(failed.status, 'failed', 'every file of it failed');
+});
+
+test('files of a batch have settings of their own', async () => {
+  const { client, project, id, path } = await openStore();
+  const [a, b] = [await upload(client, PLANETS), await upload(client, BREAD)];
+  const made = await project.post(`${path}/file_batches`, {
+    files: [{ file_id: a, attributes: { n: 1 } }, { file_id: b }],
+    attributes: { n: 2 },
+  });
+  assert.equal(made.status, 200, made.text);
+  assert.deepEqual((await project.get(`${path}/files/${a}`)).body.attributes, { n: 1 });
+  assert.deepEqual((await project.get(`${path}/files/${b}`)).body.attributes, { n: 2 });
+  await client.vectorStores.fileBatches.poll(id, made.body.id);
+});
+
+test('a client that polls is told when to ask again, as long as the work goes on', async () => {
+  const { client, project, path } = await openStore();
+  const fileId = await upload(client, PLANETS);
+  await project.post(`${path}/files`, { file_id: fileId });
+  const seen = await eventually(async () => {
+    const { body, headers } = await project.get(`${path}/files/${fileId}`);
+    const after = headers.get('openai-poll-after-ms');
+    if (body.status === 'in_progress') {
+      assert.ok(Number(after) >= 200 && Number(after) <= 1000, String(after));
+      return undefined;
+    }
+    return { after };
+  }, 'the file is indexed');
+  assert.equal(seen.after, null);
+});
+
+test('cancelling a batch ends it at once, and leaves nothing of the files that were not done', async () => {
+  const { client, project, id, path } = await openStore();
+  const files = await Promise.all(Array.from({ length: 20 }, (_, at) => upload(client, `${PLANETS} ${at}`)));
+  const batch = await client.vectorStores.fileBatches.create(id, { file_ids: files });
+  const cancelled = await client.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: id });
+  assert.equal(cancelled.status, 'cancelled');
+  const { completed, failed } = cancelled.file_counts;
+  assert.deepEqual(cancelled.file_counts, {
+    in_progress: 0,
+    completed,
+    failed,
+    cancelled: 20 - completed - failed,
+    total: 20,
+  });
+  assert.ok(cancelled.file_counts.cancelled > 0);
+  const after = await client.vectorStores.fileBatches.poll(id, batch.id);
+  assert.equal(after.status, 'cancelled');
+  assert.deepEqual((await project.get(path)).body.file_counts, cancelled.file_counts);
+  const hit = (await project.get(`${path}/files?filter=cancelled&limit=1`)).body.data[0].id;
+  assert.deepEqual((await project.get(`${path}/files/${hit}/content`)).body.data, []);
+  const again = await client.vectorStores.files.createAndPoll(id, { file_id: hit });
+  assert.equal(again.status, 'completed', 'a cancelled file can be added again');
+  const ended = await client.vectorStores.fileBatches.createAndPoll(id, { file_ids: [await upload(client, BREAD)] });
+  const late = await client.vectorStores.fileBatches.cancel(ended.id, { vector_store_id: id });
+  assert.deepEqual(late, ended, 'a batch that has ended stays so');
+});
+
+test('attributes are replaced and emptied', async () => {
+  const { client, project, id, path } = await openStore();
+  const fileId = await upload(client, PLANETS);
+  await client.vectorStores.files.createAndPoll(id, { file_id: fileId, attributes: { a: 1, b: 'x', c: true } });
+  const file = `${path}/files/${fileId}`;
+  assert.deepEqual((await project.get(file)).body.attributes, { a: 1, b: 'x', c: true });
+  const changed = await client.vectorStores.files.update(fileId, { vector_store_id: id, attributes: { a: 2 } });
+  assert.deepEqual(changed.attributes, { a: 2 });
+  assert.equal((await project.post(file, { attributes: null })).body.attributes, null);
+  const missing = await project.post(file, {});
+  assert.deepEqual([missing.status, missing.body.error.param], [422, 'attributes']);
+});
+
+test('a store’s name, description and metadata are changed and emptied', async () => {
+  const { project, path } = await openStore({ name: 'A', description: 'D', metadata: { k: 'v' } });
+  const renamed = (await project.post(path, { name: 'B', expires_after: null })).body;
+  assert.deepEqual([renamed.name, renamed.description, renamed.metadata], ['B', 'D', { k: 'v' }]);
+  const emptied = (await project.post(path, { name: null, description: null, metadata: null })).body;
+  assert.deepEqual([emptied.name, emptied.description, emptied.metadata], ['', null, {}]);
+  assert.equal((await project.post(path, {})).status, 200);
+});
+
+test('a file that leaves a store leaves with its chunks and its count, and stays a file', async () => {
+  const { client, project, id, path } = await openStore();
+  const file = await client.vectorStores.files.uploadAndPoll(id, await toFile(Buffer.from(PLANETS), 'a.txt'));
+  const gone = await client.vectorStores.files.delete(file.id, { vector_store_id: id });
+  assert.deepEqual(gone, { id: file.id, object: 'vector_store.file.deleted', deleted: true });
+  assert.equal((await project.get(`${path}/files/${file.id}`)).status, 404);
+  assert.equal((await project.delete(`${path}/files/${file.id}`)).status, 404);
+  const store = (await project.get(path)).body;
+  assert.deepEqual([store.file_counts.total, store.usage_bytes], [0, 0]);
+  assert.equal((await project.get(`/v1/files/${file.id}`)).status, 200);
+});
+
+test('deleting a file takes it out of every store, and fails it where it was being indexed', async () => {
+  const { client, project, id, path } = await openStore();
+  const other = await client.vectorStores.create({});
+  const done = await client.vectorStores.files.uploadAndPoll(id, await toFile(Buffer.from(PLANETS), 'a.txt'));
+  await client.vectorStores.files.createAndPoll(other.id, { file_id: done.id });
+  await client.files.delete(done.id);
+  for (const store of [id, other.id]) {
+    const body = (await project.get(`/v1/vector_stores/${store}`)).body;
+    assert.deepEqual([body.file_counts.total, body.usage_bytes], [0, 0]);
+    assert.equal((await project.get(`/v1/vector_stores/${store}/files/${done.id}`)).status, 404);
+  }
+  // A race by nature: the deletion meets the file before, while or after it is indexed.
+  for (let round = 0; round < 8; round += 1) {
+    const fileId = await upload(client, `${PLANETS} `.repeat(40));
+    await project.post(`${path}/files`, { file_id: fileId });
+    await client.files.delete(fileId);
+    const { status, body } = await project.get(`${path}/files/${fileId}`);
+    if (status === 404) continue;
+    assert.deepEqual(
+      [body.status, body.last_error],
+      ['failed', { code: 'invalid_file', message: 'The file was deleted before it was indexed.' }],
+    );
+  }
+  await eventually(async () => {
+    const { rows } = await platform.db.query<{ count: number }>({
+      text: 'select count(*) as count from vector_store_chunks where project_id = $1',
+      values: [project.projectId],
+    });
+    return rows[0]?.count === 0 ? true : undefined;
+  }, 'no chunk is left');
+  assert.equal((await project.get(path)).body.status, 'completed');
+});
+
+test('a deleted store is gone at once for every operation, and then from the database', async () => {
+  const { client, project, id, path } = await openStore();
+  const files = await Promise.all(Array.from({ length: 5 }, (_, at) => upload(client, `${PLANETS} ${at}`)));
+  const batch = await client.vectorStores.fileBatches.create(id, { file_ids: files });
+  const gone = await client.vectorStores.delete(id);
+  assert.deepEqual(gone, { id, object: 'vector_store.deleted', deleted: true });
+  const file = `${path}/files/${files[0]}`;
+  for (const at of [path, `${path}/files`, file, `${file}/content`, `${path}/file_batches/${batch.id}`]) {
+    assert.equal((await project.get(at)).status, 404, at);
+  }
+  const posts: [string, unknown][] = [
+    [path, { name: 'x' }],
+    [file, { attributes: {} }],
+    [`${path}/files`, { file_id: files[0] }],
+    [`${path}/file_batches`, { file_ids: files }],
+    [`${path}/file_batches/${batch.id}/cancel`, undefined],
+    [`${path}/search`, { query: 'planet' }],
+  ];
+  for (const [at, body] of posts) {
+    const answer = await project.post(at, body);
+    assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found'], at);
+  }
+  assert.equal((await project.delete(path)).status, 404);
+  assert.ok(!(await project.get('/v1/vector_stores')).text.includes(id));
+  const events = (await project.get('/v1/events?type=vector_store.deleted')).body.data;
+  assert.deepEqual(events[0].data, { vector_store_id: id });
+  await eventually(async () => {
+    for (const table of ['vector_stores', 'vector_store_files', 'vector_store_chunks', 'vector_store_batches']) {
+      const { rowCount } = await platform.db.query({
+        text: `select from ${table} where project_id = $1`,
+        values: [project.projectId],
+      });
+      if (rowCount > 0) return undefined;
+    }
+    return true;
+  }, 'every row is removed');
+  assert.equal((await project.get(`/v1/files/${files[0]}`)).status, 200, 'the files stay');
+});
+
+test('lists page both ways, and the client walks through them', async () => {
+  const { client, project, id, path } = await openStore({ name: 'first' });
+  const stores = [id];
+  for (let made = 0; made < 4; made += 1) stores.unshift((await client.vectorStores.create({})).id);
+  const walked: string[] = [];
+  for await (const store of client.vectorStores.list({ limit: 2 })) walked.push(store.id);
+  assert.deepEqual(walked, stores);
+  const page = (await project.get(`/v1/vector_stores?limit=2&order=asc&after=${id}`)).body;
+  assert.deepEqual(
+    [page.object, page.data.length, page.first_id, page.last_id, page.has_more],
+    ['list', 2, stores[3], stores[2], true],
+  );
+  const back = (await project.get(`/v1/vector_stores?before=${id}&limit=2`)).body;
+  assert.deepEqual([back.first_id, back.last_id, back.has_more], [stores[2], stores[3], true]);
+
+  const files: string[] = [];
+  for (let made = 0; made < 5; made += 1) files.unshift(await upload(client, `${BREAD} ${made}`));
+  await client.vectorStores.fileBatches.createAndPoll(id, { file_ids: [...files].reverse() });
+  const seen: string[] = [];
+  for await (const file of client.vectorStores.files.list(id, { limit: 2 })) seen.push(file.id);
+  assert.deepEqual(seen, files);
+  const unknown = await project.get(`${path}/files?after=file_unknown`);
+  assert.deepEqual(
+    [unknown.status, unknown.body.error.code, unknown.body.error.param],
+    [422, 'invalid_cursor', 'after'],
+  );
+});
+
+test('a smith sees and makes only stores and files of its own', async () => {
+  const { client, project, path } = await openStore();
+  const [one, two] = [await project.createSmith(), await project.createSmith()];
+  const scopes = ['vector_stores:read', 'vector_stores:write', 'files:read', 'files:write'];
+  const [mine, other] = [
+    project.as(await project.smithToken(one, scopes)),
+    project.as(await project.smithToken(two, scopes)),
+  ];
+  const made = (await mine.post('/v1/vector_stores', { name: 'mine' })).body;
+  assert.equal(made.smith_id, one);
+  assert.equal((await mine.post('/v1/vector_stores', { smith_id: two })).body.error.code, 'smith_mismatch');
+  assert.deepEqual(
+    (await mine.get('/v1/vector_stores')).body.data.map((row: { id: string }) => row.id),
+    [made.id],
+  );
+  assert.equal((await mine.get(path)).status, 404);
+  const ownPath = `/v1/vector_stores/${made.id}`;
+  assert.equal((await other.get(ownPath)).text, (await other.get('/v1/vector_stores/vs_0')).text);
+  assert.equal((await project.get(ownPath)).status, 200);
+  const [theirs, ofTenant] = [await upload(clientOf(other.token), BREAD), await upload(client, BREAD)];
+  for (const file_id of [theirs, ofTenant]) {
+    const refused = await mine.post(`${ownPath}/files`, { file_id });
+    assert.deepEqual([refused.status, refused.body.error.param], [404, 'file_id']);
+  }
+  const own = await upload(clientOf(mine.token), BREAD);
+  assert.equal((await mine.post(`${ownPath}/files`, { file_id: own })).status, 200);
+  assert.equal((await other.post(`${ownPath}/search`, { query: 'bread' })).status, 404);
+  assert.equal((await settled(project, `${ownPath}/files/${own}`)).status, 'completed');
+  assert.equal((await project.post(`${path}/files`, { file_id: own })).status, 200, 'the tenant adds any file');
+});
+
+test('a search finds by meaning and by words, filters, weighs and pages', async () => {
+  const { client, project, id, path } = await openStore();
+  const [planets, bread] = [await upload(client, PLANETS, 'planets.txt'), await upload(client, BREAD, 'bread.txt')];
+  await client.vectorStores.fileBatches.createAndPoll(id, {
+    files: [
+      { file_id: planets, attributes: { topic: 'space', year: 2020 } },
+      { file_id: bread, attributes: { topic: 'food', year: 2024 } },
+    ],
+  });
+  const search = async (body: object) => (await project.post(`${path}/search`, body)).body;
+  const first = await search({ query: 'Which planet is the biggest?', rewrite_query: true });
+  assert.deepEqual(
+    [first.object, first.search_query],
+    ['vector_store.search_results.page', ['Which planet is the biggest?']],
+  );
+  const [best] = first.data;
+  assert.ok(best.score > 0 && best.score <= 1);
+  assert.deepEqual(
+    { ...best, score: 0 },
+    {
+      file_id: planets,
+      filename: 'planets.txt',
+      score: 0,
+      attributes: { topic: 'space', year: 2020 },
+      content: [{ type: 'text', text: PLANETS }],
+    },
+  );
+  const filesOf = (body: { data: { file_id: string }[] }) => body.data.map((hit) => hit.file_id);
+  const food = { type: 'eq', key: 'topic', value: 'food' };
+  assert.deepEqual(filesOf(await search({ query: 'planet', filters: food })), [bread]);
+  const both = { type: 'and', filters: [food, { type: 'lt', key: 'year', value: 2000 }] };
+  assert.deepEqual(filesOf(await search({ query: 'planet', filters: both })), []);
+  const wrong = await project.post(`${path}/search`, { query: 'x', filters: { type: 'like', key: 'a', value: 1 } });
+  assert.deepEqual([wrong.status, wrong.body.error.code], [422, 'invalid_request']);
+  const ranking_options = { hybrid_search: { embedding_weight: 0, text_weight: 1 } };
+  assert.deepEqual(filesOf(await search({ query: 'sourdough', ranking_options })), [bread]);
+  assert.deepEqual(filesOf(await search({ query: 'planet', ranking_options: { score_threshold: 1 } })), []);
+  const several = await search({ query: ['planet', 'sourdough'] });
+  assert.deepEqual(filesOf(several).sort(), [planets, bread].sort());
+
+  const one = await search({ query: ['planet', 'sourdough'], max_num_results: 1 });
+  assert.deepEqual([one.data.length, one.has_more], [1, true]);
+  const two = await search({ query: ['planet', 'sourdough'], max_num_results: 1, page: one.next_page });
+  assert.deepEqual([filesOf(one)[0] === filesOf(two)[0], two.has_more, two.next_page], [false, false, null]);
+  const foreign = await project.post(`${path}/search`, { query: 'other', page: one.next_page });
+  assert.equal(foreign.body.error.code, 'invalid_cursor');
+  const found = await client.vectorStores.search(id, { query: 'bread' });
+  assert.equal(found.data[0]?.file_id, bread);
+  assert.ok((await project.get(path)).body.last_active_at > 0);
+});
+
+test('files that are not completed are not found, and a search writes at most once a minute', async () => {
+  const { client, project, id, path } = await openStore();
+  const file = await client.vectorStores.files.uploadAndPoll(id, await toFile(Buffer.from(PLANETS), 'a.txt'));
+  const count = async () => (await project.post(`${path}/search`, { query: 'planet' })).body.data.length;
+  assert.equal(await count(), 1);
+  const setStatus = (status: string) =>
+    platform.db.query({
+      text: 'update vector_store_files set status = $3 where project_id = $1 and file_id = $2',
+      values: [project.projectId, file.id, status],
+    });
+  await setStatus('in_progress');
+  assert.equal(await count(), 0);
+  await setStatus('completed');
+  const activity = async () =>
+    (
+      await platform.db.query<{ at: string }>({
+        text: 'select last_active_at::text as at from vector_stores where project_id = $1 and id = $2',
+        values: [project.projectId, id],
+      })
+    ).rows[0]?.at;
+  await platform.db.query({
+    text: `update vector_stores set last_active_at = now() - interval '2 minutes' where project_id = $1 and id = $2`,
+    values: [project.projectId, id],
+  });
+  const stale = await activity();
+  await count();
+  const fresh = await activity();
+  assert.notEqual(fresh, stale);
+  await count();
+  assert.equal(await activity(), fresh);
+});
+
+test('a store that is deleted while it is searched answers as found, or as gone', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { client, project, id, path } = await openStore();
+    await client.vectorStores.files.uploadAndPoll(id, await toFile(Buffer.from(PLANETS), 'a.txt'));
+    const search = () => project.post(`${path}/search`, { query: 'planet' });
+    const [first, second, deletion, ...others] = await Promise.all([
+      search(),
+      search(),
+      project.delete(path),
+      ...Array.from({ length: 4 }, search),
+    ]);
+    const searches = [first, second, ...others];
+    assert.equal(deletion.status, 200);
+    for (const { status, body, text } of searches) {
+      if (status === 200) assert.equal(body.data.length, 1, text);
+      else assert.deepEqual([status, body.error.code], [404, 'not_found'], text);
+    }
+  }
+});
+
+test('adding files while their store or they themselves are deleted adds them or not at all', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { client, project, path } = await openStore();
+    const files = await Promise.all(Array.from({ length: 6 }, (_, at) => upload(client, `${BREAD} ${at}`)));
+    const answers = await Promise.all([
+      ...files.map((file_id) => project.post(`${path}/files`, { file_id })),
+      ...files.slice(0, 3).map((fileId) => project.delete(`/v1/files/${fileId}`)),
+      round % 2 === 0 ? project.get(path) : project.delete(path),
+    ]);
+    for (const { status, text } of answers) assert.ok([200, 404].includes(status), text);
+    if (round % 2 === 1) continue;
+    const store = await settled(project, path);
+    const { rows } = await platform.db.query<{ count: number }>({
+      text: 'select count(*) as count from vector_store_files where project_id = $1',
+      values: [project.projectId],
+    });
+    assert.equal(store.file_counts.total, rows[0]?.count);
+  }
+});

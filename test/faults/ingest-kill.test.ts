@@ -1,0 +1,251 @@
+/**
+ * Server processes are killed with -9 at random moments while files of several projects are indexed. In the end every
+ * file is completed, its chunks are stored once, in order and whole, and the counters of the stores are right.
+ * IRONCRAFT_FAULT_KILLS sets the number of kills, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its
+ * timing).
+ */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { openDatabase } from '../../src/kernel/db/open-database.ts';
+import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.ts';
+import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
+import { type Client, createClient } from '../support/platform.ts';
+import { type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { createRandom, type Random } from './seeded-random.ts';
+
+const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
+const EMBEDDED_KILLS = Math.max(4, Math.round(KILLS / 5));
+const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+
+const PROJECTS = 5;
+const LIFE_MS = { min: 300, max: 2_500 };
+/** A job whose process died is taken up when its heartbeat lapsed, and each round of kills may cost as much again. */
+const SETTLE_MS = 300_000;
+/** Long enough that kills meet calls under way, and that a file of many chunks lives through several. */
+const EMBED_MS = 120;
+const MODEL = 'openai-compatible/small';
+const LINES = { min: 20, max: 1_500 };
+
+interface Tenant {
+  readonly token: string;
+  readonly storeId: string;
+}
+
+/** The projects, which go on adding files to their stores at whichever process lives. */
+class Libraries {
+  readonly #fleet: Fleet;
+  readonly #random: Random;
+  readonly #tenants: Tenant[] = [];
+
+  constructor(fleet: Fleet, random: Random) {
+    this.#fleet = fleet;
+    this.#random = random;
+  }
+
+  async open(server: ServerProcess, upstream: Upstream<number>): Promise<void> {
+    const organization = this.#fleet.organization(server);
+    for (let made = 0; made < PROJECTS; made += 1) {
+      const { body: project } = await organization.post('/v1/organization/projects', { name: `Library ${made}` });
+      const { body: minted } = await organization.post(`/v1/organization/projects/${project.id}/tokens`);
+      const client = createClient(server.url, minted.token);
+      const key = { api_key: 'sk-test', base_url: upstream.url };
+      assert.equal((await client.put('/v1/tenant/model_keys/openai-compatible', key)).status, 200);
+      const store = await client.post('/v1/vector_stores', {
+        embedding_model: MODEL,
+        chunking_strategy: { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 20 } },
+      });
+      assert.equal(store.status, 200, store.text);
+      this.#tenants.push({ token: minted.token, storeId: store.body.id });
+    }
+  }
+
+  /** Each project adds a batch of files. What the process does not live to answer may have been done or not. */
+  async add(server: ServerProcess): Promise<void> {
+    await Promise.all(
+      this.#tenants.map(async ({ token, storeId }) => {
+        try {
+          await this.#addBatch(createClient(server.url, token), storeId);
+        } catch (error) {
+          if (!(error instanceof TypeError)) throw error;
+        }
+      }),
+    );
+  }
+
+  async #addBatch(client: Client, storeId: string): Promise<void> {
+    const file_ids: string[] = [];
+    for (let made = this.#random.integer(1, 3); made > 0; made -= 1) {
+      const form = new FormData();
+      const lines = this.#random.integer(LINES.min, LINES.max);
+      form.set('file', new Blob([textOf(lines)]), `${lines}.txt`);
+      form.set('purpose', 'assistants');
+      const file = await client.post('/v1/files', form);
+      assert.equal(file.status, 200, file.text);
+      file_ids.push(file.body.id);
+    }
+    const batch = await client.post(`/v1/vector_stores/${storeId}/file_batches`, { file_ids });
+    assert.equal(batch.status, 200, batch.text);
+  }
+
+  /** Files in progress, as the stores count them. */
+  async countUnfinished(server: ServerProcess): Promise<number> {
+    let count = 0;
+    for (const { token, storeId } of this.#tenants) {
+      const { body, text } = await createClient(server.url, token).get(`/v1/vector_stores/${storeId}`);
+      assert.equal(body?.object, 'vector_store', text);
+      count += body.file_counts.in_progress;
+    }
+    return count;
+  }
+
+  async settle(server: ServerProcess): Promise<void> {
+    await waitFor('end of the indexing', SETTLE_MS, async () =>
+      (await this.countUnfinished(server)) === 0 ? true : undefined,
+    );
+  }
+}
+
+/** The first lines of one text: what a file holds follows from its length. */
+function textOf(lines: number): string {
+  return Array.from({ length: lines }, (_, at) => `Line ${at} tells of the number ${at * 7919}.`).join('\n');
+}
+
+async function kill(server: ServerProcess): Promise<void> {
+  server.kill('SIGKILL');
+  assert.equal((await server.ended).signal, 'SIGKILL', 'it lived until then');
+}
+
+test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 while they index: no file is lost, no chunk is there twice`, {
+  skip: NEEDS_SERVER,
+}, async (t) => {
+  const random = createRandom(SEED);
+  t.diagnostic(`seed ${SEED}`);
+  const upstream = await startEmbeddings(t);
+  // Replicas share the folder that the bytes of files lie in.
+  const fleet = await openFleet(t, { store: 'server', variables: { IRONCRAFT_DATA_DIR: await makeFolder(t) } });
+  const libraries = new Libraries(fleet, random.fork());
+  const alive = [await fleet.start(), await fleet.start()];
+  await libraries.open(at(alive, 0), upstream);
+  let hits = 0;
+  for (let kills = 0; kills < KILLS; kills += 1) {
+    const adding = libraries.add(random.pick(alive));
+    await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
+    const victim = random.integer(0, 1);
+    await kill(at(alive, victim));
+    await adding;
+    if ((await libraries.countUnfinished(at(alive, 1 - victim))) > 0) hits += 1;
+    alive[victim] = await fleet.start();
+  }
+  await libraries.settle(at(alive, 0));
+  for (const server of alive) assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  assert.ok(hits >= KILLS / 4, `${hits} of the kills met files that were being indexed`);
+  await assertIndexedOnce(t, fleet.db ?? assert.fail('the fleet has no database of its own'), KILLS);
+});
+
+test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 while it indexes: no file is lost`, async (t) => {
+  const random = createRandom(SEED + 1);
+  t.diagnostic(`seed ${SEED}`);
+  const upstream = await startEmbeddings(t);
+  const fleet = await openFleet(t, { store: 'embedded' });
+  const libraries = new Libraries(fleet, random.fork());
+  let server = await fleet.start();
+  await libraries.open(server, upstream);
+  for (let kills = 0; kills < EMBEDDED_KILLS; kills += 1) {
+    const adding = libraries.add(server);
+    await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
+    await kill(server);
+    await adding;
+    server = await fleet.start();
+  }
+  await libraries.settle(server);
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  const db = await openDatabase({ url: undefined, dataDir: fleet.dataDir, poolSize: 1 });
+  try {
+    await assertIndexedOnce(t, db, EMBEDDED_KILLS);
+  } finally {
+    await db.close();
+  }
+});
+
+async function assertIndexedOnce(t: TestContext, db: Database, kills: number): Promise<void> {
+  const { rows: files } = await db.query<{
+    file_id: string;
+    status: string;
+    error: string | null;
+    filename: string;
+    chunk_count: number;
+    positions: number[] | null;
+    texts: string[] | null;
+  }>({
+    text: `
+      select f.file_id, f.status, f.error_message as error, source.filename, f.chunk_count,
+        (select array_agg(c.position order by c.position) from vector_store_chunks c
+         where c.project_id = f.project_id and c.vector_store_id = f.vector_store_id and c.file_id = f.file_id) as positions,
+        (select array_agg(c.text order by c.position) from vector_store_chunks c
+         where c.project_id = f.project_id and c.vector_store_id = f.vector_store_id and c.file_id = f.file_id) as texts
+      from vector_store_files f join files source on source.project_id = f.project_id and source.id = f.file_id`,
+    values: [],
+  });
+  const { rows: jobs } = await db.query<{ count: number }>({
+    text: `select count(*) as count from jobs.job where name = 'ingest-file' and retry_count > 0`,
+    values: [],
+  });
+  const chunks = files.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
+  t.diagnostic(`${kills} kills, ${files.length} files, ${chunks} chunks, ${jobs[0]?.count} jobs taken up again`);
+  assert.ok((jobs[0]?.count ?? 0) > 0, 'kills hit jobs under way');
+  for (const file of files) {
+    assert.deepEqual([file.status, file.error], ['completed', null], file.file_id);
+    assert.ok(file.chunk_count > 0);
+    assert.deepEqual(
+      file.positions,
+      Array.from({ length: file.chunk_count }, (_, position) => position),
+    );
+    assertWhole(file.texts ?? [], textOf(Number.parseInt(file.filename, 10)));
+  }
+  const { rows: wrong } = await db.query({
+    text: `
+      select s.id from vector_stores s
+      left join vector_store_files f on f.project_id = s.project_id and f.vector_store_id = s.id
+      group by s.project_id, s.id
+      having (s.files_in_progress, s.files_completed, s.files_failed, s.files_cancelled, s.usage_bytes) is distinct from (
+        count(f.file_id) filter (where f.status = 'in_progress'), count(f.file_id) filter (where f.status = 'completed'),
+        count(f.file_id) filter (where f.status = 'failed'), count(f.file_id) filter (where f.status = 'cancelled'),
+        coalesce(sum(f.usage_bytes), 0))`,
+    values: [],
+  });
+  assert.deepEqual(wrong, [], 'the counters agree with the files');
+}
+
+/** The chunks follow each other in the text with nothing between them, from its first character to its last. */
+function assertWhole(chunks: readonly string[], text: string): void {
+  let end = 0;
+  let from = 0;
+  for (const chunk of chunks) {
+    const start = text.indexOf(chunk.trim(), from);
+    assert.ok(start >= 0 && text.slice(end, start).trim() === '', `a chunk is missing before: ${chunk.slice(0, 60)}`);
+    from = start + 1;
+    end = Math.max(end, start + chunk.trim().length);
+  }
+  assert.equal(text.slice(end).trim(), '', 'the end is there');
+}
+
+/** Embeddings of the OpenAI dialect that take their time. */
+async function startEmbeddings(t: TestContext): Promise<Upstream<number>> {
+  const upstream = await startUpstream<number>('/v1', EMBED_MS, async (delayMs, { body, response, pause }) => {
+    if (!(await pause(delayMs))) return;
+    const { input, model } = Object(body);
+    const texts: string[] = [input].flat().map(String);
+    const data = texts.map((text, index) => ({ object: 'embedding', index, embedding: [1, text.length, index] }));
+    const usage = { prompt_tokens: texts.length, total_tokens: texts.length };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ object: 'list', data, model, usage }));
+  });
+  t.after(() => upstream.close());
+  return upstream;
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  return items[index] ?? assert.fail('there is no such process');
+}
