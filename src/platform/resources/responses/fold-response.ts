@@ -103,6 +103,9 @@ export interface FoldOptions {
   readonly render: (outcome: ResponseOutcome) => JsonObject;
 }
 
+/** Thoughts and a text: what a step can have begun between two writes of its timeline. */
+const UNSTORED_ITEMS = 2;
+
 const IN_PROGRESS: ResponseOutcome = {
   status: 'in_progress',
   output: [],
@@ -115,13 +118,14 @@ export class ResponseFold {
   readonly #start: StretchStart;
   readonly #options: FoldOptions;
   readonly #shown: Shown[] = [];
-  readonly #ids = new Set<string>();
+  /** By step: the attempt that makes it again. */
+  readonly #repeated = new Map<number, number>();
   readonly #searches = new Map<string, Search>();
   readonly #searched: (JsonObject | null)[];
   #events: ResponseEvent[] = [];
   #nextNumber = 0;
   #lastSeq: number;
-  #attempt = 1;
+  #nextIndex = 0;
   #message: Speaking | undefined;
   #reasoning: Speaking | undefined;
   #held: Held | undefined;
@@ -290,12 +294,13 @@ export class ResponseFold {
     return this.#reasoning;
   }
 
-  /** The id of the step's next part; one that a void item has used is marked with the attempt that speaks again. */
+  /** The id of the step's next part; of a step that is made again, marked with the attempt that does. */
   #freeId(step: number, idOf: (part: number) => string): string {
     const first = idOf(0);
     const isSameKind = (shown: Shown) => shown.step === step && !shown.isVoid && shown.id.startsWith(first);
     const id = idOf(this.#shown.filter(isSameKind).length);
-    return this.#ids.has(id) ? `${id}_r${this.#attempt}` : id;
+    const attempt = this.#repeated.get(step);
+    return attempt === undefined ? id : `${id}_r${attempt}`;
   }
 
   #closeMessage(status: ItemStatus): void {
@@ -356,7 +361,9 @@ export class ResponseFold {
   #restart(attempt: number, step: number): void {
     this.#closeSpeaking('incomplete');
     this.#held = undefined;
-    this.#attempt = attempt;
+    this.#repeated.set(step, attempt);
+    // Readers may have been shown the beginnings of items that were never stored.
+    this.#nextIndex += UNSTORED_ITEMS;
     for (const shown of this.#shown) if (shown.step !== undefined && shown.step >= step) shown.isVoid = true;
   }
 
@@ -448,9 +455,8 @@ export class ResponseFold {
   }
 
   #add(item: OutputItem, step: number | undefined): Shown {
-    const shown: Shown = { index: this.#shown.length, id: item.id, step, item, isVoid: false };
+    const shown: Shown = { index: this.#nextIndex++, id: item.id, step, item, isVoid: false };
     this.#shown.push(shown);
-    this.#ids.add(item.id);
     this.#emit('response.output_item.added', { output_index: shown.index, item });
     return shown;
   }
