@@ -468,6 +468,29 @@ test('an Idempotency-Key has one turn; its repetition gets the same answer, also
   assert.equal((await readEvents(project, 'run.paused')).length, 1);
 });
 
+test('results that come again with their Idempotency-Key get the same answer, and begin nothing', async () => {
+  const { project, smithId, ask } = await makeUpstreamChat();
+  upstream.respondWith([
+    { type: 'answer', toolCalls: [{ id: 'c0', name: 'weather', arguments: '{}' }] },
+    { type: 'answer', deltas: ['More?'], toolCalls: [{ id: 'c1', name: 'weather', arguments: '{}' }] },
+    { type: 'answer', deltas: ['Done.'] },
+  ]);
+  const offered = { tools: fn('weather') };
+  const first = await ask('Hello', offered);
+  const second = [user('Hello'), messageOf(first), result('c0')];
+  const key = { 'idempotency-key': 'k2' };
+  const answered = await ask(second, offered, key);
+  assert.equal(messageOf(answered).content, 'More?');
+  assert.deepEqual((await ask(second, offered, key)).body, answered.body);
+  const last = await ask([...second, messageOf(answered), result('c1')], offered, { 'idempotency-key': 'k3' });
+  assert.equal(messageOf(last).content, 'Done.');
+  assert.deepEqual((await ask(second, offered, key)).body, answered.body);
+  const streamed = parseChunks((await ask(second, { ...offered, stream: true }, { 'idempotency-key': 'k4' })).text);
+  // Another key, another request: nobody waits for it, so it is a turn of its own.
+  assert.notEqual(streamed.ironcraft?.run_id, answered.body.ironcraft.run_id);
+  assert.equal((await project.get(`/v1/smiths/${smithId}/runs`)).body.data.length, 2);
+});
+
 test('a busy smith is told of with the header that makes clients try again', async () => {
   const { project, smithId, ask } = await makeChat();
   const begun = await project.post(

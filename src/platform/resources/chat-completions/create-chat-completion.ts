@@ -5,7 +5,6 @@ import { actorOf } from '../../access/caller.ts';
 import { createTurn } from '../../engine/create-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isToolless } from '../../engine/is-toolless.ts';
-import type { RunRow } from '../../engine/run-row.ts';
 import { submitToTurn } from '../../engine/submit-to-turn.ts';
 import {
   chooseModel,
@@ -20,6 +19,7 @@ import type { JsonObject } from '../../tables.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { answerStreamed } from './answer-streamed.ts';
 import { answerWhole } from './answer-whole.ts';
+import { findAnsweredRun, markOf } from './find-answered-run.ts';
 import { findPausedRun } from './find-paused-run.ts';
 import { type Stretch, usageOf } from './read-answer.ts';
 import { answersNothing, type ChatInput, nameMessage, readMessages, type ToolResults } from './read-messages.ts';
@@ -38,14 +38,9 @@ export function createChatCompletion({ engine, publicUrl }: ChatServices) {
     const input = readMessages(body.messages);
     const smithId = await resolveSmith(engine.db, { ...request, user: body.user });
     const threadId = await findThread(request, smithId);
-    const paused =
-      input.results === undefined
-        ? undefined
-        : await findPausedRun(engine.db, { projectId: request.caller.projectId, smithId, threadId }, input.results);
     const stretch =
-      paused !== undefined && input.results !== undefined
-        ? await goOn(engine, request, paused, input.results)
-        : await begin(engine, request, { smithId, threadId, input });
+      (await goOn(engine, request, { smithId, threadId, results: input.results })) ??
+      (await begin(engine, request, { smithId, threadId, input }));
     if (body.stream === true) {
       const includeUsage = body.stream_options?.include_usage === true;
       return answerStreamed(engine, stretch, { publicUrl, includeUsage });
@@ -70,16 +65,29 @@ async function findThread({ db, caller, body }: Request, smithId: string): Promi
   return found.id;
 }
 
-/** Brings the paused run the results that it waits for. */
-async function goOn(engine: Engine, request: Request, paused: RunRow, { results }: ToolResults): Promise<Stretch> {
-  const { caller, body } = request;
-  const key = { projectId: caller.projectId, smithId: paused.smith_id, runId: paused.id };
-  const submissions = results.map(({ callId, text }) => ({
+/** Brings the results to the run that waits for them. Undefined: none does, or there are none. */
+async function goOn(
+  engine: Engine,
+  { caller, body, idempotency }: Request,
+  turn: { readonly smithId: string; readonly threadId: string | undefined; readonly results: ToolResults | undefined },
+): Promise<Stretch | undefined> {
+  const { smithId, threadId, results: given } = turn;
+  if (given === undefined) return undefined;
+  const { projectId } = caller;
+  const mark = idempotency === undefined ? undefined : markOf(idempotency);
+  const answered =
+    mark === undefined ? undefined : await findAnsweredRun(engine.db, { projectId, smithId }, mark, given);
+  if (answered !== undefined) return answered;
+  const paused = await findPausedRun(engine.db, { projectId, smithId, threadId }, given);
+  if (paused === undefined) return undefined;
+  const submissions = given.results.map(({ callId, text }) => ({
     kind: 'tool_result' as const,
     toolCallId: callId,
     result: text,
   }));
-  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), echoOf(body));
+  const key = { projectId, smithId, runId: paused.id };
+  const echo = { ...echoOf(body), ...(mark === undefined ? {} : { mark }) };
+  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), echo);
   return { run, number: paused.requests.length + 1, after: lastSeq, usedBefore: usageOf(paused) };
 }
 

@@ -18,7 +18,7 @@ export interface CompletionHead {
 export function headOf({ run, number }: Stretch): CompletionHead {
   return {
     id: `chatcmpl-${suffixOf(run.id)}${number === 1 ? '' : `-${number}`}`,
-    created: Math.floor((number === 1 ? run.created_at : run.updated_at).getTime() / 1000),
+    created: Math.floor(run.created_at.getTime() / 1000),
     model: run.config.model,
   };
 }
