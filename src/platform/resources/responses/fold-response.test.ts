@@ -189,6 +189,55 @@ describe('the events of a stretch', () => {
   });
 });
 
+/** The events between the opening and the end, without their prefix. */
+const TRANSCRIPTS: Readonly<Record<string, readonly [frames: Timeline, events: string]>> = {
+  'thoughts and a text': [
+    begin().text('reasoning', 0, 'Hm').text('message.delta', 0, 'A').said(0, 'A').end(),
+    'output_item.added reasoning_summary_part.added reasoning_summary_text.delta reasoning_summary_text.done ' +
+      'reasoning_summary_part.done output_item.done output_item.added content_part.added output_text.delta ' +
+      'output_text.done content_part.done output_item.done completed',
+  ],
+  'a call': [
+    begin().add('run.paused', { tool_calls: [{ id: 'call_1', name: 'a', arguments: {}, status: 'requires_result' }] }),
+    'output_item.added function_call_arguments.delta function_call_arguments.done output_item.done completed',
+  ],
+  'an approval': [
+    begin().add('run.paused', {
+      tool_calls: [{ id: 'c', name: 'a', status: 'requires_approval', approval_id: 'apr_1' }],
+    }),
+    'output_item.added output_item.done completed',
+  ],
+  'a search': [
+    begin()
+      .add('tool.executing', { tool: 'file_search', tool_call_id: 'c', args: { query: 'q' } })
+      .add('tool.completed', { tool: 'file_search', tool_call_id: 'c', output: { results: [] } })
+      .said(2, '')
+      .end(),
+    'output_item.added file_search_call.in_progress file_search_call.searching file_search_call.completed ' +
+      'output_item.done output_item.added content_part.added output_text.done content_part.done output_item.done completed',
+  ],
+  'a limit': [
+    begin().text('message.delta', 0, 'A').said(0, 'A').end('length'),
+    'output_item.added content_part.added output_text.delta output_text.done content_part.done output_item.done incomplete',
+  ],
+  'a failure': [begin().add('run.failed', { error: { code: 'run_failed', message: 'No.' } }), 'failed'],
+  'a cancelled text': [
+    begin().text('message.delta', 0, 'A').add('run.cancelled', { usage: USAGE }),
+    'output_item.added content_part.added output_text.delta output_text.done content_part.done output_item.done incomplete',
+  ],
+};
+
+describe('the transcript of', () => {
+  for (const [what, [timeline, expected]] of Object.entries(TRANSCRIPTS)) {
+    test(what, () => {
+      const events = foldAll(timeline.frames);
+      checkEvents(events);
+      const types = events.slice(2).map(({ type }) => type.replace('response.', ''));
+      assert.equal(types.join(' '), expected);
+    });
+  }
+});
+
 describe('what cannot be taken back', () => {
   test('the text of a call that a takeover repeats is closed, and no part of the response', () => {
     const frames = begin()
