@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Parse } from 'typebox/value';
 import { Chunker } from '../../src/platform/knowledge/read/chunker.ts';
+import type { BenchDatabase } from '../database.ts';
 import type { Findings } from '../figure.ts';
 import type { Ironcraft } from '../ironcraft.ts';
 import { watchCpu } from '../process-usage.ts';
@@ -66,7 +67,7 @@ function sizes(count: number, bytes: number): number[] {
 }
 
 async function ingest(
-  { server, say }: BenchContext,
+  { server, database, say }: BenchContext,
   what: string,
   model: string,
   fileSizes: readonly number[],
@@ -78,22 +79,33 @@ async function ingest(
   const uploadFrom = performance.now();
   const fileIds = await uploadAll(server, texts);
   const startedAt = performance.now();
-  const { usage } = await watchCpu(server.pid, () => fillStore(server, model, fileIds));
+  const { result: storeId, usage } = await watchCpu(server.pid, () => fillStore(server, model, fileIds));
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (database !== undefined) await checkChunks(database, storeId, chunks);
   return {
     files: fileSizes.length,
     megabytes,
     chunks,
     uploadSeconds: (startedAt - uploadFrom) / 1000,
-    seconds: (performance.now() - startedAt) / 1000,
+    seconds,
     serverUsed: usage.used,
     machine: usage.machine,
   };
 }
 
-/** As the server cuts it: no answer tells the number. */
+/** As the server cuts it: no answer of the API tells the number. */
 function countChunks(text: string): number {
   const chunker = new Chunker(CHUNKING);
   return [...chunker.push(text)].length + [...chunker.finish()].length;
+}
+
+async function checkChunks({ client }: BenchDatabase, storeId: string, expected: number): Promise<void> {
+  const { rows } = await client.query<{ chunks: number }>(
+    'select count(*)::int as chunks from vector_store_chunks where vector_store_id = $1',
+    [storeId],
+  );
+  const stored = rows[0]?.chunks;
+  if (stored !== expected) throw new Error(`${storeId} holds ${stored} chunks where ${expected} were expected`);
 }
 
 /** Returns the files' ids, in order. */
@@ -123,8 +135,8 @@ async function upload({ host, port, credentials }: Ironcraft, filename: string, 
   return Parse(Identified, JSON.parse(answer)).id;
 }
 
-/** Resolves when every file is in. Throws when one could not be read or embedded. */
-async function fillStore(server: Ironcraft, model: string, fileIds: readonly string[]): Promise<void> {
+/** Resolves with the store's id when every file is in. Throws when one could not be read or embedded. */
+async function fillStore(server: Ironcraft, model: string, fileIds: readonly string[]): Promise<string> {
   const { tenant_token: token } = server.credentials;
   const { chunkTokens, overlapTokens } = CHUNKING;
   const chunking = { max_chunk_size_tokens: chunkTokens, chunk_overlap_tokens: overlapTokens };
@@ -137,7 +149,7 @@ async function fillStore(server: Ironcraft, model: string, fileIds: readonly str
     store = Parse(VectorStore, await server.call(token, 'GET', `/v1/vector_stores/${id}`));
     if (performance.now() > deadline) throw new Error(`${id} is not filled after ${TIMEOUT_MS / 1000} s`);
   } while (store.status !== 'completed');
-  if (store.file_counts.completed === fileIds.length) return;
+  if (store.file_counts.completed === fileIds.length) return id;
   const failed = await server.call(token, 'GET', `/v1/vector_stores/${id}/files?filter=failed&limit=1`);
   const [example] = Parse(StoreFiles, failed).data;
   throw new Error(`${store.file_counts.failed} files failed: ${JSON.stringify(example?.last_error)}`);
@@ -147,7 +159,7 @@ function describe(what: string, { files, megabytes, chunks, seconds, serverUsed,
   const used = serverUsed === undefined ? '' : `, server at ${percent(serverUsed)} of a core`;
   const { chunkTokens, overlapTokens } = CHUNKING;
   return (
-    `Ingest, ${what}: ${megabytes} MB in ${files} files, ${chunks} chunks of ${chunkTokens} tokens with an overlap of ` +
+    `Ingest, ${what}: ${megabytes} MB in ${files} ${files === 1 ? 'file' : 'files'}, ${chunks} chunks of ${chunkTokens} tokens with an overlap of ` +
     `${overlapTokens}, in ${seconds.toFixed(1)} s${used}, machine ${percent(machine)} busy.`
   );
 }
