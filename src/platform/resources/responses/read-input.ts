@@ -65,9 +65,10 @@ function readMessage({ role, content }: JsonObject, at: string): InputMessage {
   if (typeof content === 'string') return { role: known, content };
   if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string or a list of parts');
   // A refusal is among the things an assistant has said.
-  const parts = (content as JsonObject[]).map((part) =>
-    part?.type === 'refusal' ? { type: 'output_text', text: part.refusal } : part,
-  );
+  const parts = (content as unknown[]).map((part, index) => {
+    if (!isObject(part)) throw invalid(`${at}.content.${index}`, 'must be an object with a type');
+    return part.type === 'refusal' ? { type: 'output_text', text: part.refusal } : part;
+  });
   return { role: known, content: parts };
 }
 
@@ -79,13 +80,11 @@ function readCall(item: JsonObject, at: string): PastCall {
   } catch {
     args = undefined;
   }
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) {
-    throw invalid(`${at}.arguments`, 'must be a JSON object as text');
-  }
+  if (!isObject(args)) throw invalid(`${at}.arguments`, 'must be a JSON object as text');
   return {
     id: stringAt(item.call_id, `${at}.call_id`),
     name: stringAt(item.name, `${at}.name`),
-    arguments: args as JsonObject,
+    arguments: args,
   };
 }
 
@@ -142,6 +141,10 @@ export function placeError(error: unknown, places: readonly number[]): unknown {
     param: param.replace(found, `input.${place}`),
     ...(message === undefined ? {} : { message: message.replace(found, `input.${place}`) }),
   });
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function stringAt(value: unknown, at: string): string {

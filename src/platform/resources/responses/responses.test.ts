@@ -464,6 +464,7 @@ describe('refusals', () => {
       [{ input: [] }, 422, 'invalid_input', 'input'],
       [{ input: 7 }, 422, 'invalid_input', 'input'],
       [{ input: [{ type: 'computer_call' }] }, 422, 'invalid_input', 'input.0.type'],
+      [{ input: [{ role: 'user', content: [null] }] }, 422, 'invalid_input', 'input.0.content.0'],
       [{ input: [{ type: 'reasoning', summary: [] }, image] }, 422, 'invalid_input', 'input.1.content.0'],
       [{ input: [{ role: 'robot', content: 'x' }] }, 422, 'invalid_input', 'input.0.role'],
       [
