@@ -306,24 +306,15 @@ describe('functions of the client', () => {
   });
 });
 
-describe('approvals', () => {
-  async function startGated() {
-    const { openai, project, smithId } = await start();
-    // A gated tool of the client's: the native surface has it, so the run is made a response's here.
-    const first = await openai.responses.create({ model: MODEL, input: 'Call the tool a with {"x": 1}', tools: TOOLS });
-    return { openai, project, smithId, first };
-  }
-
-  test('a decision on what nobody asked is refused', async () => {
-    const { openai, first } = await startGated();
-    const decide = { type: 'mcp_approval_response' as const, approval_request_id: mintId('apr'), approve: true };
-    const { code, param } = await refusal(
-      openai.responses.create({ model: MODEL, previous_response_id: first.id, input: [...outputsFor(first), decide] }),
-    );
-    assert.deepEqual([code, param], ['invalid_input', 'input.1.approval_request_id']);
-    const alone = await refusal(openai.responses.create({ model: MODEL, input: [decide] }));
-    assert.deepEqual([alone.code, alone.param], ['invalid_input', 'input.0.approval_request_id']);
-  });
+test('a decision on what nobody asked is refused', async () => {
+  const { openai } = await start();
+  const first = await openai.responses.create({ model: MODEL, input: 'Call the tool a with {}', tools: TOOLS });
+  const decide = { type: 'mcp_approval_response' as const, approval_request_id: mintId('apr'), approve: true };
+  const input = [...outputsFor(first), decide];
+  const beside = await refusal(openai.responses.create({ model: MODEL, previous_response_id: first.id, input }));
+  assert.deepEqual([beside.code, beside.param], ['invalid_input', 'input.1.approval_request_id']);
+  const alone = await refusal(openai.responses.create({ model: MODEL, input: [decide] }));
+  assert.deepEqual([alone.code, alone.param], ['invalid_input', 'input.0.approval_request_id']);
 });
 
 describe('in the background', () => {
