@@ -105,7 +105,8 @@ class SocketSink implements EventSink {
 
   write(frames: string): boolean {
     if (this.#aborted) return false;
-    this.#send(frames);
+    // A chunk of no length would end the body.
+    if (frames !== '') this.#send(frames);
     this.behind = this.#response.writableLength > MAX_BACKLOG_BYTES;
     return !this.behind;
   }

@@ -11,6 +11,7 @@ import {
   nullable,
   oneOf,
   propertiesOf,
+  readTimestamp,
   timestamp,
 } from './schema.ts';
 
@@ -93,4 +94,9 @@ test('codes are annotations, which JSON Schema ignores', () => {
     'x-error-code': 'invalid_name',
     'x-required-code': 'name_required',
   });
+});
+
+test('a leap second is the second after it', () => {
+  assert.equal(readTimestamp('2016-12-31T23:59:60.5Z').toISOString(), '2017-01-01T00:00:00.500Z');
+  assert.equal(readTimestamp('2016-12-31T23:59:59+00:00').toISOString(), '2016-12-31T23:59:59.000Z');
 });

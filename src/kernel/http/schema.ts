@@ -47,6 +47,16 @@ export function jsonObject(options: TSchemaOptions = {}): TUnsafe<Record<string,
   return Type.Unsafe({ type: 'object', additionalProperties: true, ...options });
 }
 
+/**
+ * The moment that a validated `date-time` names. A leap second, which the format allows and JavaScript does not know, is
+ * the second after it.
+ */
+export function readTimestamp(text: string): Date {
+  const moment = new Date(text);
+  if (!Number.isNaN(moment.getTime())) return moment;
+  return new Date(new Date(text.replace(/:60(?=[.Zz+-]|$)/, ':59')).getTime() + 1_000);
+}
+
 /** An ISO-8601 timestamp in a reply. */
 export function timestamp(options: TSchemaOptions = {}): TUnsafe<string> {
   return Type.Unsafe({ type: 'string', format: 'date-time', ...options });

@@ -48,7 +48,8 @@ function checkText(text: string, at: string): string {
   if (text.length > MAX_INPUT_CHARACTERS) {
     throw invalid(at, `has ${text.length} characters, at most ${MAX_INPUT_CHARACTERS} are taken: split it`);
   }
-  return text;
+  // Half a character is no text that a model's server could be sent.
+  return text.toWellFormed();
 }
 
 async function decode(tokens: readonly unknown[], at: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import { readTimestamp } from '../../../kernel/http/schema.ts';
 import { requireSmith } from '../../access/gate.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { RunStatus } from '../../tables.ts';
@@ -43,7 +44,7 @@ export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQu
     agentId: query.agent_id,
     status: query.status,
     externalIdPrefix: query.external_id_prefix,
-    since: query.since === undefined ? undefined : new Date(query.since),
+    since: query.since === undefined ? undefined : readTimestamp(query.since),
   };
   const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
   return pageReply(rows, page, (row) => row.id, renderRun);
