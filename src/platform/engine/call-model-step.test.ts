@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDemoModel } from '../models/builtin-demo.ts';
-import { callModelStep, type ModelStep } from './call-model-step.ts';
+import { callModelStep, emptyAnswer, type ModelStep } from './call-model-step.ts';
 import { LiveTurn, MAX_UNFLUSHED_FRAMES } from './live-turn.ts';
 
 const key = { projectId: 'prj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'run_1', turn: 1, attempt: 1 };
@@ -30,7 +30,7 @@ function ask(text: string, flush: () => Promise<void>): ModelStep {
     usedCallIds: new Set(),
     flush,
     limits: undefined,
-    partial: { text: '', reasoning: '' },
+    partial: emptyAnswer(),
   };
 }
 

@@ -21,6 +21,7 @@ import {
 import type { JsonObject } from '../tables.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from './live-turn.ts';
+import { TextBuffer } from './text-buffer.ts';
 import { FLUSH_INTERVAL_MS } from './timeline-writer.ts';
 import type { TurnConfig, Warning } from './turn.ts';
 
@@ -64,7 +65,17 @@ export interface ModelStep {
   readonly flush: () => Promise<void>;
   readonly limits: Partial<ModelCallLimits> | undefined;
   /** Grows while the answer arrives, so that a cut-off call can be accounted for. */
-  readonly partial: { text: string; reasoning: string };
+  readonly partial: PartialAnswer;
+}
+
+/** What has arrived of an answer. */
+export interface PartialAnswer {
+  readonly text: TextBuffer;
+  readonly reasoning: TextBuffer;
+}
+
+export function emptyAnswer(): PartialAnswer {
+  return { text: new TextBuffer(), reasoning: new TextBuffer() };
 }
 
 /** Throws ModelCallError, or the abort's reason. */
@@ -128,7 +139,7 @@ async function makeRoom(live: LiveTurn, flush: () => Promise<void>): Promise<voi
 export function estimateUsage(step: Pick<ModelStep, 'prompt' | 'partial'>): StepUsage {
   return {
     inputTokens: estimatePromptTokens(step.prompt),
-    outputTokens: estimateTokens(step.partial.text) + estimateTokens(step.partial.reasoning),
+    outputTokens: estimateTokens(`${step.partial.text}`) + estimateTokens(`${step.partial.reasoning}`),
   };
 }
 
@@ -201,10 +212,31 @@ class HalfCharacters {
   }
 }
 
+type ToolCallPart = Extract<AssistantContent[number], { type: 'tool-call' }>;
+
+/** A text, or a thought, while it arrives. */
+interface Block {
+  readonly type: 'text' | 'reasoning';
+  readonly id: string;
+  readonly text: TextBuffer;
+  providerOptions?: never;
+}
+
+/** The part as messages keep it; none for a text that stayed empty. */
+function finishPart(part: Block | ToolCallPart): AssistantContent {
+  if (part.type === 'tool-call') return [part];
+  const { type, providerOptions } = part;
+  const text = `${part.text}`;
+  if (type === 'text' && text === '') return [];
+  return [{ type, text, ...(providerOptions === undefined ? {} : { providerOptions }) }];
+}
+
 class AnswerCollector {
   readonly #step: ModelStep;
-  readonly #content: AssistantContent = [];
-  readonly #blocks = new Map<string, { text: string; providerOptions?: never }>();
+  readonly #content: (Block | ToolCallPart)[] = [];
+  readonly #blocks = new Map<string, Block>();
+  /** The one that grows: looked up once, not for each piece. */
+  #current: Block | undefined;
   readonly #calls: RequestedCall[] = [];
   readonly #warnings: Warning[] = [];
   readonly #taken: Set<string>;
@@ -217,13 +249,13 @@ class AnswerCollector {
   }
 
   addText(id: string, delta: string): void {
-    this.#step.partial.text += delta;
-    this.#block('text', id).text += delta;
+    this.#step.partial.text.add(delta);
+    this.#block('text', id).text.add(delta);
   }
 
   addReasoning(id: string, delta: string): void {
-    this.#step.partial.reasoning += delta;
-    this.#block('reasoning', id).text += delta;
+    this.#step.partial.reasoning.add(delta);
+    this.#block('reasoning', id).text.add(delta);
   }
 
   /** Keeps the provider's signature of its reasoning: it wants it back with the next call. */
@@ -231,11 +263,16 @@ class AnswerCollector {
     if (metadata !== undefined) this.#block('reasoning', id).providerOptions = metadata;
   }
 
-  #block(type: 'text' | 'reasoning', id: string): { text: string; providerOptions?: never } {
+  #block(type: Block['type'], id: string): Block {
+    if (this.#current?.type === type && this.#current.id === id) return this.#current;
+    const block = this.#blocks.get(`${type}/${id}`) ?? this.#openBlock(type, id);
+    this.#current = block;
+    return block;
+  }
+
+  #openBlock(type: Block['type'], id: string): Block {
     const key = `${type}/${id}`;
-    const known = this.#blocks.get(key);
-    if (known !== undefined) return known;
-    const block = { type, text: '' };
+    const block: Block = { type, id, text: new TextBuffer() };
     this.#blocks.set(key, block);
     this.#content.push(block);
     return block;
@@ -276,11 +313,12 @@ class AnswerCollector {
   }
 
   answer(estimatedInput: number): ModelAnswer {
-    const text = this.#content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    const content = this.#content.flatMap(finishPart);
+    const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
     const { inputTokens: input, outputTokens: output } = this.#usage ?? {};
     return {
       text,
-      content: this.#content.filter((part) => part.type !== 'text' || part.text !== ''),
+      content,
       calls: this.#calls,
       finishReason: this.#finishReason,
       warnings: this.#warnings,

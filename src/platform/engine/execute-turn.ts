@@ -10,7 +10,7 @@ import { ModelCallError, type ModelCallLimits } from '../models/index.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalRequest, StepRecord } from './advance-turn.ts';
 import { buildPrompt } from './build-prompt.ts';
-import { callModelStep, estimateUsage, type ModelAnswer } from './call-model-step.ts';
+import { callModelStep, emptyAnswer, estimateUsage, type ModelAnswer, type PartialAnswer } from './call-model-step.ts';
 import { findAnswerProblem } from './compile-answer-schema.ts';
 import { fitContext } from './fit-context.ts';
 import type { LiveTurn, NewFrame } from './live-turn.ts';
@@ -87,7 +87,7 @@ class TurnExecution {
   /** Calls whose `tool.executing` this execution has committed. */
   readonly #announced = new Set<string>();
   /** The model call under way: what a cancelled or failed one has used and said. */
-  #call: { prompt: LanguageModelV4Prompt; partial: { text: string; reasoning: string } } | undefined;
+  #call: { prompt: LanguageModelV4Prompt; partial: PartialAnswer } | undefined;
 
   constructor(parts: TurnParts, live: LiveTurn, state: TurnState) {
     this.#parts = parts;
@@ -137,7 +137,7 @@ class TurnExecution {
       await fitContext(context, this.#state, this.#windowShare);
       this.#throwIfStopped();
       const prompt = buildPrompt(this.#state.config, this.#state.history, this.#state.contextWindow);
-      const partial = { text: '', reasoning: '' };
+      const partial = emptyAnswer();
       this.#call = { prompt, partial };
       try {
         return await callModelStep(this.#live, {
@@ -299,7 +299,7 @@ class TurnExecution {
 
   /** The output keeps what was said and called until then. */
   #fail(error: RunFailure, commit: Partial<Commit> = {}): Promise<RunRow> {
-    const text = this.#call?.partial.text ?? '';
+    const text = `${this.#call?.partial.text ?? ''}`;
     const said = text !== '' || this.#state.calls.length > 0;
     const output = said ? closeCalls(renderOutput(this.#state, text)) : null;
     return this.#journal.commit({ output, ...commit, status: 'failed', error, stopReason: 'error' });
@@ -327,7 +327,7 @@ class TurnExecution {
 
   /** Keeps what was said until then. */
   #cancel(): Promise<RunRow> {
-    const text = this.#call?.partial.text ?? '';
+    const text = `${this.#call?.partial.text ?? ''}`;
     return this.#journal.commit({
       ...this.#cutOffCall(),
       status: 'cancelled',
