@@ -34,13 +34,13 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the README’s commands stream a turn, survive kill -9 and show the whole timeline', async () => {
+test('the README’s commands stream a turn, survive kill -9, show the whole timeline, and answer from a file', async () => {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
-  const [install, setUp, create, stream, crash, timeline, develop] = blocks;
+  const [install, setUp, create, stream, crash, timeline, knowledge, develop] = blocks;
   assert.equal(install?.trim(), 'npm ci && npm start');
   assert.equal(develop?.trim(), 'npm ci && npm test');
-  assert.equal(blocks.length, 7, 'a new block of commands needs a place in this test');
+  assert.equal(blocks.length, 8, 'a new block of commands needs a place in this test');
 
   await startServer();
   const first = await shell(`${setUp}${create}${stream}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN"`);
@@ -58,6 +58,11 @@ test('the README’s commands stream a turn, survive kill -9 and show the whole 
   assert.match(second, /event: run\.restarted/);
   assert.match(second, /event: run\.completed/);
   assert.equal(wordsAfterRestart(second), 300);
+
+  const third = await shell(`${setUp}${knowledge}`);
+  assert.match(third, /"object":"response"/);
+  assert.match(third, /The office is closed on 24 December\./);
+  assert.match(third, /"type":"file_citation","index":\d+,"file_id":"file_\w+","filename":"handbook\.txt"/);
 });
 
 test('the command line that the README names prints its help', async () => {
