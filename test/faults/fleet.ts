@@ -9,6 +9,9 @@ import { type Client, createClient, type TestProject } from '../support/platform
 export const NEEDS_SERVER =
   testServerUrl() === undefined && 'needs a PostgreSQL server: set IRONCRAFT_TEST_DATABASE_URL to run it';
 
+/** `npm test` has run it: the embedded store is the same where a server is tested. */
+export const NEEDS_NO_SERVER = testServerUrl() === undefined ? false : 'runs where no server is named';
+
 /** As `npm start` runs it, with no limit in the way. */
 const ENVIRONMENT: Variables = {
   NODE_OPTIONS: '--max-semi-space-size=16',

@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
 import { type Client, createClient } from '../support/platform.ts';
-import { type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -144,7 +144,9 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 while they i
   await assertIndexedOnce(t, fleet.db ?? assert.fail('the fleet has no database of its own'), KILLS);
 });
 
-test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 while it indexes: no file is lost`, async (t) => {
+test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 while it indexes: no file is lost`, {
+  skip: NEEDS_NO_SERVER,
+}, async (t) => {
   const random = createRandom(SEED + 1);
   t.diagnostic(`seed ${SEED}`);
   const upstream = await startEmbeddings(t);

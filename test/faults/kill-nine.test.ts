@@ -13,7 +13,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { eventually } from '../support/turns.ts';
 import { auditTurns, countTurns } from './audit-turns.ts';
-import { type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 import { type DrivenTurn, driveTurns } from './turn-driver.ts';
 
@@ -99,7 +99,9 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
   await assertNoReplicaLeaked(db, fleet, field.alive);
 });
 
-test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 and started on the same folder: no turn is lost`, async (t) => {
+test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 and started on the same folder: no turn is lost`, {
+  skip: NEEDS_NO_SERVER,
+}, async (t) => {
   const startedMs = performance.now();
   const random = createRandom(SEED + 1);
   t.diagnostic(`seed ${SEED}`);

@@ -62,7 +62,8 @@ export function parseChunks(text: string): ChunkStream {
 }
 
 function readPayload(frame: string): string {
-  const match = /^data: (.*)$/.exec(frame);
+  // Lines end with CR or LF alone: a text may hold other separators.
+  const match = /^data: ([^\r\n]*)$/.exec(frame);
   assert.ok(match, `a frame is one line of data: ${frame}`);
   return match[1] ?? '';
 }
