@@ -16,7 +16,7 @@ import {
 } from '../../openai/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { JsonObject } from '../../tables.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { findConversation } from '../conversations/index.ts';
 import { answerStreamed } from './answer-streamed.ts';
 import { answerWhole } from './answer-whole.ts';
 import { findAnsweredRun, markOf } from './find-answered-run.ts';
@@ -54,13 +54,7 @@ async function findThread({ db, caller, body }: Request, smithId: string): Promi
   const { conversation } = body;
   if (conversation === undefined || conversation === null) return undefined;
   const id = typeof conversation === 'string' ? conversation : conversation.id;
-  const found = await tenantDb(db, caller.projectId)
-    .selectFrom('conversations')
-    .select('id')
-    .where('id', '=', id)
-    .where('smith_id', '=', smithId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+  const found = await findConversation(db, caller.projectId, id, smithId);
   if (found === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
   return found.id;
 }
