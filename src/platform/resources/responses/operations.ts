@@ -48,6 +48,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'user_required',
         'smith_unresolved',
         'smith_mismatch',
+        'not_found',
         'conversation_not_found',
         'conversation_locked',
         'concurrency_limit_exceeded',
