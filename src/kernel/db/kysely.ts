@@ -7,8 +7,8 @@ import { TenantScope, type TenantScopeOptions } from './tenant-scope.ts';
 export type { TenantScopeOptions } from './tenant-scope.ts';
 
 /** Queries that see every tenant's rows: for the system's own work. Rare, and the name shows it. */
-export function unscoped<Tables>(executor: Executor): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new ExecutorDialect(executor) });
+export function unscoped<Tables>(executor: Executor, schema?: string): Kysely<Tables> {
+  return inSchema(new Kysely<Tables>({ dialect: new ExecutorDialect(executor) }), schema);
 }
 
 /**
@@ -17,7 +17,11 @@ export function unscoped<Tables>(executor: Executor): Kysely<Tables> {
  * `tables`, a statement of raw SQL, raw SQL that reads a table, DDL, merge, right and full joins.
  */
 export function scoped<Tables>(executor: Executor, scope: TenantScopeOptions): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new ExecutorDialect(executor, new TenantScope(scope)) });
+  return inSchema(new Kysely<Tables>({ dialect: new ExecutorDialect(executor, new TenantScope(scope)) }), scope.schema);
+}
+
+function inSchema<Tables>(db: Kysely<Tables>, schema: string | undefined): Kysely<Tables> {
+  return schema === undefined ? db : db.withSchema(schema);
 }
 
 export interface KeyPage {

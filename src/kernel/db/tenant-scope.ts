@@ -45,6 +45,8 @@ export interface TenantScopeOptions {
   readonly value: string;
   /** The tables that may be used; any other is refused, so that a new table cannot be forgotten. */
   readonly tables: ReadonlySet<string>;
+  /** The schema that the tables are in, which queries leave out. Default: the database's own. */
+  readonly schema?: string;
 }
 
 const scopedStatements: ReadonlySet<string> = new Set([
@@ -228,7 +230,7 @@ class ScopeTransformer extends OperationNodeTransformer {
 
   #isTenantTable(table: TableNode): boolean {
     const name = tableName(table);
-    if (table.table.schema !== undefined) {
+    if (table.table.schema !== undefined && table.table.schema.name !== this.#options.schema) {
       throw new TenantScopeError(`${table.table.schema.name}.${name}: name tenant tables without a schema`);
     }
     if (this.#names.includes(name)) return false;

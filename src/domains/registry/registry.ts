@@ -1,0 +1,165 @@
+/**
+ * The port to a registry: the one place that says who owns a name. Adapters: `simulated/` and `epp/`.
+ *
+ * Reads throw `RegistryUnavailable` when there is no answer in time: nothing is known then, and a caller must never take
+ * it for "free" or "gone". Every mutation answers one of four outcomes and never throws for what the registry did:
+ *
+ *   completed  it is done
+ *   pending    the registry took it; `poll` or `info` tells its end: seconds to minutes, up to days for transfers
+ *   rejected   the registry refused: nothing has changed there
+ *   unknown    the command may or may not have been carried out (cut off, timed out): find out by `info`, or repeat it.
+ *              Repeating is safe by what registries do: a name is created once, a renewal names the expiry that it
+ *              moves, a transfer is pending once
+ */
+
+/** Times are in UTC. Names are ASCII (punycode), lower case. */
+export interface RegistryDomain {
+  readonly name: string;
+  /** The registry's id of the object (ROID): another registration of the same name has another. */
+  readonly registryId: string;
+  /** Whether this service's registrar sponsors it. */
+  readonly isOurs: boolean;
+  /** EPP status values (RFC 5731 2.3, RFC 3915 3.1): ok, clientTransferProhibited, pendingTransfer, redemptionPeriod… */
+  readonly statuses: readonly string[];
+  readonly createdAt: string;
+  readonly updatedAt: string | null;
+  readonly expiresAt: string;
+  /** Lower case, sorted. */
+  readonly nameservers: readonly string[];
+  readonly dsRecords: readonly DsRecord[];
+  /** Whether the registrant's data is kept from public look-ups. */
+  readonly isPrivate: boolean;
+}
+
+/** Delegation signer, RFC 4034 5. */
+export interface DsRecord {
+  readonly keyTag: number;
+  readonly algorithm: number;
+  readonly digestType: number;
+  /** Upper-case hex. */
+  readonly digest: string;
+}
+
+export interface Registrant {
+  readonly name: string;
+  readonly email: string;
+  readonly organization?: string;
+  readonly street?: string;
+  readonly city?: string;
+  readonly region?: string;
+  readonly postalCode?: string;
+  readonly country?: string;
+  readonly phone?: string;
+}
+
+/** What a name may be: `unknown` is an answer of its own. */
+export interface Availability {
+  readonly name: string;
+  readonly availability: 'available' | 'taken' | 'reserved' | 'unknown';
+  /** The registry's words for it, where it gives any. */
+  readonly reason?: string;
+}
+
+export type MutationOutcome =
+  | { readonly kind: 'completed'; readonly expiresAt?: string }
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'rejected'; readonly code: RejectionCode; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Result codes of RFC 5730 3 that callers tell apart; `other` is every other refusal. */
+export type RejectionCode =
+  | 'object_exists'
+  | 'object_does_not_exist'
+  | 'not_authorized'
+  | 'bad_auth_code'
+  | 'status_prohibits'
+  | 'not_eligible'
+  | 'pending_transfer'
+  | 'wrong_expiry'
+  | 'policy'
+  | 'other';
+
+/** Every mutation carries an id that our side chose (clTRID): logs on both sides tell it by that. */
+interface Command {
+  readonly name: string;
+  readonly transactionId: string;
+}
+
+export interface CreateCommand extends Command {
+  readonly years: number;
+  readonly registrant: Registrant;
+  readonly nameservers: readonly string[];
+  readonly isPrivate: boolean;
+}
+
+export interface RenewCommand extends Command {
+  readonly years: number;
+  /** What `info` said; the registry refuses (`wrong_expiry`) when it is another by now. */
+  readonly currentExpiresAt: string;
+}
+
+export interface TransferCommand extends Command {
+  readonly authCode: string;
+  readonly years: number;
+}
+
+/** Members that are absent stay as they are. */
+export interface UpdateCommand extends Command {
+  /** clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited, together: the registrar lock. */
+  readonly locked?: boolean;
+  readonly isPrivate?: boolean;
+  /** The whole set, in place of what is there. */
+  readonly nameservers?: readonly string[];
+  readonly dsRecords?: readonly DsRecord[];
+  readonly authCode?: string;
+}
+
+/** News of an operation that was pending. It stays the first in the queue until it is acknowledged. */
+export interface RegistryMessage {
+  readonly id: string;
+  readonly queuedAt: string;
+  readonly name: string;
+  readonly kind:
+    | 'registration_completed'
+    | 'registration_failed'
+    | 'renewal_completed'
+    | 'renewal_failed'
+    | 'transfer_completed'
+    | 'transfer_failed'
+    /** Another registrar took the name, or asks for it. */
+    | 'transferred_away'
+    | 'transfer_requested'
+    | 'deleted'
+    | 'other';
+  readonly text: string;
+}
+
+export interface Registry {
+  readonly kind: 'simulated' | 'epp';
+  /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
+  check(names: readonly string[]): Promise<Availability[]>;
+  /** Undefined: the registry has no such object. Throws `RegistryUnavailable`. */
+  info(name: string): Promise<RegistryDomain | undefined>;
+  create(command: CreateCommand): Promise<MutationOutcome>;
+  renew(command: RenewCommand): Promise<MutationOutcome>;
+  transfer(command: TransferCommand): Promise<MutationOutcome>;
+  update(command: UpdateCommand): Promise<MutationOutcome>;
+  delete(command: Command): Promise<MutationOutcome>;
+  /** Brings a name back out of the redemption period (RFC 3915). */
+  restore(command: Command): Promise<MutationOutcome>;
+  /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
+  poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
+  /** Throws `RegistryUnavailable`; the message then stays and is told again. */
+  acknowledge(messageId: string): Promise<void>;
+  /** Starts background work and connections, if any. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The registry gave no answer in time: nothing is known. */
+export class RegistryUnavailable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'RegistryUnavailable';
+  }
+}

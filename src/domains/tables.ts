@@ -1,0 +1,206 @@
+/** The domain service's tables as its queries see them; migrations/domains has their SQL. They lie in the schema `domains`. */
+import type { ColumnType, Generated } from 'kysely';
+import type { DsRecord, RegistryDomain } from './registry/registry.ts';
+
+/** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
+type Json<T> = ColumnType<T, string, string>;
+type JsonDefault<T> = ColumnType<T, string | undefined, string>;
+
+/** Who a workspace's names are registered to, beside the account's name and e-mail address. */
+export interface RegistrantContact {
+  organization?: string;
+  street?: string;
+  city?: string;
+  region?: string;
+  postal_code?: string;
+  /** ISO 3166-1 alpha-2. */
+  country?: string;
+  /** E.164 as EPP writes it: +49.301234567 */
+  phone?: string;
+}
+
+interface WorkspacesTable {
+  id: string;
+  name: string;
+  created_at: Generated<Date>;
+}
+
+interface UsersTable {
+  id: string;
+  workspace_id: string;
+  email: string;
+  email_key: string;
+  name: string;
+  contact: JsonDefault<RegistrantContact>;
+  created_at: Generated<Date>;
+}
+
+interface TokensTable {
+  workspace_id: Generated<string>;
+  id: string;
+  user_id: string | null;
+  hash: Uint8Array;
+  scope: 'read' | 'write';
+  name: Generated<string>;
+  created_at: Generated<Date>;
+  revoked_at: Date | null;
+}
+
+interface WalletsTable {
+  workspace_id: Generated<string>;
+  available_cents: Generated<number>;
+  held_cents: Generated<number>;
+  updated_at: Generated<Date>;
+}
+
+interface LedgerTransactionsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  kind: string;
+  reference: string;
+  description: Generated<string>;
+  created_at: Generated<Date>;
+}
+
+export type LedgerAccount = 'available' | 'held' | 'sales' | 'card' | 'demo' | 'operator';
+
+interface LedgerEntriesTable {
+  workspace_id: Generated<string>;
+  transaction_id: string;
+  position: number;
+  account: LedgerAccount;
+  amount_cents: number;
+}
+
+interface PaymentsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  kind: 'charge' | 'refund' | 'top_up';
+  order_id: string | null;
+  attempt: Generated<number>;
+  amount_cents: number;
+  state: 'open' | 'succeeded' | 'declined' | 'expired';
+  sealed_instrument: string | null;
+  provider_reference: string | null;
+  provider_url: string | null;
+  failure: Json<{ kind: string; message: string } | null> | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+export type RenewalState =
+  | 'not_due'
+  | 'off'
+  | 'charging'
+  | 'pending'
+  | 'renewed'
+  | 'unpaid'
+  | 'failed'
+  | 'lapsing'
+  | 'capped';
+
+interface DomainsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  name: string;
+  state: 'acquiring' | 'active' | 'gone';
+  added_via: 'registration' | 'transfer';
+  snapshot: Json<RegistryDomain | null> | null;
+  synced_at: Date | null;
+  expires_at: Date | null;
+  auto_renew: Generated<boolean>;
+  whois_privacy: Generated<boolean>;
+  release_at: Date | null;
+  billed_until: Date | null;
+  renewal_state: Generated<RenewalState>;
+  renewal_reason: string | null;
+  renewal_shortfall_cents: number | null;
+  created_at: Generated<Date>;
+  gone_at: Date | null;
+}
+
+export type OrderKind = 'registration' | 'renewal' | 'transfer';
+export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
+
+interface OrdersTable {
+  workspace_id: Generated<string>;
+  id: string;
+  kind: OrderKind;
+  origin: 'request' | 'auto_renew';
+  domain_id: string;
+  name: string;
+  years: number;
+  amount_cents: number;
+  from_expires_at: Date | null;
+  pays_with: 'wallet' | 'card';
+  sealed_auth_code: string | null;
+  state: OrderState;
+  submissions: Generated<number>;
+  lease_until: Date | null;
+  next_look_at: Date | null;
+  error_code: string | null;
+  error_message: string | null;
+  error_details: Json<Record<string, unknown> | null> | null;
+  idempotency_key: string | null;
+  fingerprint: string | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+  ended_at: Date | null;
+}
+
+interface ZonesTable {
+  workspace_id: Generated<string>;
+  domain_id: string;
+  name: string;
+  version: Generated<number>;
+  published_version: Generated<number>;
+  serial: Generated<number>;
+  dnssec: Generated<'off' | 'enabling' | 'on' | 'disabling'>;
+  ds_records: JsonDefault<DsRecord[]>;
+  failure: string | null;
+  updated_at: Generated<Date>;
+}
+
+interface DnsRecordsTable {
+  workspace_id: Generated<string>;
+  domain_id: string;
+  id: string;
+  subdomain: string;
+  type: string;
+  value: string;
+  ttl: number;
+  created_at: Generated<Date>;
+}
+
+/** Tables whose rows belong to one workspace. */
+export interface WorkspaceTables {
+  users: UsersTable;
+  tokens: TokensTable;
+  wallets: WalletsTable;
+  ledger_transactions: LedgerTransactionsTable;
+  ledger_entries: LedgerEntriesTable;
+  payments: PaymentsTable;
+  domains: DomainsTable;
+  orders: OrdersTable;
+  zones: ZonesTable;
+  dns_records: DnsRecordsTable;
+}
+
+/** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
+export interface SystemTables extends WorkspaceTables {
+  workspaces: WorkspacesTable;
+}
+
+/** The names of WorkspaceTables, for the scope to check against. */
+export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
+  'users',
+  'tokens',
+  'wallets',
+  'ledger_transactions',
+  'ledger_entries',
+  'payments',
+  'domains',
+  'orders',
+  'zones',
+  'dns_records',
+] as const);
