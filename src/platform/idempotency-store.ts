@@ -19,6 +19,7 @@ interface ClaimRow {
 
 export function createIdempotencyStore(vault: Vault): IdempotencyStore<Caller> {
   return {
+    refusals: ['idempotency_in_progress', 'idempotency_key_reused'],
     claimantOf(caller, headers) {
       // The surfaces on which a tenant's token names the smith in a header: see openai/resolve-smith.ts.
       const named = SMITH_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);

@@ -1,6 +1,6 @@
 /** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, type ErrorCatalogue, errorBody } from './errors.ts';
+import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { setHeader } from './request-state.ts';
 import { noForm } from './upload.ts';
@@ -10,6 +10,9 @@ export interface RefusalOptions {
   /** The realm of a 401. */
   readonly name: string;
   readonly errors: ErrorCatalogue;
+  readonly errorDialect: ErrorDialect;
+  /** Where the document and its page are: see openapi.ts. */
+  readonly basePath: string;
   readonly bodyLimitBytes: number;
   /** Puts the headers on the answer that every answer carries. */
   readonly showQuota: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -20,8 +23,7 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     await options.showQuota(request, reply);
     const refusal = toApiError(error, options.bodyLimitBytes, request.routeOptions.config.operation);
-    const code = Object.hasOwn(options.errors, refusal.code) ? refusal.code : 'internal_error';
-    const entry = options.errors[code];
+    const entry = options.errors[codeIn(options.errors, options.errorDialect, refusal.code)];
     const status = refusal.detail.status ?? entry?.status ?? 500;
     if (status >= 500 && refusal.code !== 'service_overloaded') {
       request.log.error({ err: refusal.detail.cause ?? error, code: refusal.code }, 'request failed');
@@ -35,10 +37,13 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
       .code(status)
       .type('application/json; charset=utf-8')
       .serializer(JSON.stringify)
-      .send(errorBody(options.errors, code, refusal));
+      .send(errorBody(options.errors, refusal, options.errorDialect));
   });
   app.setNotFoundHandler(() => {
-    throw new ApiError('not_found', { message: 'No such route. The routes are listed at /openapi.json and /docs.' });
+    const { basePath } = options;
+    throw new ApiError('not_found', {
+      message: `No such route. The routes are listed at ${basePath}/openapi.json and ${basePath}/docs.`,
+    });
   });
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError, type ErrorCatalogue, errorBody } from './errors.ts';
+import { ApiError, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
 
 /** Node's errors that have a status of their own; every other is 400. */
 const STATUSES: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
@@ -12,7 +12,12 @@ const STATUSES: Readonly<Record<string, { readonly status: number; readonly mess
 const OTHER = { status: 400, message: 'This is no HTTP/1.1 request. Check its request line, headers and framing.' };
 
 /** Writes the answer and ends the connection: where the next request would begin is not known. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, catalogue: ErrorCatalogue): void {
+export function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  catalogue: ErrorCatalogue,
+  dialect: ErrorDialect,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   // Node keeps the answer in progress here, and looks at it before it would answer by itself.
   const { _httpMessage: answering } = socket as Socket & { _httpMessage?: ServerResponse };
@@ -21,7 +26,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
     return;
   }
   const { status, message } = STATUSES[error.code ?? ''] ?? OTHER;
-  const body = JSON.stringify(errorBody(catalogue, 'invalid_request', new ApiError('invalid_request', { message })));
+  const body = JSON.stringify(errorBody(catalogue, new ApiError('invalid_request', { message }), dialect));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',

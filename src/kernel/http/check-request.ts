@@ -27,10 +27,17 @@ export interface Meters {
   readonly address: Meter;
 }
 
+/** A header that names the version which the caller speaks; without it the last live one is served. */
+export interface ApiVersion {
+  readonly header: string;
+  readonly live: readonly string[];
+}
+
 export interface CheckOptions<Caller> {
   readonly gate: Gate<Caller>;
   readonly meters: Meters;
-  readonly apiVersion: { readonly header: string; readonly live: readonly string[] };
+  /** Absent: the version is in the path. */
+  readonly apiVersion?: ApiVersion;
   /** Prefix of the paths that browsers of any origin may call. */
   readonly corsPrefix: string;
   /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
@@ -48,7 +55,7 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
     request.state = { caller: undefined, operation, headers: {} };
     setHeader(request, reply, 'x-request-id', request.id);
     if (request.url.startsWith(options.corsPrefix)) allowAnyOrigin(request, reply);
-    checkApiVersion(request, reply, options.apiVersion);
+    if (options.apiVersion !== undefined) checkApiVersion(request, reply, options.apiVersion);
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' && request.url.startsWith(options.corsPrefix)) {
@@ -132,11 +139,7 @@ function allowAnyOrigin(request: FastifyRequest, reply: FastifyReply): void {
   setHeader(request, reply, 'access-control-max-age', '86400');
 }
 
-function checkApiVersion(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { header, live }: { readonly header: string; readonly live: readonly string[] },
-): void {
+function checkApiVersion(request: FastifyRequest, reply: FastifyReply, { header, live }: ApiVersion): void {
   const latest = live.at(-1) ?? '';
   const asked = request.headers[header.toLowerCase()];
   const served = typeof asked === 'string' && live.includes(asked) ? asked : latest;

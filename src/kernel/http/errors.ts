@@ -47,17 +47,70 @@ export class ApiError extends Error {
   }
 }
 
-/** The public envelope of an error. */
-export function errorBody(catalogue: ErrorCatalogue, code: string, refusal: ApiError): Record<string, unknown> {
+/** What of an error its caller may see. */
+export interface PublicError {
+  readonly code: string;
+  readonly type: ErrorType;
+  readonly message: string;
+  readonly param: string | null;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** A service's way to tell errors. */
+export interface ErrorDialect {
+  /** JSON Schema of the body: the component `Error` of the document. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  render(error: PublicError): Record<string, unknown>;
+  /** The service's names of codes that the kernel throws, where they differ. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** The code as this service's catalogue has it; `internal_error` for one that it lacks. */
+export function codeIn(catalogue: ErrorCatalogue, dialect: ErrorDialect, code: string): string {
+  const name = dialect.names[code] ?? code;
+  return Object.hasOwn(catalogue, name) ? name : (dialect.names.internal_error ?? 'internal_error');
+}
+
+/** The body that tells the error. An error that the catalogue lacks keeps its message to itself. */
+export function errorBody(
+  catalogue: ErrorCatalogue,
+  refusal: ApiError,
+  dialect = openAiErrors,
+): Record<string, unknown> {
+  const code = codeIn(catalogue, dialect, refusal.code);
   const entry = catalogue[code];
   const { message, param, details } = refusal.detail;
-  return {
-    error: {
-      message: code === refusal.code ? (message ?? entry?.message ?? code) : (entry?.message ?? code),
-      type: entry?.type ?? 'api_error',
-      param: param ?? null,
-      code,
-      ...(details === undefined ? {} : { details }),
-    },
-  };
+  const isKnown = code === (dialect.names[refusal.code] ?? refusal.code);
+  return dialect.render({
+    code,
+    type: entry?.type ?? 'api_error',
+    message: (isKnown ? message : undefined) ?? entry?.message ?? code,
+    param: param ?? null,
+    ...(details === undefined ? {} : { details }),
+  });
 }
+
+/** The envelope that OpenAI's clients read: `{error: {message, type, param, code, details?}}`. */
+export const openAiErrors: ErrorDialect = {
+  names: {},
+  render: ({ message, type, param, code, details }) => ({
+    error: { message, type, param, code, ...(details === undefined ? {} : { details }) },
+  }),
+  schema: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['message', 'type', 'code'],
+        properties: {
+          message: { type: 'string', description: 'For people: what went wrong and what to do next.' },
+          type: { type: 'string' },
+          param: { type: ['string', 'null'], description: 'The member at fault, as a dotted path.' },
+          code: { type: 'string', description: 'Stable; branch on it.' },
+          details: { type: 'object', additionalProperties: true },
+        },
+      },
+    },
+  },
+};

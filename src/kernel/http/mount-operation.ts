@@ -7,13 +7,16 @@ import type {
   FastifySchemaCompiler,
   RouteOptions,
 } from 'fastify';
-import type { ErrorCatalogue } from './errors.ts';
+import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
 import { type RunOptions, runOperation } from './run-operation.ts';
 
 export interface MountOptions<Caller> extends RunOptions<Caller> {
   readonly errors: ErrorCatalogue;
+  readonly errorDialect: ErrorDialect;
+  /** The codes of the kernel's own checks, see service.ts. */
+  readonly kernelRefusals: readonly string[];
   /** The codes that the gate may refuse an operation with, for its description. */
   readonly gate: { refusalsOf(operation: OperationFacts): readonly string[] };
 }
@@ -28,7 +31,11 @@ export function mountOperation<Caller>(
     method: operation.method,
     url: fastifyPath(operation.path),
     config: { operation: operation as Operation<unknown> },
-    schema: routeSchema(operation as Operation<unknown>, options.errors, options.gate.refusalsOf(operation)),
+    schema: routeSchema(operation as Operation<unknown>, options.errors, {
+      gate: [...options.kernelRefusals, ...options.gate.refusalsOf(operation)],
+      idempotency: options.idempotency.refusals,
+      names: options.errorDialect.names,
+    }),
     // No body says as much as an empty one; the validation then names what is missing.
     preValidation: async (request: FastifyRequest) => {
       if (operation.body !== undefined && request.body === undefined) request.body = {};

@@ -3,7 +3,7 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { ErrorCatalogue } from './errors.ts';
+import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
 import { componentOf } from './schema.ts';
@@ -13,13 +13,17 @@ interface DocumentOptions {
   readonly title: string;
   readonly version: string;
   readonly description: string;
+  /** Ends with `basePath`. */
   readonly publicUrl: string;
+  /** What every path begins with, and the document leaves out: its server's address has it. */
+  readonly basePath: string;
+  readonly errorDialect: ErrorDialect;
   readonly operations: readonly Operation<never>[];
 }
 
 /** Serves `/openapi.json` and `/docs`. Call before mounting operations. */
 export async function documentOperations(app: FastifyInstance, options: DocumentOptions): Promise<void> {
-  app.addSchema(errorSchema);
+  app.addSchema({ ...options.errorDialect.schema, $id: 'Error' });
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -36,39 +40,24 @@ export async function documentOperations(app: FastifyInstance, options: Document
     hideUntagged: true,
     transformObject: (made) => {
       if (!('openapiObject' in made)) return made.swaggerObject;
-      for (const operation of options.operations) completeDescription(made.openapiObject, operation);
+      for (const operation of options.operations) {
+        completeDescription(made.openapiObject, operation, options.basePath);
+      }
       return made.openapiObject;
     },
   });
-  app.get('/openapi.json', { logLevel: 'silent' }, async (_request, reply) => reply.send(app.swagger()));
+  app.get(`${options.basePath}/openapi.json`, { logLevel: 'silent' }, async (_request, reply) =>
+    reply.send(app.swagger()),
+  );
   await app.register(swaggerUi, {
-    routePrefix: '/docs',
+    routePrefix: `${options.basePath}/docs`,
     uiConfig: { tryItOutEnabled: true, persistAuthorization: true },
   });
 }
 
-const errorSchema = {
-  $id: 'Error',
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['message', 'type', 'code'],
-      properties: {
-        message: { type: 'string', description: 'For people: what went wrong and what to do next.' },
-        type: { type: 'string' },
-        param: { type: ['string', 'null'], description: 'The member at fault, as a dotted path.' },
-        code: { type: 'string', description: 'Stable; branch on it.' },
-        details: { type: 'object', additionalProperties: true },
-      },
-    },
-  },
-} as const;
-
 /** What the document says of an operation and the routes' schemas do not. */
-function completeDescription(document: OpenApiObject, operation: Operation<never>): void {
-  const described = document.paths?.[operation.path]?.[METHODS[operation.method]];
+function completeDescription(document: OpenApiObject, operation: Operation<never>, basePath: string): void {
+  const described = document.paths?.[operation.path.slice(basePath.length)]?.[METHODS[operation.method]];
   if (described === undefined) return;
   if (described.requestBody !== undefined && 'content' in described.requestBody) {
     described.requestBody.required = operation.upload !== undefined || needsBody(operation.body);
@@ -98,12 +87,18 @@ function needsBody(schema: object | undefined): boolean {
   return anyOf === undefined ? (required ?? []).length > 0 : anyOf.every((one) => needsBody(one));
 }
 
-/** Fastify's schema of one operation. `refusals`: the codes that the service's gate may refuse it with. */
-export function routeSchema(
-  operation: Operation<unknown>,
-  errors: ErrorCatalogue,
-  refusals: readonly string[],
-): FastifySchema {
+/** The codes by which a service's own parts may refuse an operation. */
+export interface Refusals {
+  /** Before anything of the request is read. */
+  readonly gate: readonly string[];
+  /** Of `Idempotency-Key`. */
+  readonly idempotency: readonly string[];
+  /** The service's names of codes that the kernel throws, where they differ. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** Fastify's schema of one operation. */
+export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogue, refusals: Refusals): FastifySchema {
   const { params, query, upload } = operation;
   const body = upload === undefined ? operation.body : formSchema(upload);
   return {
@@ -176,17 +171,15 @@ function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Rec
 function failures(
   operation: Operation<unknown>,
   errors: ErrorCatalogue,
-  refusals: readonly string[],
+  { gate, idempotency, names }: Refusals,
 ): Record<number, unknown> {
-  const { posture, path, params, query, body, upload, idempotent } = operation;
+  const { path, params, query, body, upload, idempotent } = operation;
   const codes = new Set([
-    'unsupported_api_version',
-    ...(posture === 'public' ? [] : ['unauthenticated']),
-    ...refusals,
+    ...gate,
     'invalid_request',
     ...(path.includes('{') ? ['not_found'] : []),
     ...(body === undefined && upload === undefined ? [] : ['payload_too_large']),
-    ...(idempotent ? ['idempotency_in_progress', 'idempotency_key_reused'] : []),
+    ...(idempotent ? idempotency : []),
     ...[params, query, body, upload?.fields].flatMap((schema) => codesOf(schema)),
     ...(operation.errors ?? []),
     'rate_limit_exceeded',
@@ -194,13 +187,13 @@ function failures(
     'service_overloaded',
   ]);
   const byStatus = new Map<number, string[]>();
-  for (const code of codes) {
+  for (const code of new Set([...codes].map((one) => names[one] ?? one))) {
     const status = errors[code]?.status;
     if (status === undefined) throw new Error(`${operation.id} names the unknown error code ${code}`);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   // The one status that is HTTP's own and not the code's.
-  if (operation.answers === 'bytes') byStatus.set(416, ['invalid_request']);
+  if (operation.answers === 'bytes') byStatus.set(416, [names.invalid_request ?? 'invalid_request']);
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => [
       status,

@@ -59,7 +59,7 @@ async function readInput<Caller>(
   const claimFor = (fingerprinted: unknown) => {
     // Only these have a caller for certain: a public operation has none.
     if (!operation.idempotent) return undefined;
-    const claimant = idempotency.claimantOf?.(request.state.caller as Caller, request.headers) ?? '';
+    const claimant = idempotency.claimantOf?.(request.state.caller as Caller, request.headers, request.ip) ?? '';
     const claimed = claimant === '' ? operation.id : `${operation.id} ${claimant}`;
     return readClaim(claimed, request.headers['idempotency-key'], request.url, fingerprinted);
   };

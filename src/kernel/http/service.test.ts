@@ -50,7 +50,11 @@ const gate: Gate<Caller> = {
   meterKey: ({ name }) => name,
 };
 
-const idempotency: IdempotencyStore<Caller> = { claim: async () => undefined, complete: async () => undefined };
+const idempotency: IdempotencyStore<Caller> = {
+  refusals: [],
+  claim: async () => undefined,
+  complete: async () => undefined,
+};
 
 const operations = [
   read({

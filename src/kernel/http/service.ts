@@ -12,8 +12,8 @@ import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
 import { answerBrokenRequest } from './broken-request.ts';
-import { checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
-import type { ErrorCatalogue } from './errors.ts';
+import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
+import { type ErrorCatalogue, type ErrorDialect, openAiErrors } from './errors.ts';
 import { canonicalJson, type IdempotencyStore } from './idempotency.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { mountOperation } from './mount-operation.ts';
@@ -34,6 +34,8 @@ export interface ServiceOptions<Caller> {
   readonly version: string;
   readonly description: string;
   readonly errors: ErrorCatalogue;
+  /** Default: the envelope that OpenAI's clients read. */
+  readonly errorDialect?: ErrorDialect;
   /** The gate lets each operation see only callers of the kind that it is defined for. */
   readonly operations: readonly Operation<never>[];
   readonly gate: Gate<Caller>;
@@ -41,8 +43,14 @@ export interface ServiceOptions<Caller> {
   readonly db: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** The address of `basePath`. */
   readonly publicUrl: string;
-  readonly apiVersion: { readonly header: string; readonly live: readonly string[] };
+  /** What every operation's path begins with, and where the document and its page are. Default: nothing. */
+  readonly basePath?: string;
+  /** Absent: the version is in the path. */
+  readonly apiVersion?: ApiVersion;
+  /** Whose request budget it is that calls take from, as the headers name it. Default `project`. */
+  readonly ownerName?: string;
   /** Prefix of the paths that browsers of any origin may call. */
   readonly corsPrefix: string;
   readonly requestsPerMinute: number;
@@ -57,7 +65,13 @@ export interface ServiceOptions<Caller> {
 const MAX_URL_LENGTH = 16_384;
 
 /** Builds the server; it does not listen yet. */
-export async function createService<Caller>(options: ServiceOptions<Caller>): Promise<FastifyInstance> {
+export async function createService<Caller>(given: ServiceOptions<Caller>): Promise<FastifyInstance> {
+  const options = {
+    ...given,
+    errorDialect: given.errorDialect ?? openAiErrors,
+    basePath: given.basePath ?? '',
+    kernelRefusals: given.apiVersion === undefined ? [] : ['unsupported_api_version'],
+  };
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // onResponse writes one line a request instead (countRequests).
@@ -67,7 +81,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
     requestIdHeader: false,
     genReqId: readRequestId,
     forceCloseConnections: 'idle',
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors, options.errorDialect),
     // As long as a URL can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
@@ -84,7 +98,7 @@ export async function createService<Caller>(options: ServiceOptions<Caller>): Pr
   app.setValidatorCompiler(({ schema, httpPart }) => validators.compile(httpPart as RequestPart, schema as TSchema));
 
   const meters: Meters = {
-    owner: createMeter('project', options.requestsPerMinute),
+    owner: createMeter(options.ownerName ?? 'project', options.requestsPerMinute),
     address: createMeter('address', options.addressRequestsPerMinute),
   };
 

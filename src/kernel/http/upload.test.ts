@@ -111,7 +111,7 @@ const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
   errors,
   operations: [operation],
   gate,
-  idempotency: { claim: async () => undefined, complete: async () => undefined },
+  idempotency: { refusals: [], claim: async () => undefined, complete: async () => undefined },
   db,
   logger: createLogger({ logLevel: 'silent' }),
   metrics: createMetrics(),

@@ -60,6 +60,7 @@ function refusalsOf({ posture, scope, path }: OperationFacts): string[] {
   if (posture === 'public') return [];
   const allowed = posture.split('|');
   return [
+    'unauthenticated',
     refusalByPosture(allowed),
     ...(scope === undefined ? [] : ['insufficient_scope']),
     ...(allowed.includes('any') && path.includes(`{${SMITH_PARAMETER}}`) ? ['smith_mismatch'] : []),

@@ -41,8 +41,7 @@ export function answerStreamed(engine: Engine, stretch: Stretch, options: Stream
         chunks.close(answered);
       } catch (error) {
         const refusal = error instanceof ApiError ? error : new ApiError('internal_error');
-        const code = Object.hasOwn(platformErrors, refusal.code) ? refusal.code : 'internal_error';
-        sink.write(eventFrame(undefined, JSON.stringify(errorBody(platformErrors, code, refusal))));
+        sink.write(eventFrame(undefined, JSON.stringify(errorBody(platformErrors, refusal))));
         if (refusal !== error) throw error;
       }
     },
