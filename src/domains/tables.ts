@@ -27,7 +27,7 @@ interface WorkspacesTable {
 
 interface UsersTable {
   id: string;
-  workspace_id: string;
+  workspace_id: Generated<string>;
   email: string;
   email_key: string;
   name: string;

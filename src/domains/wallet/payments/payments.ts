@@ -1,0 +1,71 @@
+/**
+ * The port to the card company. Every call names an idempotency key of ours, one per operation and attempt, so that
+ * repeating a call whose answer was lost charges nobody twice.
+ *
+ *   succeeded  the money is ours
+ *   declined   the bank said no, or the instrument is no good: nothing was charged
+ *   unknown    no answer: repeat the call with the same key to learn it
+ */
+export type ChargeOutcome =
+  | { readonly kind: 'succeeded'; readonly reference: string }
+  | { readonly kind: 'declined'; readonly failure: PaymentFailure }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export interface PaymentFailure {
+  /** `card_declined` is answered with 402, every other kind with 422. */
+  readonly kind:
+    | 'card_declined'
+    | 'authentication_required'
+    | 'invalid_instrument'
+    | 'invalid_amount'
+    | 'payments_unconfigured';
+  /** For people; holds no card data. */
+  readonly message: string;
+}
+
+/** What pays: a payment method of the card company, or a token that an agent was granted. */
+export interface Instrument {
+  readonly kind: 'payment_method' | 'shared_payment_token';
+  readonly value: string;
+}
+
+export interface ChargeRequest {
+  /** Ours, one per operation and attempt. */
+  readonly idempotencyKey: string;
+  readonly amountCents: number;
+  readonly instrument: Instrument;
+  readonly description: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface RefundRequest {
+  readonly idempotencyKey: string;
+  /** `reference` of the charge. */
+  readonly reference: string;
+  readonly amountCents: number;
+}
+
+export interface TopUpRequest {
+  readonly idempotencyKey: string;
+  readonly amountCents: number;
+  readonly email: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A page of the card company on which a person pays. */
+export interface TopUp {
+  readonly reference: string;
+  readonly url: string;
+}
+
+export interface Payments {
+  readonly isConfigured: boolean;
+  /** Never throws; without configuration it is declined with `payments_unconfigured`. */
+  charge(request: ChargeRequest): Promise<ChargeOutcome>;
+  /** Never throws. */
+  refund(request: RefundRequest): Promise<ChargeOutcome>;
+  /** Throws ApiError `payment_failed` when it cannot be opened. */
+  openTopUp(request: TopUpRequest): Promise<TopUp>;
+  /** Throws when there is no answer. */
+  lookUpTopUp(reference: string): Promise<'open' | 'paid' | 'expired'>;
+}

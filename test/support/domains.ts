@@ -1,0 +1,132 @@
+/**
+ * A domain service for one test file, over real HTTP and real SQL. Tests make their own workspace in it: tenancy is the
+ * isolation.
+ */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { issueToken } from '../../src/domains/access/tokens.ts';
+import { createDomains, type Domains, type DomainsParts } from '../../src/domains/app.ts';
+import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
+import { BASE_PATH } from '../../src/domains/operation.ts';
+import type { Registry } from '../../src/domains/registry/registry.ts';
+import type { Payments } from '../../src/domains/wallet/payments/payments.ts';
+import { systemDb, workspaceDb } from '../../src/domains/workspace-scope.ts';
+import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { mintId } from '../../src/kernel/ids/ids.ts';
+import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
+import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
+import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
+import { openTestDatabase } from './database.ts';
+import { type Client, createClient } from './platform.ts';
+
+export const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'] as const;
+
+export interface TestWorkspace extends Client {
+  readonly workspaceId: string;
+  readonly userId: string;
+  /** A client of the same workspace that may only read. */
+  readonly reader: Client;
+}
+
+export interface TestDomains {
+  /** Ends with the base path. */
+  readonly url: string;
+  readonly db: Database;
+  readonly databaseUrl: string | undefined;
+  readonly vault: Vault;
+  readonly domains: Domains;
+  readonly registry: Registry;
+  /** Called without a token. */
+  readonly anybody: Client;
+  createWorkspace(): Promise<TestWorkspace>;
+  close(): Promise<void>;
+}
+
+export interface TestDomainsOptions {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly registry?: (parts: { db: Database; clock: Clock; logger: Logger }) => Registry;
+  readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
+  readonly payments?: Payments;
+  readonly parts?: Partial<DomainsParts>;
+  /** Further servers on one database share it and its vault. */
+  readonly sharing?: { readonly db: Database; readonly vault: Vault };
+}
+
+const UNLIMITED = 1_000_000;
+/** A busy machine must not look like an overload to a test. */
+const NEVER_OVERLOADED_MS = 60_000;
+
+export async function startDomains(options: TestDomainsOptions = {}): Promise<TestDomains> {
+  const own = options.sharing === undefined ? await openTestDatabase() : undefined;
+  const db = options.sharing?.db ?? own?.db;
+  if (db === undefined) throw new Error('there is no database');
+  const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
+  const logger = options.logger ?? createLogger({ logLevel: 'silent' });
+  const clock = options.clock ?? systemClock;
+  const registry = options.registry?.({ db, clock, logger }) ?? notThere<Registry>('registry');
+  const domains = await createDomains({
+    config: {
+      projectRequestsPerMinute: UNLIMITED,
+      addressRequestsPerMinute: UNLIMITED,
+      bodyLimitBytes: 10 * 1024 * 1024,
+      trustProxy: false,
+    },
+    publicUrl: 'http://127.0.0.1:8788',
+    db,
+    vault,
+    clock,
+    logger,
+    metrics: createMetrics(),
+    registry,
+    publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
+    payments: options.payments ?? notThere<Payments>('payments'),
+    nameservers: NAMESERVERS,
+    demoCreditCents: 0,
+    overloadDelayMs: NEVER_OVERLOADED_MS,
+    ...options.parts,
+  });
+  await domains.start();
+  const url = `${await domains.app.listen({ host: '127.0.0.1', port: 0 })}${BASE_PATH}`;
+  return {
+    url,
+    db,
+    databaseUrl: own?.url,
+    vault,
+    domains,
+    registry,
+    anybody: createClient(url, ''),
+    createWorkspace: () => createWorkspace(db, url),
+    async close() {
+      await domains.stop();
+      await own?.close();
+    },
+  };
+}
+
+/** A part that a test does without: starting and stopping it is nothing, and using it fails. */
+function notThere<Part extends object>(name: string): Part {
+  return new Proxy({} as Part, {
+    get: (_target, member) => {
+      if (member === 'start' || member === 'stop') return async () => undefined;
+      throw new Error(`this test has no ${name}: give startDomains one (${String(member)} was used)`);
+    },
+  });
+}
+
+async function createWorkspace(db: Database, url: string): Promise<TestWorkspace> {
+  const workspaceId = mintId('wsp');
+  const userId = mintId('usr');
+  const email = `${userId}@example.com`;
+  const [write, read] = await db.transaction(async (tx) => {
+    await systemDb(tx).insertInto('workspaces').values({ id: workspaceId, name: 'Test' }).execute();
+    const workspace = workspaceDb(tx, workspaceId);
+    await workspace.insertInto('users').values({ id: userId, email, email_key: email, name: 'Test' }).execute();
+    await workspace.insertInto('wallets').defaultValues().execute();
+    return [
+      await issueToken(tx, workspaceId, { userId, scope: 'write', name: 'test' }),
+      await issueToken(tx, workspaceId, { userId, scope: 'read', name: 'test' }),
+    ];
+  });
+  return { ...createClient(url, write.token), workspaceId, userId, reader: createClient(url, read.token) };
+}
