@@ -1,0 +1,172 @@
+/**
+ * Keeps what is served equal to the zones' rows: publishes a zone when a change of it commits, tries again what failed,
+ * later each time, and finds by itself what no wake-up told of. Every replica runs one; holdZone keeps them apart.
+ */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Executor } from '../../kernel/db/database.ts';
+import type { DsRecord } from '../registry/registry.ts';
+import { BUSY, bringUpToDate, holdZone, type PublishOptions, publishZone } from './publish-zone.ts';
+import { findZone, ZONE_CHANGED, type ZoneRow } from './zone-store.ts';
+
+export interface ZoneKeeperLogger {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface ZoneKeeperOptions extends PublishOptions {
+  readonly clock: Clock;
+  readonly logger: ZoneKeeperLogger;
+  /** How often to look for zones that no wake-up told of, and for those whose retry is due. Default 2,000. */
+  readonly sweepIntervalMs?: number;
+}
+
+export interface ZoneKeeper {
+  /**
+   * Publishes the zone now, if what is served lags behind its rows. Rejects with the publisher's error. Never inside a
+   * transaction.
+   */
+  publishNow(zoneName: string): Promise<void>;
+  /** Publishes and signs the zone; what its parent must hold. Repeating it changes nothing. Rejects as the publisher does. */
+  sign(zoneName: string): Promise<readonly DsRecord[]>;
+  /** Stops signing. Only once the parent has no DS record any more. */
+  unsign(zoneName: string): Promise<void>;
+  /** Publishes everything that lags and whose time has come; for tests, which own the clock. */
+  sweep(): Promise<void>;
+  start(): Promise<void>;
+  /** Resolves when nothing is being published any more. */
+  stop(): Promise<void>;
+}
+
+/** Zones that are published at a time. */
+const CONCURRENCY = 4;
+const SWEEP_SIZE = 200;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+/** Another replica's call for the zone is awaited so long, looking this often. */
+const BUSY_LIMIT_MS = 30_000;
+const BUSY_LOOK_MS = 100;
+
+interface Failing {
+  readonly failures: number;
+  readonly notBefore: number;
+}
+
+export function createZoneKeeper(options: ZoneKeeperOptions): ZoneKeeper {
+  return new Keeper(options);
+}
+
+class Keeper implements ZoneKeeper {
+  readonly #options: ZoneKeeperOptions;
+  readonly #waiting = new Set<string>();
+  readonly #failing = new Map<string, Failing>();
+  readonly #working = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #unlisten: (() => Promise<void>) | undefined;
+  #stopped = false;
+
+  constructor(options: ZoneKeeperOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const sweepSoon = () => void this.sweep();
+    this.#unlisten = await this.#options.db.listen(ZONE_CHANGED, (name) => this.#wake(name), sweepSoon);
+    this.#timer = setInterval(sweepSoon, this.#options.sweepIntervalMs ?? 2_000);
+    this.#timer.unref();
+    sweepSoon();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    this.#waiting.clear();
+    await this.#unlisten?.();
+    await this.#settle();
+  }
+
+  async sweep(): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      for (const name of await this.#findLagging()) this.#wake(name);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'zones that lag could not be looked for');
+    }
+    await this.#settle();
+  }
+
+  async publishNow(zoneName: string): Promise<void> {
+    await untilFree(() => publishZone(this.#options, zoneName));
+  }
+
+  sign(zoneName: string): Promise<readonly DsRecord[]> {
+    return this.#holdPublished(zoneName, ({ name }) => this.#options.publisher.sign(name));
+  }
+
+  unsign(zoneName: string): Promise<void> {
+    return this.#holdPublished(zoneName, ({ name }) => this.#options.publisher.unsign(name));
+  }
+
+  #holdPublished<T>(zoneName: string, work: (zone: ZoneRow) => Promise<T>): Promise<T> {
+    const publishThenWork = async (executor: Executor) => {
+      const zone = await findZone(executor, zoneName);
+      if (zone === undefined || zone.isClosed) throw new Error(`there is no zone ${zoneName}`);
+      await bringUpToDate(this.#options, executor, zone);
+      return work(zone);
+    };
+    return untilFree(() => holdZone(this.#options.db, zoneName, publishThenWork));
+  }
+
+  async #findLagging(): Promise<string[]> {
+    const { rows } = await this.#options.db.query<{ name: string }>({
+      name: 'dns_lagging_zones',
+      text: `select name from domains.zones where published_version < version order by updated_at limit $1`,
+      values: [SWEEP_SIZE],
+    });
+    return rows.map(({ name }) => name);
+  }
+
+  #wake(name: string): void {
+    const now = this.#options.clock.now().getTime();
+    if (this.#stopped || (this.#failing.get(name)?.notBefore ?? 0) > now) return;
+    this.#waiting.add(name);
+    while (this.#working.size < CONCURRENCY && this.#waiting.size > 0) this.#takeNext();
+  }
+
+  #takeNext(): void {
+    const [name] = this.#waiting;
+    if (name === undefined) return;
+    this.#waiting.delete(name);
+    const run = this.#publish(name).finally(() => {
+      this.#working.delete(run);
+      if (!this.#stopped) this.#takeNext();
+    });
+    this.#working.add(run);
+  }
+
+  async #publish(name: string): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      // A zone that another replica has in hand still lags if that one read it before the change: the sweep finds it.
+      await publishZone(this.#options, name);
+      this.#failing.delete(name);
+    } catch (error) {
+      const failures = (this.#failing.get(name)?.failures ?? 0) + 1;
+      const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+      this.#failing.set(name, { failures, notBefore: clock.now().getTime() + waitMs });
+      logger.warn({ err: error, zone: name, failures, waitMs }, 'a zone could not be published; it is tried again');
+    }
+  }
+
+  async #settle(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+}
+
+async function untilFree<T>(attempt: () => Promise<T | typeof BUSY>): Promise<T> {
+  for (let waitedMs = 0; waitedMs < BUSY_LIMIT_MS; waitedMs += BUSY_LOOK_MS) {
+    const result = await attempt();
+    if (result !== BUSY) return result;
+    await new Promise((resolve) => setTimeout(resolve, BUSY_LOOK_MS));
+  }
+  throw new Error('another replica has been publishing the zone for too long');
+}

@@ -1,0 +1,140 @@
+/** Rows of zones and their records, by the statements that the service's own work and hot paths use. */
+import type { Executor, Transaction } from '../../kernel/db/database.ts';
+import type { DsRecord } from '../registry/registry.ts';
+
+/** Names a zone. The name is ASCII, lower case, without the last dot. */
+export interface ZoneRef {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly name: string;
+}
+
+export interface StoredRecord {
+  readonly id: string;
+  /** `@` for the zone's own name; lower case. */
+  readonly subdomain: string;
+  readonly type: string;
+  /** Canonical text of its type. */
+  readonly value: string;
+  readonly ttl: number;
+  readonly created_at: Date;
+}
+
+export interface ZoneRow extends ZoneRef {
+  readonly version: number;
+  readonly publishedVersion: number;
+  readonly serial: number;
+  readonly dnssec: 'off' | 'enabling' | 'on' | 'disabling';
+  readonly dsRecords: readonly DsRecord[];
+  /** The domain is not ours any more: whoever publishes takes the zone away. */
+  readonly isClosed: boolean;
+}
+
+/** Wakes whoever serves or publishes a zone; its name is the payload. */
+export const ZONE_CHANGED = 'domains_zone_changed';
+
+/**
+ * A zone for a name that the workspace has or is acquiring. Repeating it changes nothing. What an earlier owner's zone of
+ * the name left behind goes.
+ */
+export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
+  const { workspaceId, domainId, name } = zone;
+  await tx.query({
+    name: 'dns_remove_former_zone',
+    text: `delete from domains.zones z using domains.domains d
+      where z.name = $1 and (z.workspace_id, z.domain_id) <> ($2::text, $3::text)
+        and d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state = 'gone'`,
+    values: [name, workspaceId, domainId],
+  });
+  // Seconds as the first serial: that of a zone which is opened anew is above the one that resolvers remember.
+  const { rowCount } = await tx.query({
+    name: 'dns_open_zone',
+    text: `insert into domains.zones (workspace_id, domain_id, name, serial)
+      values ($1, $2, $3, extract(epoch from now())::bigint)
+      on conflict (workspace_id, domain_id) do nothing`,
+    values: [workspaceId, domainId, name],
+  });
+  if (rowCount > 0) await tx.notify(ZONE_CHANGED, name);
+}
+
+/**
+ * Drops the zone's records; once the domain's state is `gone`, whoever publishes takes the zone away too. Call it in the
+ * transaction that sets that state. No zone is no error.
+ */
+export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
+  await tx.query({
+    name: 'dns_drop_records',
+    text: 'delete from domains.dns_records where workspace_id = $1 and domain_id = $2',
+    values: [zone.workspaceId, zone.domainId],
+  });
+  await zoneChanged(tx, zone);
+}
+
+/** Counts a change of what the zone serves; whoever publishes is woken once it commits. */
+export async function zoneChanged(tx: Transaction, zone: ZoneRef): Promise<void> {
+  await tx.query({
+    name: 'dns_zone_changed',
+    text: `update domains.zones set version = version + 1, serial = (serial + 1) % 4294967296, updated_at = now()
+      where workspace_id = $1 and domain_id = $2`,
+    values: [zone.workspaceId, zone.domainId],
+  });
+  await tx.notify(ZONE_CHANGED, zone.name);
+}
+
+/** Holds the zone until the transaction ends: its changes come one after the other. False when there is none. */
+export async function lockZone(tx: Transaction, zone: ZoneRef): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'dns_lock_zone',
+    text: 'select from domains.zones where workspace_id = $1 and domain_id = $2 for no key update',
+    values: [zone.workspaceId, zone.domainId],
+  });
+  return rowCount > 0;
+}
+
+/** By subdomain, type and age. */
+export async function listRecords(executor: Executor, zone: ZoneRef): Promise<StoredRecord[]> {
+  const { rows } = await executor.query<StoredRecord>({
+    name: 'dns_list_records',
+    text: `select id, subdomain, type, value, ttl, created_at from domains.dns_records
+      where workspace_id = $1 and domain_id = $2 order by subdomain, type, id`,
+    values: [zone.workspaceId, zone.domainId],
+  });
+  return rows;
+}
+
+interface FoundZone {
+  workspace_id: string;
+  domain_id: string;
+  name: string;
+  version: number;
+  published_version: number;
+  serial: number;
+  dnssec: ZoneRow['dnssec'];
+  ds_records: DsRecord[];
+  is_closed: boolean;
+}
+
+/** Any workspace's zone, by its name. */
+export async function findZone(executor: Executor, name: string): Promise<ZoneRow | undefined> {
+  const { rows } = await executor.query<FoundZone>({
+    name: 'dns_find_zone',
+    text: `select z.workspace_id, z.domain_id, z.name, z.version, z.published_version, z.serial, z.dnssec, z.ds_records,
+        d.state = 'gone' as is_closed
+      from domains.zones z join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id
+      where z.name = $1`,
+    values: [name],
+  });
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  return {
+    workspaceId: row.workspace_id,
+    domainId: row.domain_id,
+    name: row.name,
+    version: row.version,
+    publishedVersion: row.published_version,
+    serial: row.serial,
+    dnssec: row.dnssec,
+    dsRecords: row.ds_records,
+    isClosed: row.is_closed,
+  };
+}
