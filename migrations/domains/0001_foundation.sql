@@ -161,7 +161,8 @@ create table domains.orders (
   origin text not null check (origin in ('request', 'auto_renew')),
   domain_id text not null,
   name text not null,
-  years integer not null check (years between 1 and 10),
+  -- 0: a transfer that adds no term.
+  years integer not null check (years between 0 and 10),
   amount_cents bigint not null check (amount_cents >= 0),
   -- Renewals: the expiry that is being moved, as the registry had it. Two renewals of one term cannot both live.
   from_expires_at timestamptz,
@@ -178,6 +179,7 @@ create table domains.orders (
   error_code text,
   error_message text,
   error_details jsonb,
+  -- The operation and its Idempotency-Key, for a day.
   idempotency_key text,
   fingerprint text,
   created_at timestamptz not null default now(),
@@ -193,7 +195,9 @@ create unique index orders_one_renewal_of_term on domains.orders (workspace_id, 
 create unique index orders_one_live_renewal on domains.orders (workspace_id, domain_id)
   where kind = 'renewal' and state not in ('completed', 'failed');
 create index orders_of_domain on domains.orders (workspace_id, domain_id, id);
-create index orders_by_key on domains.orders (workspace_id, idempotency_key) where idempotency_key is not null;
+-- A key names one order that did not fail: two requests with one key cannot both buy.
+create unique index orders_one_of_key on domains.orders (workspace_id, idempotency_key)
+  where idempotency_key is not null and state <> 'failed';
 create index orders_to_look_at on domains.orders (next_look_at) where state not in ('completed', 'failed');
 
 -- DNS: our rows are the truth; publishers follow them.

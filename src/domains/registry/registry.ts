@@ -138,7 +138,10 @@ export interface Registry {
   readonly kind: 'simulated' | 'epp';
   /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
   check(names: readonly string[]): Promise<Availability[]>;
-  /** Undefined: the registry has no such object. Throws `RegistryUnavailable`. */
+  /**
+   * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
+   * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.
+   */
   info(name: string): Promise<RegistryDomain | undefined>;
   create(command: CreateCommand): Promise<MutationOutcome>;
   renew(command: RenewCommand): Promise<MutationOutcome>;
