@@ -1,0 +1,46 @@
+/**
+ * The dates of a term, all in UTC and counted from the expiry that ends it. A day is 24 hours.
+ *
+ *        chargeable from        deadline                expiry
+ *   ────────────┼───────────────────┼──────────────────────┼──▶
+ *               │◀─── auto-renew ──▶│◀─ left to expire ───▶│
+ *          30 days before      10 days before
+ */
+
+export const CHARGE_DAYS_BEFORE_EXPIRY = 30;
+export const DEADLINE_DAYS_BEFORE_EXPIRY = 10;
+/** No registry lets a name be paid for further ahead (RFC 5731 leaves it to policy; ICANN's contracts say ten years). */
+export const LONGEST_TERM_YEARS = 10;
+/** What auto-renew buys at a time. */
+export const AUTO_RENEW_YEARS = 1;
+
+const DAY_MS = 86_400_000;
+
+/** From when on auto-renew may charge for the term that ends at `expiresAt`. */
+export function chargeableFrom(expiresAt: Date): Date {
+  return new Date(expiresAt.getTime() - CHARGE_DAYS_BEFORE_EXPIRY * DAY_MS);
+}
+
+/** From when on auto-renew does not charge any more. */
+export function chargeDeadline(expiresAt: Date): Date {
+  return new Date(expiresAt.getTime() - DEADLINE_DAYS_BEFORE_EXPIRY * DAY_MS);
+}
+
+/** The expiries that are chargeable at `now`, or will have been, end here. */
+export function chargeHorizon(now: Date): Date {
+  return new Date(now.getTime() + CHARGE_DAYS_BEFORE_EXPIRY * DAY_MS);
+}
+
+/** The same moment so many years later; 29 February becomes the 28th where there is none. */
+export function addYears(date: Date, years: number): Date {
+  const moved = new Date(date);
+  moved.setUTCFullYear(date.getUTCFullYear() + years);
+  // An overflow into March: day 0 of a month is the last one of the month before.
+  if (moved.getUTCMonth() !== date.getUTCMonth()) moved.setUTCDate(0);
+  return moved;
+}
+
+/** Whether the registry would refuse another `years`, because the name would be paid for more than ten years ahead. */
+export function isCapped(expiresAt: Date, years: number, now: Date): boolean {
+  return addYears(expiresAt, years).getTime() > addYears(now, LONGEST_TERM_YEARS).getTime();
+}
