@@ -1,0 +1,16 @@
+/** The wallet as other parts use it. */
+export {
+  type Credit,
+  capture,
+  credit,
+  type Hold,
+  hold,
+  holdCharge,
+  type OrderOfWorkspace,
+  openWallet,
+  readWallet,
+  refundHeld,
+  release,
+  type Wallet,
+} from './ledger.ts';
+export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';

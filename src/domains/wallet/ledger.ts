@@ -1,0 +1,221 @@
+/**
+ * The wallet's ledger: double entry in integer cents (EUR), append-only. Every booking moves an amount from one account to
+ * another, so that its entries sum to zero:
+ *
+ *   card | demo | operator ─credit─▶ available ─hold─▶ held ─capture─▶ sales
+ *                                        ▲               ├──release──┘ (back to available)
+ *   card ─charge (pay as you go)─────────┼──────────────▶│
+ *     ▲                                  └───────────────┤
+ *     └──────────────────────refund──────────────────────┘
+ *
+ * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), whoever tries at the same time:
+ * both bookings have an id that follows from the order, and the primary key lets one of them in. Each booking is one
+ * statement. It locks the wallet's row first, always, so that two bookings of a workspace cannot wait for each other.
+ *
+ * Every function takes the caller's transaction and answers whether it booked: false says that this event was booked before.
+ */
+import type { Executor } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { LedgerAccount } from '../tables.ts';
+
+export interface Credit {
+  readonly workspaceId: string;
+  readonly source: 'card' | 'demo' | 'operator';
+  /** At least 1. */
+  readonly amountCents: number;
+  /** Names the event, such as `payment:<id>`: it is booked once. */
+  readonly reference: string;
+  readonly description: string;
+}
+
+export interface OrderOfWorkspace {
+  readonly workspaceId: string;
+  readonly orderId: string;
+}
+
+export interface Hold extends OrderOfWorkspace {
+  /** 0 is a hold like any other, of nothing. */
+  readonly amountCents: number;
+}
+
+export interface Wallet {
+  readonly availableCents: number;
+  readonly heldCents: number;
+}
+
+type Event = 'hold' | 'charge' | 'capture' | 'release' | 'refund';
+
+/** Makes the workspace's empty wallet. */
+export async function openWallet(tx: Executor, workspaceId: string): Promise<void> {
+  await tx.query({
+    name: 'open_wallet',
+    text: 'insert into domains.wallets (workspace_id) values ($1) on conflict do nothing',
+    values: [workspaceId],
+  });
+}
+
+/** Adds money to what is available. */
+export async function credit(tx: Executor, { workspaceId, source, ...asked }: Credit): Promise<boolean> {
+  const { amountCents, reference, description } = asked;
+  checkAmount(amountCents, 1);
+  const values = [workspaceId, mintId('ltx'), 'credit', reference, description, source, 'available', amountCents];
+  return (await book(tx, bookAmount, values)).isBooked;
+}
+
+/**
+ * Sets money aside for an order. Throws ApiError `insufficient_balance` with `required` and `available` in cents when the
+ * wallet does not cover it; nothing is booked then, and the transaction can go on.
+ */
+export async function hold(tx: Executor, { workspaceId, orderId, amountCents }: Hold): Promise<boolean> {
+  checkAmount(amountCents, 0);
+  const values = [...eventOf('hold', workspaceId, orderId), 'available', 'held', amountCents];
+  const { isBooked, availableCents } = await book(tx, bookCovered, values);
+  if (isBooked || (await isReferenceBooked(tx, orderId, 'hold'))) return isBooked;
+  if (availableCents >= amountCents) throw new Error(`the order ${orderId} holds money of a card already`);
+  throw new ApiError('insufficient_balance', {
+    message: `The wallet has ${euros(availableCents)} EUR available and this needs ${euros(amountCents)} EUR. Top it up, or pass \`payment_method\` or \`shared_payment_token\`.`,
+    details: { required: amountCents, available: availableCents },
+  });
+}
+
+/** Sets money aside that a card was charged with for this order. */
+export async function holdCharge(tx: Executor, { workspaceId, orderId, amountCents }: Hold): Promise<boolean> {
+  checkAmount(amountCents, 0);
+  const values = [...eventOf('charge', workspaceId, orderId), 'card', 'held', amountCents];
+  const { isBooked } = await book(tx, bookAmount, values);
+  if (isBooked || (await isReferenceBooked(tx, orderId, 'charge'))) return isBooked;
+  throw new Error(`the order ${orderId} holds money of the wallet already`);
+}
+
+/** What the order holds is sold. Throws Error when it never held anything, or ended otherwise. */
+export async function capture(tx: Executor, order: OrderOfWorkspace): Promise<boolean> {
+  return endHold(tx, order, 'capture', 'sales');
+}
+
+/** What the order holds is available again. Throws as `capture`. */
+export async function release(tx: Executor, order: OrderOfWorkspace): Promise<boolean> {
+  return endHold(tx, order, 'release', 'available');
+}
+
+/** What the order holds goes back to the card that it came from. Throws as `capture`. */
+export async function refundHeld(tx: Executor, order: OrderOfWorkspace): Promise<boolean> {
+  return endHold(tx, order, 'refund', 'card');
+}
+
+/** Throws Error when the workspace has no wallet. */
+export async function readWallet(executor: Executor, workspaceId: string): Promise<Wallet> {
+  const { rows } = await executor.query<{ available_cents: number; held_cents: number }>({
+    name: 'read_wallet',
+    text: 'select available_cents, held_cents from domains.wallets where workspace_id = $1',
+    values: [workspaceId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`the workspace ${workspaceId} has no wallet`);
+  return { availableCents: row.available_cents, heldCents: row.held_cents };
+}
+
+async function endHold(tx: Executor, order: OrderOfWorkspace, event: Event, to: LedgerAccount): Promise<boolean> {
+  const { workspaceId, orderId } = order;
+  const values = [...eventOf(event, workspaceId, orderId), 'held', to, holdIdOf(orderId)];
+  const { isBooked } = await book(tx, bookHeld, values);
+  if (isBooked || (await isReferenceBooked(tx, orderId, event))) return isBooked;
+  throw new Error(`cannot book the ${event} of the order ${orderId}: it never held anything, or ended otherwise`);
+}
+
+/** One of these exists of each order, and the primary key sees to it. */
+const holdIdOf = (orderId: string): string => `${orderId}_hold`;
+const endIdOf = (orderId: string): string => `${orderId}_end`;
+const referenceOf = (orderId: string, event: Event): string => `order:${orderId}:${event}`;
+
+/** Workspace, id, kind, reference and description of the booking. */
+function eventOf(event: Event, workspaceId: string, orderId: string): string[] {
+  const id = event === 'hold' || event === 'charge' ? holdIdOf(orderId) : endIdOf(orderId);
+  return [workspaceId, id, event, referenceOf(orderId, event), ''];
+}
+
+interface Booked {
+  readonly isBooked: boolean;
+  /** Before the booking. */
+  readonly availableCents: number;
+}
+
+async function book(tx: Executor, { name, text }: Booking, values: readonly unknown[]): Promise<Booked> {
+  const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ name, text, values });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`the workspace ${values[0]} has no wallet`);
+  return { isBooked: row.is_booked, availableCents: row.available_cents };
+}
+
+/** Looked up by a statement of its own, which sees what another transaction has committed meanwhile. */
+async function isReferenceBooked(tx: Executor, orderId: string, event: Event): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'find_ledger_reference',
+    text: 'select from domains.ledger_transactions where reference = $1',
+    values: [referenceOf(orderId, event)],
+  });
+  return rowCount > 0;
+}
+
+interface Booking {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** An amount that is given. $1 workspace, $2 id, $3 kind, $4 reference, $5 description, $6 from, $7 to, $8 cents. */
+const bookAmount = bookingOf('book_amount', 'select $8::bigint as cents');
+/** As `bookAmount`, where the wallet covers it. */
+const bookCovered = bookingOf(
+  'book_covered',
+  'select $8::bigint as cents from wallet where wallet.available_cents >= $8::bigint',
+);
+/** What the transaction $8 put aside. */
+const bookHeld = bookingOf(
+  'book_held',
+  `select coalesce(sum(entry.amount_cents), 0)::bigint as cents
+   from domains.ledger_transactions placed
+   left join domains.ledger_entries entry
+     on entry.workspace_id = placed.workspace_id and entry.transaction_id = placed.id and entry.account = 'held'
+   where placed.workspace_id = $1 and placed.id = $8
+   group by placed.id`,
+);
+
+/** The one statement of every booking; `amount` selects `cents`, or no row where there is nothing to book. */
+function bookingOf(name: string, amount: string): Booking {
+  const text = `
+    with wallet as (
+      select available_cents from domains.wallets where workspace_id = $1 for no key update
+    ), amount as (
+      ${amount}
+    ), booked as (
+      insert into domains.ledger_transactions (workspace_id, id, kind, reference, description)
+      select $1, $2, $3, $4, $5 from wallet cross join amount
+      on conflict do nothing
+      returning id
+    ), entries as (
+      insert into domains.ledger_entries (workspace_id, transaction_id, position, account, amount_cents)
+      select $1, booked.id, side.position, side.account, side.sign * amount.cents
+      from booked cross join amount cross join (values (1, $6, -1), (2, $7, 1)) as side (position, account, sign)
+      where amount.cents <> 0
+    ), moved as (
+      update domains.wallets set
+        available_cents = wallets.available_cents
+          + amount.cents * (($7 = 'available')::int - ($6 = 'available')::int),
+        held_cents = wallets.held_cents + amount.cents * (($7 = 'held')::int - ($6 = 'held')::int),
+        updated_at = now()
+      from booked cross join amount
+      where wallets.workspace_id = $1 and amount.cents <> 0
+    )
+    select available_cents, exists (select from booked) as is_booked from wallet`;
+  return { name, text };
+}
+
+function checkAmount(amountCents: number, leastCents: number): void {
+  if (!Number.isSafeInteger(amountCents) || amountCents < leastCents) {
+    throw new RangeError(`an amount is a whole number of cents of at least ${leastCents}: ${amountCents}`);
+  }
+}
+
+function euros(cents: number): string {
+  return (cents / 100).toFixed(2);
+}
