@@ -1,0 +1,24 @@
+import { HttpReply } from '../../../kernel/http/operation.ts';
+import { BASE_PATH, open } from '../../operation.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { checkAvailability } from './check-availability.ts';
+import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
+
+export function availabilityOperations({ registry }: { readonly registry: Pick<Registry, 'check'> }) {
+  return [
+    open.read({
+      id: 'availability.check',
+      method: 'GET',
+      path: `${BASE_PATH}/check`,
+      posture: 'public',
+      summary: 'Check whether a name can be registered, and what it costs',
+      description:
+        'A domain is looked up as it is; a name without a TLD under several. `available` is null where the registry gave ' +
+        'no answer in time. Availability is no reservation: a spending call asks the registry again.',
+      query: AvailabilityQuery,
+      reply: AvailabilityReport,
+      handler: async ({ db, query }) =>
+        new HttpReply(200, await checkAvailability({ registry, db }, query.q), { 'cache-control': 'no-store' }),
+    }),
+  ];
+}

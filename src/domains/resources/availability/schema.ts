@@ -1,0 +1,50 @@
+/** Whether names can be registered, and what they cost. */
+import Type, { type Static } from 'typebox';
+import { component, nullable, oneOf } from '../../../kernel/http/schema.ts';
+
+export const AvailabilityQuery = Type.Object({
+  q: Type.String({
+    minLength: 1,
+    maxLength: 1_000,
+    description: 'A domain, `example.com`, or a name without a TLD, which is looked up under several.',
+  }),
+});
+
+const PriceQuote = component(
+  'PriceQuote',
+  Type.Object(
+    {
+      currency: oneOf(['EUR']),
+      register: Type.Number({ description: 'A year of registration.' }),
+      renew: Type.Number({ description: 'A year of renewal.' }),
+      transfer: Type.Number({ description: 'A transfer in, with the years that it adds.' }),
+      min_years: Type.Integer({ description: 'The least `duration` of a registration.' }),
+      max_years: Type.Integer({ description: 'The greatest `duration` of a registration.' }),
+    },
+    { description: '`confirm_price` of a registration is `register` times its `duration`.' },
+  ),
+);
+
+const AvailabilityResult = component(
+  'AvailabilityResult',
+  Type.Object({
+    domain: Type.String({ description: 'In ASCII: punycode where it needs any.' }),
+    unicode: Type.Optional(Type.String({ description: 'As people read it, where that differs.' })),
+    available: nullable(Type.Boolean(), { description: 'Null: not known. Never take it for free.' }),
+    status: oneOf(['available', 'taken', 'reserved', 'unsupported_tld', 'unknown']),
+    reason: nullable(Type.String(), { description: 'For people: why it is not available.' }),
+    price: nullable(PriceQuote, { description: 'Null where the TLD is not offered.' }),
+  }),
+);
+
+export const AvailabilityReport = component(
+  'AvailabilityReport',
+  Type.Object({
+    query: Type.String({ description: 'As it was sent.' }),
+    results: Type.Array(AvailabilityResult),
+  }),
+);
+
+export type PriceQuote = Static<typeof PriceQuote>;
+export type AvailabilityResult = Static<typeof AvailabilityResult>;
+export type AvailabilityReport = Static<typeof AvailabilityReport>;

@@ -1,0 +1,37 @@
+import { HttpReply } from '../../../kernel/http/operation.ts';
+import { toEuros } from '../../prices/money.ts';
+import { offeredTlds, type TldTerms } from '../../prices/tlds.ts';
+import type { TldPrice, TldPriceList } from './schema.ts';
+
+/** Prices change with a release: readers may keep them for as long as one takes. */
+const MAX_AGE_SECONDS = 300;
+
+/** The table is fixed while the process runs, and so is the answer. */
+const answer = new HttpReply<TldPriceList>(
+  200,
+  { currency: 'EUR', tlds: offeredTlds.map(renderTld) },
+  { 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` },
+);
+
+export async function listTlds(): Promise<HttpReply<TldPriceList>> {
+  return answer;
+}
+
+function renderTld(terms: TldTerms): TldPrice {
+  return {
+    tld: terms.tld,
+    register: toEuros(terms.registerCents),
+    renew: toEuros(terms.renewCents),
+    transfer: toEuros(terms.transferCents),
+    trade: toEuros(terms.tradeCents),
+    min_years: terms.registrationYears.min,
+    max_years: terms.registrationYears.max,
+    renew_min_years: terms.renewalYears.min,
+    renew_max_years: terms.renewalYears.max,
+    transfer_years: terms.transferYears,
+    max_term_years: terms.maxTermYears,
+    deletes: terms.deletes,
+    grace_days: terms.graceDays,
+    redemption_days: terms.redemptionDays,
+  };
+}
