@@ -23,7 +23,7 @@ const TERMS = `Where the renewal of the current term stands:
 - \`unpaid\`: the wallet is short by \`shortfall\`; it is charged within minutes after a top-up, until 10 days before expiry.
 - \`failed\`: the registry refused, for \`reason\`; nothing was charged, and it is tried again until 10 days before expiry.
 - \`lapsing\`: it was not paid 10 days before expiry, so the name is left to expire. POST /domains/{name}/renew still renews it.
-- \`capped\`: the name is paid for as far ahead as registries allow, which is ten years.`;
+- \`capped\`: the name is paid for as far ahead as its registry allows, mostly ten years.`;
 
 export const Renewal = component(
   'Renewal',
@@ -39,7 +39,7 @@ export const Renewal = component(
         'When auto-renew charges next; a time in the past has been due since then. Null when nothing will be charged.',
     }),
     price: nullable(Type.Number(), {
-      description: 'One year’s renewal, in EUR; null where it is not offered any more.',
+      description: 'What auto-renew charges, in EUR: the fewest years that the TLD renews for. Null where it is not offered any more.',,
     }),
     term: oneOf(renewalTerms, { description: TERMS }),
     reason: nullable(Type.String(), { description: 'Why the term is in that state, where there is something to say.' }),

@@ -9,10 +9,6 @@
 
 export const CHARGE_DAYS_BEFORE_EXPIRY = 30;
 export const DEADLINE_DAYS_BEFORE_EXPIRY = 10;
-/** No registry lets a name be paid for further ahead (RFC 5731 leaves it to policy; ICANN's contracts say ten years). */
-export const LONGEST_TERM_YEARS = 10;
-/** What auto-renew buys at a time. */
-export const AUTO_RENEW_YEARS = 1;
 
 const DAY_MS = 86_400_000;
 
@@ -40,7 +36,11 @@ export function addYears(date: Date, years: number): Date {
   return moved;
 }
 
-/** Whether the registry would refuse another `years`, because the name would be paid for more than ten years ahead. */
-export function isCapped(expiresAt: Date, years: number, now: Date): boolean {
-  return addYears(expiresAt, years).getTime() > addYears(now, LONGEST_TERM_YEARS).getTime();
+/** Whether the registry would refuse so many years more, because the name would be paid for too far ahead. */
+export function isCapped(
+  expiresAt: Date,
+  { years, maxTermYears }: { readonly years: number; readonly maxTermYears: number },
+  now: Date,
+): boolean {
+  return addYears(expiresAt, years).getTime() > addYears(now, maxTermYears).getTime();
 }

@@ -3,13 +3,16 @@
  * and the API shows it, so both see the same; see renewal-keeper.ts for the machine.
  */
 import type { Selectable } from 'kysely';
+import { formatEuros } from '../prices/money.ts';
 import type { OrderState, RenewalState, WorkspaceTables } from '../tables.ts';
+import type { RenewalOffer } from './renewal-offer.ts';
 import type { RenewalOrder } from './renewal-order-store.ts';
-import { AUTO_RENEW_YEARS, chargeableFrom, chargeDeadline, isCapped } from './term-calendar.ts';
+import { chargeableFrom, chargeDeadline, isCapped } from './term-calendar.ts';
 
 /** What of a domain's row decides its renewal. */
 export type RenewalFacts = Pick<
   Selectable<WorkspaceTables['domains']>,
+  | 'name'
   | 'auto_renew'
   | 'expires_at'
   | 'release_at'
@@ -23,81 +26,93 @@ export interface Term {
   readonly state: RenewalState;
   readonly reason: string | null;
   readonly shortfallCents: number | null;
+  /** Whether auto-renew is to charge for it now. */
+  readonly isDue: boolean;
 }
 
-/** The state of the current term at `now`. Of what the row remembers, only an attempt's failure counts. */
-export function termOf(domain: RenewalFacts, order: RenewalOrder | undefined, now: Date): Term {
+/**
+ * The state of the current term at `now`. Of what the row remembers, only what came of the last attempt counts.
+ * `order` is what `findRenewalOrder` picks.
+ */
+export function termOf(
+  domain: RenewalFacts,
+  order: RenewalOrder | undefined,
+  offer: RenewalOffer | undefined,
+  now: Date,
+): Term {
   const bought = order === undefined ? undefined : boughtTerm(domain, order, now);
   if (bought !== undefined) return bought;
   if (domain.release_at !== null) return term('off', `The name is released on ${dayOf(domain.release_at)}.`);
   if (!domain.auto_renew) return term('off');
   const { expires_at: expiresAt } = domain;
   if (expiresAt === null) return term('not_due', 'The registry has not reported an expiry yet.');
-  if (now >= chargeDeadline(expiresAt)) return lapsingTerm(domain, order, expiresAt, now);
-  if (isCapped(expiresAt, AUTO_RENEW_YEARS, now)) return term('capped', 'Registries allow ten years ahead at most.');
+  if (now >= chargeDeadline(expiresAt)) return lapsingTerm(domain, order, expiresAt);
+  if (offer !== undefined && isCapped(expiresAt, offer, now)) {
+    return term('capped', `The registry takes payment for ${offer.maxTermYears} years ahead at most.`);
+  }
   if (now < chargeableFrom(expiresAt)) return term('not_due');
-  return dueTerm(domain, order);
+  return { ...attemptedTerm(domain, order), isDue: true };
 }
 
-/** Whether money has been taken for it and the registry not heard of last. */
+/** Whether money has been set aside for it, and its end is not known. */
 export function isLive(state: OrderState): boolean {
   return state !== 'completed' && state !== 'failed';
+}
+
+/** Whether it is auto-renew's attempt at the term that ends at `expiresAt`, refused by the registry. */
+export function isRefusalOf(order: RenewalOrder, expiresAt: Date | null): boolean {
+  const { state, origin, from_expires_at: from } = order;
+  return state === 'failed' && origin === 'auto_renew' && from?.getTime() === expiresAt?.getTime();
 }
 
 function boughtTerm(domain: RenewalFacts, order: RenewalOrder, now: Date): Term | undefined {
   switch (order.state) {
     case 'paying':
     case 'held':
-      return term('charging', 'The price is set aside, and the registry is about to be asked.');
+      return term('charging', 'The price is being charged; the registry is asked next.');
     case 'submitted':
     case 'pending':
-      return term('pending', 'The registry has the renewal and completes it.');
-    case 'failed':
-      return undefined;
+      return term('pending', 'It is paid for, and the registry has been asked to renew the name.');
     case 'completed':
       return completedTerm(domain, order, now);
+    case 'failed':
+      return undefined;
   }
 }
 
 function completedTerm({ expires_at }: RenewalFacts, order: RenewalOrder, now: Date): Term | undefined {
   if (order.from_expires_at === null) return undefined;
-  // It has been sold once: whatever the registry shows, it is not sold again.
+  // This term has been sold: whatever the registry shows, it is not sold again.
   if (expires_at !== null && expires_at <= order.from_expires_at) {
-    return term('pending', 'The renewal is paid for; the registry does not show the new expiry yet.');
+    return term('pending', 'It is paid for; the registry does not show the new expiry yet.');
   }
   return now < order.from_expires_at ? term('renewed') : undefined;
 }
 
-function lapsingTerm(domain: RenewalFacts, order: RenewalOrder | undefined, expiresAt: Date, now: Date): Term {
-  const { state, reason, shortfallCents } = dueTerm(domain, order);
-  const until = dayOf(chargeDeadline(expiresAt));
-  const cause = state === 'unpaid' || state === 'failed' ? ` ${reason ?? ''}` : '';
-  const outcome =
-    now < expiresAt
-      ? `It was not renewed by ${until} and is left to expire; POST /domains/{name}/renew still renews it.`
-      : `It was not renewed by ${until} and has expired.`;
-  return { state: 'lapsing', reason: `${outcome}${cause}`, shortfallCents };
+function lapsingTerm(domain: RenewalFacts, order: RenewalOrder | undefined, expiresAt: Date): Term {
+  const { renewal_state, renewal_reason, renewal_shortfall_cents: shortfallCents } = domain;
+  const outcome = `It was not paid by ${dayOf(chargeDeadline(expiresAt))}, so the name is left to expire.`;
+  const isRemembered = renewal_state === 'lapsing' && renewal_reason?.startsWith(outcome) === true;
+  const attempted = attemptedTerm(domain, order);
+  const cause = attempted.state === 'charging' ? '' : ` ${attempted.reason ?? ''}`;
+  const reason = isRemembered ? renewal_reason : `${outcome}${cause}`;
+  return { state: 'lapsing', reason, shortfallCents, isDue: false };
 }
 
-/** Of a term whose time is there, or has been: what came of the last attempt. */
-function dueTerm(domain: RenewalFacts, order: RenewalOrder | undefined): Term {
+/** What came of the attempts at a term that may be charged for. */
+function attemptedTerm(domain: RenewalFacts, order: RenewalOrder | undefined): Term {
   const { renewal_state: remembered, renewal_reason: reason, renewal_shortfall_cents: shortfallCents } = domain;
-  if (shortfallCents !== null)
-    return { state: 'unpaid', reason: 'The wallet does not cover the price.', shortfallCents };
-  const rejected = order !== undefined && isRejectionOf(order, domain.expires_at);
-  if (rejected) return term('failed', order.error_message ?? 'The registry refused the renewal.');
-  if (remembered === 'failed') return term('failed', reason);
-  return term('charging', 'The charge is due.');
-}
-
-/** Whether auto-renew has tried the term that ends then, and the registry refused. */
-export function isRejectionOf(order: RenewalOrder, expiresAt: Date | null): boolean {
-  const { state, origin, from_expires_at: from } = order;
-  return state === 'failed' && origin === 'auto_renew' && from?.getTime() === expiresAt?.getTime();
+  if (shortfallCents !== null) {
+    const short = `The wallet is ${formatEuros(shortfallCents)} short of the price; top it up.`;
+    return { state: 'unpaid', reason: short, shortfallCents, isDue: false };
+  }
+  const isRefused = order !== undefined && isRefusalOf(order, domain.expires_at);
+  if (isRefused) return term('failed', order.error_message ?? 'The registry refused the renewal.');
+  return remembered === 'failed' ? term('failed', reason) : term('charging', 'The charge is due.');
 }
 
 function term(state: RenewalState, reason: string | null = null): Term {
-  return { state, reason, shortfallCents: null };
+  return { state, reason, shortfallCents: null, isDue: false };
 }
 
 function dayOf(date: Date): string {
