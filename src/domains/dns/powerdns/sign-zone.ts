@@ -1,0 +1,70 @@
+/**
+ * Signs zones with one key each for everything (CSK), ECDSA P-256 with SHA-256 (RFC 8624 3.1), and NSEC: what RFC 9276
+ * calls for where names are no secret. PowerDNS signs answers as it gives them; signatures renew themselves.
+ */
+import type { DsRecord } from '../../registry/registry.ts';
+import type { PowerDnsClient } from './power-dns-client.ts';
+import { readKeys, readZone, type ServedKey, zonePath } from './zone-api.ts';
+
+const newKey = { keytype: 'csk', active: true, published: true, algorithm: 'ECDSAP256SHA256', bits: 256 };
+
+/** The only digest that validators must know and that may still be handed out (RFC 8624 3.3). */
+const SHA_256 = 2;
+
+/** The zone's DS records, by SHA-256. A zone that has a signing key gets no other. */
+export async function signZone(client: PowerDnsClient, zoneName: string): Promise<DsRecord[]> {
+  const hasKey = async () => signingKeys(await getKeys(client, zoneName)).length > 0;
+  if (!(await hasKey())) {
+    // A second key would do no harm but stay for good: an attempt without an answer is looked into before the next.
+    await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone: hasKey });
+  }
+  await client.write('PUT', `${zonePath(zoneName)}/rectify`);
+  await forgetAnswers(client, zoneName);
+  const digests = signingKeys(await getKeys(client, zoneName)).flatMap(({ ds = [] }) => ds.map(parseDs));
+  const dsRecords = digests.filter(({ digestType }) => digestType === SHA_256);
+  if (dsRecords.length === 0) throw new Error(`PowerDNS gives no SHA-256 digest for the keys of ${zoneName}`);
+  return dsRecords.sort((a, b) => a.keyTag - b.keyTag);
+}
+
+/** Drops all keys. A zone that is not there is no error. */
+export async function unsignZone(client: PowerDnsClient, zoneName: string): Promise<void> {
+  await client.write('PUT', zonePath(zoneName), { dnssec: false }, { absentIsFine: true });
+  const keys = await readKeys(client, zoneName);
+  if (keys === undefined) return;
+  if (keys.some(({ active }) => active)) throw new Error(`PowerDNS still signs ${zoneName} with a key of its own`);
+  await forgetAnswers(client, zoneName);
+}
+
+/**
+ * A new or lost key leaves PowerDNS' cache of answers as it is, for 20 seconds as a rule, while a change of records empties
+ * it for the zone: so the SOA is replaced by itself. A validator that follows the new DS must not get an old answer.
+ */
+async function forgetAnswers(client: PowerDnsClient, zoneName: string): Promise<void> {
+  const zone = await readZone(client, zoneName);
+  const soa = zone?.recordSets.find(({ type }) => type === 'SOA');
+  if (soa === undefined) throw new Error(`PowerDNS has no SOA record of ${zoneName}: publish the zone first`);
+  const { name, type, ttl, records } = soa;
+  await client.write('PATCH', zonePath(zoneName), { rrsets: [{ name, type, ttl, records, changetype: 'REPLACE' }] });
+}
+
+async function getKeys(client: PowerDnsClient, zoneName: string): Promise<ServedKey[]> {
+  const keys = await readKeys(client, zoneName);
+  if (keys === undefined) throw new Error(`PowerDNS has no zone ${zoneName}: publish it before it is signed`);
+  return keys;
+}
+
+/** Those that validators start from: active, in the zone, and with digests. */
+function signingKeys(keys: readonly ServedKey[]): ServedKey[] {
+  return keys.filter(({ active, published, ds }) => active && published !== false && ds !== undefined && ds.length > 0);
+}
+
+/** `<key tag> <algorithm> <digest type> <hex>`, RFC 4034 5.3. */
+function parseDs(text: string): DsRecord {
+  const [keyTag = '', algorithm = '', digestType = '', ...hex] = text.trim().split(/\s+/);
+  const digest = hex.join('').toUpperCase();
+  const numbers = [keyTag, algorithm, digestType];
+  if (!numbers.every((number) => /^\d{1,5}$/.test(number)) || !/^(?:[0-9A-F]{2})+$/.test(digest)) {
+    throw new Error(`PowerDNS gave a DS record that is none: ${text.slice(0, 200)}`);
+  }
+  return { keyTag: Number(keyTag), algorithm: Number(algorithm), digestType: Number(digestType), digest };
+}
