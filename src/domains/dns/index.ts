@@ -1,5 +1,16 @@
 /** Hosted zones: their rows, what they serve, and how that reaches whoever answers queries. */
+export { addRecord, type NamedRecord, type NewRecord, removeRecord } from './change-zone.ts';
 export type { RecordSet, ZoneContent, ZonePublisher } from './publisher.ts';
-export { zoneContent } from './zone-content.ts';
+export { badRecord } from './records/bad-record.ts';
+export { isRecordType, type RecordType, recordTypes } from './records/record-kinds.ts';
+export { absoluteName, ownRecordSets, zoneContent } from './zone-content.ts';
 export { createZoneKeeper, type ZoneKeeper, type ZoneKeeperOptions } from './zone-keeper.ts';
-export { closeZone, findZone, openZone, type ZoneRef, type ZoneRow, zoneChanged } from './zone-store.ts';
+export {
+  closeZone,
+  findZone,
+  openZone,
+  type StoredRecord,
+  type ZoneRef,
+  type ZoneRow,
+  zoneChanged,
+} from './zone-store.ts';

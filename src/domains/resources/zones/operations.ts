@@ -1,0 +1,56 @@
+import { workspace } from '../../operation.ts';
+import { createRecord } from './create-record.ts';
+import { deleteRecord } from './delete-record.ts';
+import { listRecords } from './list-records.ts';
+import { DeletedRecord, DnsRecord, DnsRecordCreate, DnsRecordNamed, DnsRecordQuery, Zone, ZonePath } from './schema.ts';
+
+const HOSTED_ONLY = 'Only for domains whose nameservers are the service’s own; others answer `no_hosted_zone`.';
+
+/** `nameservers`: the service's own, lower case. */
+export function zoneOperations({ nameservers }: { readonly nameservers: readonly string[] }) {
+  return [
+    workspace.read({
+      id: 'zones.list_records',
+      method: 'GET',
+      path: '/api/v1/domains/{name}/zone',
+      posture: 'workspace',
+      scope: 'read',
+      summary: 'List DNS records',
+      description: `The records that the service keeps itself (SOA, NS of the domain) come first and are \`managed\`. ${HOSTED_ONLY}`,
+      params: ZonePath,
+      reply: Zone,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: listRecords(nameservers),
+    }),
+    workspace.change({
+      id: 'zones.create_record',
+      method: 'POST',
+      path: '/api/v1/domains/{name}/zone',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Create a DNS record',
+      description: `The nameservers answer with it within seconds. ${HOSTED_ONLY}`,
+      status: 201,
+      params: ZonePath,
+      body: DnsRecordCreate,
+      reply: DnsRecord,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: createRecord(nameservers),
+    }),
+    workspace.change({
+      id: 'zones.delete_record',
+      method: 'DELETE',
+      path: '/api/v1/domains/{name}/zone',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Delete a DNS record',
+      description: `By subdomain, type and value, in the body or in the query. Values are compared in their canonical form. ${HOSTED_ONLY}`,
+      params: ZonePath,
+      query: DnsRecordQuery,
+      body: DnsRecordNamed,
+      reply: DeletedRecord,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: deleteRecord(nameservers),
+    }),
+  ];
+}

@@ -1,0 +1,105 @@
+/** A hosted zone: the DNS records of a domain whose nameservers are the service's. */
+import Type, { type Static } from 'typebox';
+import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { recordTypes } from '../../dns/index.ts';
+
+const MANAGED_TYPES = ['SOA', 'NS'] as const;
+
+const typesShown = [...recordTypes, ...MANAGED_TYPES.filter((type) => type !== 'NS')];
+
+export const DnsRecord = component(
+  'DnsRecord',
+  Type.Object({
+    id: nullable(Type.String(), { description: 'Null for records that are managed.' }),
+    subdomain: Type.String({ description: 'Relative to the domain; `@` is the domain itself.' }),
+    name: Type.String({ description: 'The whole name, without its last dot.' }),
+    type: oneOf(typesShown),
+    value: Type.String({ description: 'As in a zone file: `192.0.2.1`, `10 mail.example.net.`, `"v=spf1 -all"`.' }),
+    ttl: Type.Integer({ description: 'Seconds. All records of one name and type have the same.' }),
+    managed: Type.Boolean({ description: 'Kept by the service; it can be neither added nor deleted.' }),
+    created_at: nullable(timestamp()),
+  }),
+);
+
+export const Zone = component(
+  'Zone',
+  Type.Object({
+    domain: Type.String(),
+    nameservers: Type.Array(Type.String()),
+    serial: Type.Integer({ description: 'Grows with each change; the serial of the SOA record.' }),
+    published: Type.Boolean({ description: 'Whether the nameservers answer with these records already.' }),
+    records: Type.Array(DnsRecord),
+  }),
+);
+
+export const DeletedRecord = component(
+  'DeletedDnsRecord',
+  Type.Object({ deleted: Type.Literal(true), record: DnsRecord }),
+);
+
+const number16 = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }));
+
+/** Longer than any value in canonical form, in which each byte of a text may take four characters. */
+const VALUE_LENGTH = 20_000;
+
+const namedRecord = {
+  subdomain: Type.String({
+    maxLength: 1_000,
+    description:
+      'Relative to the domain: `www`, `_dmarc`, `*.shop`; `@` or empty is the domain itself. Unicode becomes punycode. A name that ends with a dot is absolute.',
+  }),
+  type: oneOf(recordTypes),
+  value: Type.String({
+    minLength: 1,
+    maxLength: VALUE_LENGTH,
+    description:
+      'As in a zone file. Hosts are whole names, with or without the last dot; `@` is the domain. Text (TXT) may come without quotes. Numbers may come in members of their own instead.',
+  }),
+  priority: number16('MX and SRV, unless `value` begins with it.'),
+  weight: number16('SRV, unless `value` has it.'),
+  port: number16('SRV, unless `value` has it.'),
+  flags: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'CAA, unless `value` has it.' })),
+  tag: Type.Optional(Type.String({ maxLength: 15, description: 'CAA, unless `value` has it.' })),
+};
+
+export const DnsRecordCreate = component(
+  'DnsRecordCreate',
+  closedObject({
+    ...namedRecord,
+    ttl: Type.Optional(
+      Type.Integer({
+        minimum: 60,
+        maximum: 604_800,
+        description:
+          'Seconds. Becomes the TTL of all records of this name and type. Default: the one that these have, or 3600.',
+      }),
+    ),
+  }),
+);
+
+/** Members may be in the body or in the query: not every client sends a body along with DELETE. */
+export const DnsRecordNamed = component(
+  'DnsRecordNamed',
+  closedObject({
+    ...namedRecord,
+    subdomain: Type.Optional(namedRecord.subdomain),
+    type: Type.Optional(namedRecord.type),
+    value: Type.Optional(namedRecord.value),
+  }),
+);
+
+export const DnsRecordQuery = Type.Object({
+  ...namedRecord,
+  subdomain: Type.Optional(namedRecord.subdomain),
+  type: Type.Optional(namedRecord.type),
+  value: Type.Optional(namedRecord.value),
+});
+
+export const ZonePath = Type.Object({ name: Type.String({ description: 'The domain.' }) });
+
+export type DnsRecord = Static<typeof DnsRecord>;
+export type Zone = Static<typeof Zone>;
+export type DnsRecordCreate = Static<typeof DnsRecordCreate>;
+export type DnsRecordNamed = Static<typeof DnsRecordNamed>;
+export type DnsRecordQuery = Static<typeof DnsRecordQuery>;
+export type ZonePath = Static<typeof ZonePath>;
