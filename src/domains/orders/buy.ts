@@ -1,0 +1,91 @@
+/** Spending calls as callers see them: place an order and wait until there is something to tell. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
+import { placeOrder, type RenewedTerm } from './place-order.ts';
+import type { OrderServices } from './services.ts';
+import { findOrder } from './store.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+import { advance, workOnOrder } from './work-order.ts';
+
+/** Looks at an order whose outcome is not known, before the caller is told so: about six seconds in all. */
+const LOOKS_MS = [250, 500, 1_000, 2_000, 2_000];
+
+/**
+ * Buys it and answers the order once the registry has done it or has taken it. Throws the refusals of `placeOrder`, the
+ * order's failure (`registration_failed`, `renew_failed`, `transfer_failed`, `payment_failed`), and `internal` while the
+ * outcome is not known: the hold stays, and a repetition under the same key joins the order.
+ */
+export async function buy(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
+  const { order, isNew } = await placeOrder(services, purchase, term);
+  let standing = isNew ? await advance(services, order, { isFirst: true }) : standingOf(order);
+  for (const lookMs of LOOKS_MS) {
+    if (standing.kind !== 'unsettled') break;
+    await wait(lookMs);
+    standing = await lookAt(services, order);
+  }
+  return tell(standing);
+}
+
+async function lookAt(services: OrderServices, { workspace_id: workspaceId, id }: OrderRow): Promise<Standing> {
+  await workOnOrder(services, workspaceId, id);
+  const order = await findOrder(workspaceDb(services.db, workspaceId), id);
+  if (order === undefined) throw new Error(`the order ${id} is not there`);
+  return standingOf(order);
+}
+
+function tell({ kind, order }: Standing): OrderRow {
+  switch (kind) {
+    case 'completed':
+    case 'pending':
+      return order;
+    case 'failed': {
+      const details = { order_id: order.id, ...order.error_details };
+      throw new ApiError(order.error_code ?? 'internal', {
+        ...(order.error_message === null ? {} : { message: order.error_message }),
+        details,
+        ...(details && 'kind' in details && details.kind === 'card_declined' ? { status: 402 } : {}),
+      });
+    }
+    case 'unsettled':
+      throw new ApiError('internal', {
+        message:
+          `The outcome at ${order.state === 'paying' ? 'the card company' : 'the registry'} is not known yet, and is being found out. ` +
+          'Repeat the call with the same Idempotency-Key to learn it; nothing is bought or charged twice.',
+        details: { order_id: order.id, state: 'unknown' },
+      });
+    default:
+      return kind satisfies never;
+  }
+}
+
+export interface RenewalRequest {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly name: string;
+  readonly years: number;
+  readonly priceCents: number;
+  readonly fromExpiresAt: Date;
+}
+
+export type PlacedRenewal =
+  | { readonly orderId: string; readonly state: OrderRow['state'] }
+  | { readonly refused: 'insufficient_balance'; readonly requiredCents: number; readonly availableCents: number }
+  | { readonly refused: 'in_progress' };
+
+/** A renewal that the scheduler wants, paid from the wallet. One that the registry refuses has the state `failed`. */
+export async function placeRenewal(services: OrderServices, request: RenewalRequest): Promise<PlacedRenewal> {
+  const { workspaceId, domainId, name, years, priceCents, fromExpiresAt } = request;
+  const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents } as const;
+  try {
+    const { order } = await placeOrder(services, purchase, { domainId, fromExpiresAt });
+    const standing = await advance(services, order, { isFirst: true });
+    return { orderId: order.id, state: standing.order.state };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === 'renewal_in_progress') return { refused: 'in_progress' };
+    const { required, available } = error.detail.details ?? {};
+    if (error.code !== 'insufficient_balance' || typeof required !== 'number' || typeof available !== 'number') throw error;
+    return { refused: 'insufficient_balance', requiredCents: required, availableCents: available };
+  }
+}

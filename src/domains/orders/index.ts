@@ -1,0 +1,7 @@
+/** Spending calls: see order.ts for the states of an order. */
+export { buy, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
+export type { OrderRow, Purchase } from './order.ts';
+export { createOrderKeeper, type OrderKeeper } from './order-keeper.ts';
+export type { OrderServices } from './services.ts';
+export { findLatestRenewal, findLiveOrder } from './store.ts';
+export { addYears } from './term.ts';

@@ -1,0 +1,173 @@
+/**
+ * Sees to it that orders end: it looks at those whose time has come, reads the registry's messages, sends refunds, and keeps
+ * the snapshots of names fresh. Every replica runs one; leases and unique rows keep them out of each other's way.
+ */
+import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain } from '../portfolio/index.ts';
+import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
+import type { OrderKind } from '../tables.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { failureCodeOf } from './order.ts';
+import { sendRefunds } from './pay-order.ts';
+import type { OrderServices } from './services.ts';
+import { completeOrder, failOrder } from './settle-order.ts';
+import { findLiveOrderOfName, listDueOrders } from './store.ts';
+import { isDone, isUnderWay, workOnOrder } from './work-order.ts';
+
+/** Orders, messages and names of one sweep. */
+const BITE = 50;
+const SWEEP_MS = 1_000;
+const STALE_AFTER_MS = 24 * 3_600_000;
+/** Between two questions about a name that the registry has not reported yet. */
+const UNREPORTED_AFTER_MS = 60_000;
+/** How far the clocks of the registry and this service may be apart. */
+const CLOCK_TOLERANCE_MS = 300_000;
+
+export interface OrderKeeper {
+  /** Everything that is due by the clock, once. */
+  sweep(): Promise<void>;
+  /** Sweeps every so often. */
+  start(): void;
+  /** Ends with the sweep that runs. */
+  stop(): Promise<void>;
+}
+
+export function createOrderKeeper(services: OrderServices, sweepMs = SWEEP_MS): OrderKeeper {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let isStopped = false;
+  const sweep = () => {
+    running ??= sweepOnce(services).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const next = () => {
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      sweep()
+        .catch((error: unknown) => services.logger.error({ err: error }, 'a sweep of orders failed'))
+        .finally(next);
+    }, sweepMs);
+    timer.unref();
+  };
+  return {
+    sweep,
+    start: next,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running?.catch(() => undefined);
+    },
+  };
+}
+
+async function sweepOnce(services: OrderServices): Promise<void> {
+  await readMessages(services);
+  for (const { workspace_id: workspaceId, id } of await listDueOrders(
+    systemDb(services.db),
+    services.clock.now(),
+    BITE,
+  )) {
+    await workOnOrder(services, workspaceId, id);
+  }
+  await sendRefunds(services);
+  await syncStale(services);
+}
+
+/** Each message is applied before it is acknowledged: one that is told twice finds its work done. */
+async function readMessages(services: OrderServices): Promise<void> {
+  const { registry, logger } = services;
+  try {
+    for (let count = 0; count < BITE; count += 1) {
+      const polled = await registry.poll();
+      if (polled === undefined) return;
+      await applyMessage(services, polled.message);
+      await registry.acknowledge(polled.message.id);
+    }
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+    logger.warn({ reason: error.message }, 'the messages of the registry cannot be read now');
+  }
+}
+
+async function applyMessage(services: OrderServices, message: RegistryMessage): Promise<void> {
+  const { name, kind, text, queuedAt } = message;
+  const failure = { reason: text, queuedAt: new Date(queuedAt) };
+  switch (kind) {
+    case 'registration_completed':
+      return completeByName(services, name, 'registration');
+    case 'renewal_completed':
+      return completeByName(services, name, 'renewal');
+    case 'transfer_completed':
+      return completeByName(services, name, 'transfer');
+    case 'registration_failed':
+      return failByName(services, name, 'registration', failure);
+    case 'renewal_failed':
+      return failByName(services, name, 'renewal', failure);
+    case 'transfer_failed':
+      return failByName(services, name, 'transfer', failure);
+    case 'transferred_away':
+    case 'deleted':
+      return leave(services, name);
+    case 'transfer_requested':
+    case 'other':
+      services.logger.info({ name, kind, text }, 'message of the registry');
+      return;
+    default:
+      return kind satisfies never;
+  }
+}
+
+async function completeByName(services: OrderServices, name: string, kind: OrderKind): Promise<void> {
+  const order = await findLiveOrderOfName(systemDb(services.db), name, kind);
+  if (order === undefined) return;
+  const info = await services.registry.info(name);
+  // News of an earlier order of the name is no news of this one.
+  if (isDone(order, info)) await completeOrder(services, order, info);
+}
+
+/**
+ * Nothing came of the order, unless the registry's object says otherwise. News from before the order is about an earlier
+ * one: were it believed, the money would go back for a name that is still on its way.
+ */
+async function failByName(
+  services: OrderServices,
+  name: string,
+  kind: OrderKind,
+  { reason, queuedAt }: { readonly reason: string; readonly queuedAt: Date },
+): Promise<void> {
+  const order = await findLiveOrderOfName(systemDb(services.db), name, kind);
+  if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
+  const info = await services.registry.info(name);
+  if (isDone(order, info) || isUnderWay(order, info)) return;
+  await failOrder(services, order, { code: failureCodeOf(kind), message: reason });
+}
+
+/** The name is not ours any more, unless the registry says otherwise by now. */
+async function leave(services: OrderServices, name: string): Promise<void> {
+  const owner = await findOwner(systemDb(services.db), name);
+  if (owner === undefined || owner.state === 'acquiring') return;
+  const info = await services.registry.info(name);
+  if (info?.isOurs === true) return;
+  const place = { workspaceId: owner.workspace_id, domainId: owner.id, name };
+  await services.db.transaction((tx) => retireDomain(tx, place, services.clock.now()));
+}
+
+/** Looks at names that nobody has looked at for a day, and at those that were not reported yet. */
+async function syncStale(services: OrderServices): Promise<void> {
+  const { db, registry, clock, logger } = services;
+  const now = clock.now();
+  const before = {
+    synced: new Date(now.getTime() - STALE_AFTER_MS),
+    unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
+  };
+  try {
+    for (const { workspace_id: workspaceId, id } of await listStaleDomains(systemDb(db), before, BITE)) {
+      const row = await findDomainById(workspaceDb(db, workspaceId), id);
+      if (row !== undefined) await syncDomain({ db, registry, now }, row);
+    }
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+    logger.warn({ reason: error.message }, 'the registry cannot be asked about names now');
+  }
+}

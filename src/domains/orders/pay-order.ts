@@ -1,0 +1,163 @@
+/**
+ * Pay-as-you-go: the card is charged before the registry is asked, and refunded when the registry refuses. The other way
+ * round, a name could be ours before it turns out that nobody pays for it. Charges and refunds are rows first, and each is
+ * sent under a key of its own, so that one whose answer was lost is asked again and never made twice.
+ */
+import type { Transaction } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { SystemDb } from '../workspace-scope.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { holdCharge, refundHeld } from '../wallet/index.ts';
+import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
+import type { OrderRow } from './order.ts';
+import type { OrderServices } from './services.ts';
+import { updateOrder } from './store.ts';
+
+/** Writes down the charge that is to be made. */
+export async function openCharge(
+  services: Pick<OrderServices, 'vault'>,
+  tx: Transaction,
+  order: OrderRow,
+  instrument: Instrument,
+): Promise<void> {
+  const id = mintId('pay');
+  const sealed = services.vault.seal(JSON.stringify(instrument), instrumentContext(order.workspace_id, id));
+  await workspaceDb(tx, order.workspace_id)
+    .insertInto('payments')
+    .values({
+      id,
+      kind: 'charge',
+      order_id: order.id,
+      amount_cents: order.amount_cents,
+      state: 'open',
+      sealed_instrument: sealed,
+      provider_reference: null,
+      provider_url: null,
+      failure: null,
+    })
+    .execute();
+}
+
+function instrumentContext(workspaceId: string, paymentId: string): string {
+  return `domains.payments/${workspaceId}/${paymentId}`;
+}
+
+/**
+ * Charges the card of an order that is `paying`. When it is charged the money is held and the order is `held`; a declined
+ * charge is left to the caller to fail the order with.
+ */
+export async function payOrder(services: OrderServices, order: OrderRow): Promise<ChargeOutcome> {
+  const { db, vault, payments, clock } = services;
+  const charge = await workspaceDb(db, order.workspace_id)
+    .selectFrom('payments')
+    .selectAll()
+    .where('order_id', '=', order.id)
+    .where('kind', '=', 'charge')
+    .executeTakeFirstOrThrow();
+  const instrument = JSON.parse(
+    vault.open(charge.sealed_instrument ?? '', instrumentContext(order.workspace_id, charge.id)),
+  ) as Instrument;
+  const outcome = await payments.charge({
+    idempotencyKey: `${charge.id}:charge`,
+    amountCents: order.amount_cents,
+    instrument,
+    description: `${order.kind} of ${order.name}`,
+    metadata: { order_id: order.id, workspace_id: order.workspace_id, domain: order.name },
+  });
+  if (outcome.kind !== 'succeeded') return outcome;
+  await db.transaction(async (tx) => {
+    const scoped = workspaceDb(tx, order.workspace_id);
+    const moved = await updateOrder(scoped, order.id, ['paying'], { state: 'held', now: clock.now() });
+    // Another worker, which had the same answer, was faster.
+    if (moved === undefined) return;
+    await scoped
+      .updateTable('payments')
+      .set({ state: 'succeeded', provider_reference: outcome.reference, sealed_instrument: null })
+      .where('id', '=', charge.id)
+      .execute();
+    await holdCharge(tx, { workspaceId: order.workspace_id, orderId: order.id, amountCents: order.amount_cents });
+  });
+  return outcome;
+}
+
+/** Notes that the charge was declined, in the transaction that fails the order. */
+export async function recordDecline(tx: Transaction, order: OrderRow, failure: PaymentFailure): Promise<void> {
+  await workspaceDb(tx, order.workspace_id)
+    .updateTable('payments')
+    .set({ state: 'declined', failure: json(failure), sealed_instrument: null })
+    .where('order_id', '=', order.id)
+    .where('kind', '=', 'charge')
+    .execute();
+}
+
+/** Gives back what the card was charged, in the transaction that fails the order: the refund itself is sent afterwards. */
+export async function openRefund(tx: Transaction, order: OrderRow): Promise<void> {
+  const db = workspaceDb(tx, order.workspace_id);
+  const charge = await db
+    .selectFrom('payments')
+    .select(['provider_reference', 'state'])
+    .where('order_id', '=', order.id)
+    .where('kind', '=', 'charge')
+    .executeTakeFirst();
+  if (charge?.state !== 'succeeded') return;
+  await refundHeld(tx, { workspaceId: order.workspace_id, orderId: order.id });
+  await db
+    .insertInto('payments')
+    .values({
+      id: mintId('pay'),
+      kind: 'refund',
+      order_id: order.id,
+      amount_cents: order.amount_cents,
+      state: 'open',
+      sealed_instrument: null,
+      provider_reference: charge.provider_reference,
+      provider_url: null,
+      failure: null,
+    })
+    .execute();
+}
+
+/** Refunds sent in one sweep. */
+const REFUNDS_AT_ONCE = 20;
+
+/**
+ * Sends the refunds that are open, in every workspace, oldest first. One that the card company refuses is logged and kept
+ * as declined: a person has to give that money back.
+ */
+export async function sendRefunds(services: OrderServices): Promise<void> {
+  const { db, payments, clock, logger } = services;
+  for (const refund of await listOpenRefunds(systemDb(db))) {
+    const outcome = await payments.refund({
+      idempotencyKey: `${refund.id}:refund`,
+      reference: refund.provider_reference ?? '',
+      amountCents: refund.amount_cents,
+    });
+    if (outcome.kind === 'declined') {
+      logger.error({ payment: refund.id, order: refund.order_id, failure: outcome.failure }, 'a refund was refused');
+    }
+    const done = { succeeded: 'succeeded', declined: 'declined', unknown: 'open' } as const;
+    await workspaceDb(db, refund.workspace_id)
+      .updateTable('payments')
+      .set({
+        state: done[outcome.kind],
+        // The next sweep begins with others.
+        updated_at: clock.now(),
+        ...(outcome.kind === 'declined' ? { failure: json(outcome.failure) } : {}),
+      })
+      .where('id', '=', refund.id)
+      .where('state', '=', 'open')
+      .execute();
+  }
+}
+
+function listOpenRefunds(db: SystemDb) {
+  return db
+    .selectFrom('payments')
+    .select(['workspace_id', 'id', 'order_id', 'provider_reference', 'amount_cents'])
+    .where('kind', '=', 'refund')
+    .where('state', '=', 'open')
+    .orderBy('updated_at')
+    .limit(REFUNDS_AT_ONCE)
+    .execute();
+}

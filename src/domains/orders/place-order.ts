@@ -1,0 +1,160 @@
+/** Writes an order down, with its name and its hold, in one transaction: from here on it ends, whatever dies. */
+import type { Transaction } from '../../kernel/db/database.ts';
+import { isUniqueViolation } from '../../kernel/db/sql-errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { openZone } from '../dns/index.ts';
+import { findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
+import { hold } from '../wallet/index.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { failureCodeOf, type OrderRow, type Purchase } from './order.ts';
+import { openCharge } from './pay-order.ts';
+import { LEASE_MS, type OrderServices } from './services.ts';
+import { findLiveOrder, findOrderByKey, freeKey, insertOrder } from './store.ts';
+
+/** After this time a key means another request. The contract: about 24 hours. */
+const KEY_LIFETIME_MS = 24 * 3_600_000;
+
+export interface Placed {
+  readonly order: OrderRow;
+  /** False: it is an earlier order of the same key, which the caller joins. */
+  readonly isNew: boolean;
+}
+
+/** What a renewal is of. */
+export interface RenewedTerm {
+  readonly domainId: string;
+  /** As the registry has it now. */
+  readonly fromExpiresAt: Date;
+}
+
+/**
+ * Places the order. Throws `already_in_portfolio`, `registration_failed` or `transfer_failed` (another workspace has the
+ * name), `renewal_in_progress`, `insufficient_balance` and `idempotency_key_reused`; nothing is written then.
+ */
+export async function placeOrder(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
+  const key = keyOf(purchase);
+  // Whoever loses a race for a unique row finds the winner's on the second look.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await services.db.transaction(async (tx) => {
+        const earlier = await joinEarlier(services, tx, purchase, key);
+        return earlier ?? { order: await write(services, tx, purchase, term, key), isNew: true };
+      });
+    } catch (error) {
+      if (!(error instanceof NameTaken) && !isUniqueViolation(error)) throw error;
+      if (attempt === 2) throw await explainConflict(services, purchase, term);
+    }
+  }
+}
+
+/** Some workspace has the name, or is acquiring it. */
+class NameTaken extends Error {}
+
+function keyOf({ claim }: Purchase): string | null {
+  return claim === undefined ? null : `${claim.operation} ${claim.key}`;
+}
+
+async function joinEarlier(
+  services: OrderServices,
+  tx: Transaction,
+  purchase: Purchase,
+  key: string | null,
+): Promise<Placed | undefined> {
+  if (key === null) return undefined;
+  const db = workspaceDb(tx, purchase.workspaceId);
+  const order = await findOrderByKey(db, key);
+  if (order === undefined) return undefined;
+  const dayAgo = new Date(services.clock.now().getTime() - KEY_LIFETIME_MS);
+  if (order.ended_at !== null && order.ended_at < dayAgo) {
+    await freeKey(db, key, dayAgo);
+    return undefined;
+  }
+  if (order.fingerprint !== purchase.claim?.fingerprint) throw new ApiError('idempotency_key_reused');
+  return { order, isNew: false };
+}
+
+async function write(
+  services: OrderServices,
+  tx: Transaction,
+  purchase: Purchase,
+  term: RenewedTerm | undefined,
+  key: string | null,
+): Promise<OrderRow> {
+  const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, claim } = purchase;
+  const now = services.clock.now();
+  const lease = new Date(now.getTime() + LEASE_MS);
+  const db = workspaceDb(tx, workspaceId);
+  const id = mintId('ord');
+  const domainId = term === undefined ? await acquire(tx, purchase) : await lockTerm(tx, workspaceId, term);
+  const order = await insertOrder(db, {
+    id,
+    kind,
+    origin,
+    domain_id: domainId,
+    name,
+    years,
+    amount_cents: priceCents,
+    from_expires_at: term?.fromExpiresAt ?? null,
+    pays_with: instrument === undefined ? 'wallet' : 'card',
+    sealed_auth_code: authCode === undefined ? null : services.vault.seal(authCode, authCodeContext(workspaceId, id)),
+    // The command of an order that the wallet pays is sent as soon as this is committed.
+    state: instrument === undefined ? 'submitted' : 'paying',
+    submissions: instrument === undefined ? 1 : 0,
+    lease_until: lease,
+    next_look_at: lease,
+    idempotency_key: key,
+    fingerprint: claim?.fingerprint ?? null,
+  });
+  if (instrument === undefined) {
+    if (priceCents > 0) await hold(tx, { workspaceId, orderId: id, amountCents: priceCents });
+  } else {
+    await openCharge(services, tx, order, instrument);
+  }
+  return order;
+}
+
+/** What the vault ties an auth code to. */
+export function authCodeContext(workspaceId: string, orderId: string): string {
+  return `domains.orders/${workspaceId}/${orderId}`;
+}
+
+/** Takes the name for the workspace, before any other can. */
+async function acquire(tx: Transaction, { workspaceId, kind, name }: Purchase): Promise<string> {
+  const domainId = mintId('dom');
+  const db = workspaceDb(tx, workspaceId);
+  const via = kind === 'transfer' ? 'transfer' : 'registration';
+  if (!(await insertAcquisition(db, { id: domainId, name, added_via: via }))) throw new NameTaken(name);
+  if (via === 'registration') await openZone(tx, { workspaceId, domainId, name });
+  return domainId;
+}
+
+/** Holds the name's row, so that turning auto-renew off and charging for it take turns. */
+async function lockTerm(tx: Transaction, workspaceId: string, { domainId }: RenewedTerm): Promise<string> {
+  const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
+  if (row === undefined || row.state !== 'active') throw new ApiError('not_found');
+  return domainId;
+}
+
+/** The refusal of a request that lost to another one. */
+async function explainConflict(
+  services: OrderServices,
+  { workspaceId, kind, name }: Purchase,
+  term: RenewedTerm | undefined,
+): Promise<ApiError> {
+  const { db } = services;
+  if (term !== undefined) {
+    const live = await findLiveOrder(workspaceDb(db, workspaceId), term.domainId, kind);
+    return new ApiError('renewal_in_progress', {
+      message: `This term of ${name} is being bought already. Wait until it is done; a later renewal adds a further term.`,
+      details: { state: live?.state ?? 'completed', origin: live?.origin ?? 'request' },
+    });
+  }
+  const owner = await findOwner(systemDb(db), name);
+  if (owner?.workspace_id === workspaceId) {
+    return new ApiError('already_in_portfolio', { details: { state: owner.state === 'active' ? 'active' : 'pending' } });
+  }
+  return new ApiError(failureCodeOf(kind), {
+    message: `${name} is not available: somebody else has it here, or is buying it at this moment. Nothing was charged.`,
+  });
+}

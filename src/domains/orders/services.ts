@@ -1,0 +1,21 @@
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Payments } from '../wallet/payments/payments.ts';
+
+/** What orders work with. */
+export interface OrderServices {
+  readonly db: Database;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly payments: Payments;
+  readonly logger: Logger;
+  /** The service's own nameservers, which a new name gets. */
+  readonly nameservers: readonly string[];
+}
+
+/** Longer than any call to the registry or the card company takes. Whoever is silent for so long is taken for dead. */
+export const LEASE_MS = 60_000;

@@ -1,0 +1,106 @@
+/** The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. */
+import type { Transaction } from '../../kernel/db/database.ts';
+import { recordInfo, retireDomain } from '../portfolio/index.ts';
+import type { RegistryDomain } from '../registry/registry.ts';
+import { capture, release } from '../wallet/index.ts';
+import type { PaymentFailure } from '../wallet/payments/payments.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+import type { OrderFailure, OrderRow } from './order.ts';
+import { openRefund, recordDecline } from './pay-order.ts';
+import type { OrderServices } from './services.ts';
+import { addYears } from './term.ts';
+import { endOrder, updateOrder } from './store.ts';
+
+/**
+ * The registry has done it: the money is the seller's, the name is active. `info` is what it says now, where it says
+ * anything yet. Undefined when the order has ended before.
+ */
+export async function completeOrder(
+  services: OrderServices,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+): Promise<OrderRow | undefined> {
+  const now = services.clock.now();
+  return services.db.transaction(async (tx) => {
+    const ended = await endOrder(workspaceDb(tx, order.workspace_id), order.id, { now });
+    if (ended === undefined) return undefined;
+    if (order.amount_cents > 0) await capture(tx, { workspaceId: order.workspace_id, orderId: order.id });
+    await recordTerm(tx, order, info, now);
+    return ended;
+  });
+}
+
+async function recordTerm(
+  tx: Transaction,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  now: Date,
+): Promise<void> {
+  const place = { workspaceId: order.workspace_id, domainId: order.domain_id, name: order.name };
+  if (info !== undefined) await recordInfo(tx, place, info, now);
+  const from = order.from_expires_at ?? now;
+  const until = info === undefined ? addYears(from, order.years) : new Date(info.expiresAt);
+  await workspaceDb(tx, order.workspace_id)
+    .updateTable('domains')
+    .set({
+      state: 'active',
+      billed_until: until,
+      expires_at: until,
+      renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
+      renewal_reason: null,
+      renewal_shortfall_cents: null,
+      // Whoever buys a further term has changed his mind about leaving.
+      ...(order.kind === 'renewal' ? { release_at: null } : {}),
+    })
+    .where('id', '=', order.domain_id)
+    .where('state', '<>', 'gone')
+    .execute();
+}
+
+/** The registry has taken it and will tell its end later. */
+export async function markPending(
+  services: OrderServices,
+  order: OrderRow,
+  nextLookAt: Date,
+): Promise<OrderRow | undefined> {
+  const db = workspaceDb(services.db, order.workspace_id);
+  return updateOrder(db, order.id, ['submitted', 'pending'], {
+    state: 'pending',
+    nextLookAt,
+    isLeased: false,
+    now: services.clock.now(),
+  });
+}
+
+/**
+ * Nothing was bought: the hold is released or the charge refunded, and a name that was being acquired leaves the
+ * portfolio. `submissions`: as many commands as the caller knows to be answered; where more were sent, somebody else is at
+ * work on the order, and nothing happens. Undefined then, or when the order has ended before.
+ */
+export async function failOrder(
+  services: OrderServices,
+  order: OrderRow,
+  failure: OrderFailure,
+  options: { readonly declined?: PaymentFailure } = {},
+): Promise<OrderRow | undefined> {
+  const now = services.clock.now();
+  const { workspace_id: workspaceId, domain_id: domainId, name } = order;
+  return services.db.transaction(async (tx) => {
+    const db = workspaceDb(tx, workspaceId);
+    const ended = await endOrder(db, order.id, { now, failure, submissions: order.submissions });
+    if (ended === undefined) return undefined;
+    if (options.declined !== undefined) await recordDecline(tx, order, options.declined);
+    else if (order.pays_with === 'card') await openRefund(tx, order);
+    else if (order.amount_cents > 0) await release(tx, { workspaceId, orderId: order.id });
+    if (order.kind === 'renewal') {
+      await db
+        .updateTable('domains')
+        .set({ renewal_state: 'failed', renewal_reason: failure.message })
+        .where('id', '=', domainId)
+        .execute();
+    } else {
+      await retireDomain(tx, { workspaceId, domainId, name }, now);
+    }
+    return ended;
+  });
+}

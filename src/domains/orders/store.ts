@@ -1,0 +1,200 @@
+/** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
+import { sql } from 'kysely';
+import { json } from '../../kernel/db/values.ts';
+import type { OrderState, WorkspaceTables } from '../tables.ts';
+import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+import type { OrderFailure, OrderRow } from './order.ts';
+
+const LIVE: readonly OrderState[] = ['paying', 'held', 'submitted', 'pending'];
+
+export type NewOrder = Pick<
+  OrderRow,
+  | 'id'
+  | 'kind'
+  | 'origin'
+  | 'domain_id'
+  | 'name'
+  | 'years'
+  | 'amount_cents'
+  | 'from_expires_at'
+  | 'pays_with'
+  | 'sealed_auth_code'
+  | 'state'
+  | 'submissions'
+  | 'lease_until'
+  | 'next_look_at'
+  | 'idempotency_key'
+  | 'fingerprint'
+>;
+
+/** Throws the store's unique violation where another order stands for the same acquisition, term or key. */
+export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<OrderRow> {
+  return db
+    .insertInto('orders')
+    .values({ ...order, error_code: null, error_message: null, error_details: null, ended_at: null })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The order that did not fail under this key. */
+export async function findOrderByKey(db: WorkspaceDb, key: string): Promise<OrderRow | undefined> {
+  return db
+    .selectFrom('orders')
+    .selectAll()
+    .where('idempotency_key', '=', key)
+    .where('state', '<>', 'failed')
+    .executeTakeFirst();
+}
+
+/** Gives a key free whose day is over. */
+export async function freeKey(db: WorkspaceDb, key: string, endedBefore: Date): Promise<void> {
+  await db
+    .updateTable('orders')
+    .set({ idempotency_key: null })
+    .where('idempotency_key', '=', key)
+    .where('ended_at', '<', endedBefore)
+    .execute();
+}
+
+export async function findOrder(db: WorkspaceDb, id: string): Promise<OrderRow | undefined> {
+  return db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** The order of a domain that has not ended; the newest where there are several. */
+export async function findLiveOrder(
+  db: WorkspaceDb,
+  domainId: string,
+  kind?: OrderRow['kind'],
+): Promise<OrderRow | undefined> {
+  const query = db
+    .selectFrom('orders')
+    .selectAll()
+    .where('domain_id', '=', domainId)
+    .where('state', 'in', LIVE)
+    .orderBy('id', 'desc')
+    .limit(1);
+  return (kind === undefined ? query : query.where('kind', '=', kind)).executeTakeFirst();
+}
+
+/** The newest renewal of a domain that did not fail. */
+export async function findLatestRenewal(db: WorkspaceDb, domainId: string): Promise<OrderRow | undefined> {
+  return db
+    .selectFrom('orders')
+    .selectAll()
+    .where('domain_id', '=', domainId)
+    .where('kind', '=', 'renewal')
+    .where('state', '<>', 'failed')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Takes the order to work on for so long; undefined when it has ended or somebody else has it. */
+export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: Date): Promise<OrderRow | undefined> {
+  return db
+    .updateTable('orders')
+    .set({ lease_until: until, next_look_at: until })
+    .where('id', '=', id)
+    .where('state', 'in', LIVE)
+    .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export interface OrderChange {
+  readonly state?: OrderState;
+  readonly nextLookAt?: Date | null;
+  readonly isLeased?: boolean;
+  readonly now: Date;
+}
+
+/** Moves an order that has not ended; undefined when it has, or when it is in none of the states. */
+export async function updateOrder(
+  db: WorkspaceDb,
+  id: string,
+  from: readonly OrderState[],
+  { state, nextLookAt, isLeased = true, now }: OrderChange,
+): Promise<OrderRow | undefined> {
+  return db
+    .updateTable('orders')
+    .set({
+      updated_at: now,
+      ...(state === undefined ? {} : { state }),
+      ...(nextLookAt === undefined ? {} : { next_look_at: nextLookAt }),
+      ...(isLeased ? {} : { lease_until: null }),
+    })
+    .where('id', '=', id)
+    .where('state', 'in', from)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Counts a command that is about to be sent. */
+export async function countSubmission(db: WorkspaceDb, id: string, now: Date): Promise<OrderRow | undefined> {
+  return db
+    .updateTable('orders')
+    .set({ state: 'submitted', submissions: sql<number>`submissions + 1`, updated_at: now })
+    .where('id', '=', id)
+    .where('state', 'in', ['held', 'submitted', 'pending'])
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Ends an order. Undefined when it has ended before; `submissions` says how many commands the ender knows of. */
+export async function endOrder(
+  db: WorkspaceDb,
+  id: string,
+  end: { readonly now: Date; readonly failure?: OrderFailure; readonly submissions?: number },
+): Promise<OrderRow | undefined> {
+  const { now, failure, submissions } = end;
+  const query = db
+    .updateTable('orders')
+    .set({
+      state: failure === undefined ? 'completed' : 'failed',
+      error_code: failure?.code ?? null,
+      error_message: failure?.message ?? null,
+      error_details: failure?.details === undefined ? null : json(failure.details),
+      sealed_auth_code: null,
+      lease_until: null,
+      next_look_at: null,
+      updated_at: now,
+      ended_at: now,
+    })
+    .where('id', '=', id)
+    .where('state', 'in', LIVE)
+    .returningAll();
+  return (submissions === undefined ? query : query.where('submissions', '=', submissions)).executeTakeFirst();
+}
+
+/** Orders of every workspace whose time to be looked at has come. */
+export async function listDueOrders(
+  db: SystemDb,
+  now: Date,
+  limit: number,
+): Promise<Pick<OrderRow, 'workspace_id' | 'id'>[]> {
+  return db
+    .selectFrom('orders')
+    .select(['workspace_id', 'id'])
+    .where('next_look_at', '<=', now)
+    .where('state', 'in', LIVE)
+    .orderBy('next_look_at')
+    .limit(limit)
+    .execute();
+}
+
+/** The order of this name that waits for the registry. */
+export async function findLiveOrderOfName(
+  db: SystemDb,
+  name: string,
+  kind: WorkspaceTables['orders']['kind'],
+): Promise<OrderRow | undefined> {
+  return db
+    .selectFrom('orders')
+    .selectAll()
+    .where('name', '=', name)
+    .where('kind', '=', kind)
+    .where('state', 'in', ['submitted', 'pending'])
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}

@@ -1,0 +1,97 @@
+/** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
+import type { Selectable } from 'kysely';
+import type { WorkspaceTables } from '../tables.ts';
+import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+
+export type DomainRow = Selectable<WorkspaceTables['domains']>;
+
+/** The workspace's row of this name, unless the name is gone. */
+export async function findDomain(db: WorkspaceDb, name: string): Promise<DomainRow | undefined> {
+  return db
+    .selectFrom('domains')
+    .selectAll()
+    .where('name', '=', name)
+    .where('state', '<>', 'gone')
+    .executeTakeFirst();
+}
+
+export async function findDomainById(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
+  return db.selectFrom('domains').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** As `findDomainById`, held until the transaction ends: whoever charges and whoever turns charging off take turns. */
+export async function lockDomain(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
+  return db.selectFrom('domains').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+/** Whose the name is, or is about to be, whatever the workspace. */
+export async function findOwner(
+  db: SystemDb,
+  name: string,
+): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'state'> | undefined> {
+  return db
+    .selectFrom('domains')
+    .select(['workspace_id', 'id', 'state'])
+    .where('name', '=', name)
+    .where('state', '<>', 'gone')
+    .executeTakeFirst();
+}
+
+/** Takes the name for the workspace. False when any workspace has it, or is acquiring it. */
+export async function insertAcquisition(
+  db: WorkspaceDb,
+  domain: Pick<DomainRow, 'id' | 'name' | 'added_via'>,
+): Promise<boolean> {
+  const inserted = await db
+    .insertInto('domains')
+    .values({
+      ...domain,
+      state: 'acquiring',
+      snapshot: null,
+      synced_at: null,
+      expires_at: null,
+      release_at: null,
+      billed_until: null,
+      renewal_reason: null,
+      renewal_shortfall_cents: null,
+      gone_at: null,
+    })
+    .onConflict((conflict) => conflict.column('name').where('state', '<>', 'gone').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+/** Up to `limit + 1` names in alphabetical order, behind `after`. */
+export async function listDomains(
+  db: WorkspaceDb,
+  page: { readonly limit: number; readonly after: string | undefined },
+): Promise<DomainRow[]> {
+  const query = db.selectFrom('domains').selectAll().where('state', '<>', 'gone').orderBy('name').limit(page.limit + 1);
+  return (page.after === undefined ? query : query.where('name', '>', page.after)).execute();
+}
+
+/**
+ * Active names of every workspace that were last looked at before these times, longest ago first: those that the registry
+ * has reported, and those that it has not.
+ */
+export async function listStaleDomains(
+  db: SystemDb,
+  before: { readonly synced: Date; readonly unreported: Date },
+  limit: number,
+): Promise<Pick<DomainRow, 'workspace_id' | 'id'>[]> {
+  return db
+    .selectFrom('domains')
+    .select(['workspace_id', 'id'])
+    .where('state', '=', 'active')
+    .where((where) =>
+      where.or([
+        where('synced_at', 'is', null),
+        where('synced_at', '<', before.synced),
+        where.and([where('snapshot', 'is', null), where('synced_at', '<', before.unreported)]),
+      ]),
+    )
+    .orderBy('synced_at', (order) => order.asc().nullsFirst())
+    .limit(limit)
+    .execute();
+}
