@@ -1,0 +1,343 @@
+/** The commands of the domain mapping (RFC 5731 3) with the extensions that go with them. Names are in lower case. */
+import type { DsRecord } from '../../registry.ts';
+import { DOMAIN, FEE, SEC_DNS } from '../namespaces.ts';
+import { EppFault } from '../result-codes.ts';
+import { childrenOf, elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
+import type { Codec } from './codec.ts';
+import { type Fee, type FeeQuestion, feeElement, feeQuestionElement, findFee, readFeeQuestion } from './fee.ts';
+import { findRestore, type Restore, restoreElement } from './rgp.ts';
+import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
+import {
+  authInfoElement,
+  findAuthInfo,
+  findYears,
+  optional,
+  requireDate,
+  requireSome,
+  requireText,
+  yearsElement,
+} from './values.ts';
+
+/** Registries name nameservers either as objects of their own or by attributes of the domain; never mixed. */
+export type NameserverModel = 'hostObj' | 'hostAttr';
+
+export interface Nameservers {
+  readonly model: NameserverModel;
+  readonly names: readonly string[];
+}
+
+export type ContactType = 'admin' | 'billing' | 'tech';
+
+export interface ContactReference {
+  readonly type: ContactType;
+  readonly id: string;
+}
+
+export interface DomainCheckCommand {
+  readonly kind: 'domain:check';
+  readonly names: readonly string[];
+  readonly fees?: FeeQuestion | undefined;
+}
+
+export interface DomainInfoCommand {
+  readonly kind: 'domain:info';
+  readonly name: string;
+  readonly authInfo?: string | undefined;
+}
+
+export interface DomainCreateCommand {
+  readonly kind: 'domain:create';
+  readonly name: string;
+  readonly years?: number | undefined;
+  readonly nameservers?: Nameservers | undefined;
+  readonly registrant?: string | undefined;
+  readonly contacts: readonly ContactReference[];
+  readonly authInfo?: string | undefined;
+  readonly dsRecords: readonly DsRecord[];
+  readonly fee?: Fee | undefined;
+}
+
+export interface DomainRenewCommand {
+  readonly kind: 'domain:renew';
+  readonly name: string;
+  /** `YYYY-MM-DD`. */
+  readonly currentExpiryDate: string;
+  readonly years?: number | undefined;
+  readonly fee?: Fee | undefined;
+}
+
+export type TransferOperation = 'query' | 'request' | 'approve' | 'reject' | 'cancel';
+
+export interface DomainTransferCommand {
+  readonly kind: 'domain:transfer';
+  readonly operation: TransferOperation;
+  readonly name: string;
+  readonly years?: number | undefined;
+  readonly authInfo?: string | undefined;
+  readonly fee?: Fee | undefined;
+}
+
+export interface DomainItems {
+  readonly nameservers?: Nameservers | undefined;
+  readonly contacts: readonly ContactReference[];
+  readonly statuses: readonly string[];
+}
+
+export interface DomainUpdateCommand {
+  readonly kind: 'domain:update';
+  readonly name: string;
+  readonly add?: DomainItems | undefined;
+  readonly remove?: DomainItems | undefined;
+  readonly registrant?: string | undefined;
+  readonly authInfo?: string | undefined;
+  readonly ds?: DsChange | undefined;
+  readonly restore?: Restore | undefined;
+  readonly fee?: Fee | undefined;
+}
+
+export interface DomainDeleteCommand {
+  readonly kind: 'domain:delete';
+  readonly name: string;
+}
+
+export type DomainCommand =
+  | DomainCheckCommand
+  | DomainInfoCommand
+  | DomainCreateCommand
+  | DomainRenewCommand
+  | DomainTransferCommand
+  | DomainUpdateCommand
+  | DomainDeleteCommand;
+
+const domain = elementsOf(DOMAIN);
+
+export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Extract<DomainCommand, { kind: Kind }>> } =
+  {
+    'domain:check': {
+      encode: ({ names, fees }) => ({
+        object: domain(
+          'check',
+          names.map((name) => domain('name', name)),
+        ),
+        extensions: fees === undefined ? [] : [feeQuestionElement(fees)],
+      }),
+      decode: ({ object, extensions }) => {
+        const question = extensionOf(extensions, FEE, 'check');
+        return {
+          kind: 'domain:check',
+          names: requireSome(textsOf(object, 'name').map(lower), 'name'),
+          fees: question === undefined ? undefined : readFeeQuestion(question),
+        };
+      },
+    },
+    'domain:info': {
+      encode: ({ name, authInfo }) => ({
+        object: domain('info', [domain('name', name, { hosts: 'all' }), authInfoElement(DOMAIN, authInfo)]),
+        extensions: [],
+      }),
+      decode: ({ object }) => ({ kind: 'domain:info', name: nameOf(object), authInfo: findAuthInfo(object) }),
+    },
+    'domain:create': { encode: encodeCreate, decode: decodeCreate },
+    'domain:renew': {
+      encode: ({ name, currentExpiryDate, years, fee }) => ({
+        object: domain('renew', [
+          domain('name', name),
+          domain('curExpDate', currentExpiryDate),
+          yearsElement(DOMAIN, years),
+        ]),
+        extensions: feeExtension('renew', fee),
+      }),
+      decode: ({ object, extensions }) => ({
+        kind: 'domain:renew',
+        name: nameOf(object),
+        currentExpiryDate: requireDate(object, 'curExpDate'),
+        years: findYears(object),
+        fee: findFee(extensions),
+      }),
+    },
+    'domain:transfer': {
+      encode: ({ operation, name, years, authInfo, fee }) => ({
+        operation,
+        object: domain('transfer', [
+          domain('name', name),
+          yearsElement(DOMAIN, years),
+          authInfoElement(DOMAIN, authInfo),
+        ]),
+        extensions: feeExtension('transfer', fee),
+      }),
+      decode: ({ object, operation, extensions }) => ({
+        kind: 'domain:transfer',
+        operation: readTransferOperation(operation),
+        name: nameOf(object),
+        years: findYears(object),
+        authInfo: findAuthInfo(object),
+        fee: findFee(extensions),
+      }),
+    },
+    'domain:update': { encode: encodeUpdate, decode: decodeUpdate },
+    'domain:delete': {
+      encode: ({ name }) => ({ object: domain('delete', [domain('name', name)]), extensions: [] }),
+      decode: ({ object }) => ({ kind: 'domain:delete', name: nameOf(object) }),
+    },
+  };
+
+function encodeCreate(command: DomainCreateCommand) {
+  return {
+    object: domain('create', [
+      domain('name', command.name),
+      yearsElement(DOMAIN, command.years),
+      nameserversElement(command.nameservers),
+      optional(DOMAIN, 'registrant', command.registrant),
+      ...command.contacts.map(contactElement),
+      authInfoElement(DOMAIN, command.authInfo),
+    ]),
+    extensions: [
+      ...(command.dsRecords.length > 0 ? [dsCreateElement(command.dsRecords)] : []),
+      ...feeExtension('create', command.fee),
+    ],
+  };
+}
+
+function decodeCreate({ object, extensions }: { object: XmlElement; extensions: readonly XmlElement[] }) {
+  return {
+    kind: 'domain:create',
+    name: nameOf(object),
+    years: findYears(object),
+    nameservers: findNameservers(object),
+    registrant: findText(object, 'registrant'),
+    contacts: readContacts(object),
+    authInfo: findAuthInfo(object),
+    dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create')),
+    fee: findFee(extensions),
+  } as const;
+}
+
+function encodeUpdate(command: DomainUpdateCommand) {
+  const change = [optional(DOMAIN, 'registrant', command.registrant), authInfoElement(DOMAIN, command.authInfo)].filter(
+    (member) => member !== undefined,
+  );
+  // An update without any of the three is no valid document; RFC 3915 sends an empty `chg` with a restoration.
+  const needsChange = command.add === undefined && command.remove === undefined;
+  return {
+    object: domain('update', [
+      domain('name', command.name),
+      itemsElement('add', command.add),
+      itemsElement('rem', command.remove),
+      change.length > 0 || needsChange ? domain('chg', change) : undefined,
+    ]),
+    extensions: [
+      ...(command.ds === undefined ? [] : [dsUpdateElement(command.ds)]),
+      ...(command.restore === undefined ? [] : [restoreElement(command.restore)]),
+      ...feeExtension('update', command.fee),
+    ],
+  };
+}
+
+function decodeUpdate({ object, extensions }: { object: XmlElement; extensions: readonly XmlElement[] }) {
+  const change = findChild(object, 'chg');
+  const ds = extensionOf(extensions, SEC_DNS, 'update');
+  return {
+    kind: 'domain:update',
+    name: nameOf(object),
+    add: readItems(findChild(object, 'add')),
+    remove: readItems(findChild(object, 'rem')),
+    registrant: findText(change, 'registrant'),
+    authInfo: change === undefined ? undefined : findAuthInfo(change),
+    ds: ds === undefined ? undefined : readDsUpdate(ds),
+    restore: findRestore(extensions),
+    fee: findFee(extensions),
+  } as const;
+}
+
+/** In the order that the schema asks for. Undefined where there is nothing in it: an empty one is not valid. */
+function itemsElement(local: string, items: DomainItems | undefined): XmlElement | undefined {
+  if (items === undefined) return undefined;
+  return domain(local, [
+    nameserversElement(items.nameservers),
+    ...items.contacts.map(contactElement),
+    ...items.statuses.map((status) => domain('status', '', { s: status })),
+  ]);
+}
+
+function readItems(parent: XmlElement | undefined): DomainItems | undefined {
+  if (parent === undefined || parent.children.length === 0) return undefined;
+  return {
+    nameservers: findNameservers(parent),
+    contacts: readContacts(parent),
+    statuses: readStatuses(parent),
+  };
+}
+
+export function readStatuses(parent: XmlElement): string[] {
+  return childrenOf(parent, 'status').flatMap((status) => status.attributes.s ?? []);
+}
+
+export function contactElement({ type, id }: ContactReference): XmlElement {
+  return domain('contact', id, { type });
+}
+
+export function readContacts(parent: XmlElement): ContactReference[] {
+  return childrenOf(parent, 'contact').map((contact) => {
+    const { type } = contact.attributes;
+    if (type !== 'admin' && type !== 'billing' && type !== 'tech') {
+      throw new EppFault(2005, 'the type of a contact is admin, billing or tech');
+    }
+    return { type, id: contact.text.trim() };
+  });
+}
+
+export function nameserversElement(nameservers: Nameservers | undefined): XmlElement | undefined {
+  if (nameservers === undefined || nameservers.names.length === 0) return undefined;
+  const { model, names } = nameservers;
+  if (model === 'hostObj')
+    return domain(
+      'ns',
+      names.map((name) => domain('hostObj', name)),
+    );
+  return domain(
+    'ns',
+    names.map((name) => domain('hostAttr', [domain('hostName', name)])),
+  );
+}
+
+export function findNameservers(parent: XmlElement): Nameservers | undefined {
+  const ns = findChild(parent, 'ns');
+  if (ns === undefined) return undefined;
+  const objects = textsOf(ns, 'hostObj');
+  const attributes = childrenOf(ns, 'hostAttr');
+  if (objects.length > 0 && attributes.length > 0) throw new EppFault(2001, 'ns holds hostObj or hostAttr, not both');
+  if (attributes.length === 0) return { model: 'hostObj', names: objects.map(lower) };
+  return { model: 'hostAttr', names: attributes.map((attribute) => lower(requireText(attribute, 'hostName'))) };
+}
+
+function readTransferOperation(operation: string | undefined): TransferOperation {
+  switch (operation) {
+    case 'query':
+    case 'request':
+    case 'approve':
+    case 'reject':
+    case 'cancel':
+      return operation;
+    case undefined:
+      throw new EppFault(2003, 'transfer lacks op');
+    default:
+      throw new EppFault(2005, `transfer has no op ${operation}`);
+  }
+}
+
+function feeExtension(local: string, fee: Fee | undefined): XmlElement[] {
+  return fee === undefined ? [] : [feeElement(local, fee)];
+}
+
+function extensionOf(extensions: readonly XmlElement[], uri: string, local: string): XmlElement | undefined {
+  return extensions.find((extension) => extension.uri === uri && extension.local === local);
+}
+
+/** Names are compared in lower case. */
+function nameOf(object: XmlElement): string {
+  return lower(requireText(object, 'name'));
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}

@@ -1,0 +1,31 @@
+/** The XML namespaces of EPP: objects and extensions are named by them in the greeting and at login. */
+export const EPP = 'urn:ietf:params:xml:ns:epp-1.0';
+export const DOMAIN = 'urn:ietf:params:xml:ns:domain-1.0';
+export const CONTACT = 'urn:ietf:params:xml:ns:contact-1.0';
+export const HOST = 'urn:ietf:params:xml:ns:host-1.0';
+/** RFC 5910. */
+export const SEC_DNS = 'urn:ietf:params:xml:ns:secDNS-1.1';
+/** RFC 3915. */
+export const RGP = 'urn:ietf:params:xml:ns:rgp-1.0';
+/** RFC 8748. */
+export const FEE = 'urn:ietf:params:xml:ns:epp:fee-1.0';
+/** RFC 8590: what happened to a name without a command of its sponsor. */
+export const CHANGE_POLL = 'urn:ietf:params:xml:ns:changePoll-1.0';
+
+export const OBJECT_URIS: readonly string[] = [DOMAIN, CONTACT, HOST];
+export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, FEE, CHANGE_POLL];
+
+/** The prefixes that everybody uses; some clients look elements up by them. EPP itself is the default namespace. */
+const prefixes: Readonly<Record<string, string>> = {
+  [DOMAIN]: 'domain:',
+  [CONTACT]: 'contact:',
+  [HOST]: 'host:',
+  [SEC_DNS]: 'secDNS:',
+  [RGP]: 'rgp:',
+  [FEE]: 'fee:',
+  [CHANGE_POLL]: 'changePoll:',
+};
+
+export function prefixOf(uri: string): string {
+  return prefixes[uri] ?? '';
+}

@@ -1,0 +1,24 @@
+import { create } from 'xmlbuilder2';
+import type { XMLBuilder } from 'xmlbuilder2/lib/interfaces.js';
+import { prefixOf } from '../namespaces.ts';
+import type { XmlElement } from './element.ts';
+import { XmlError } from './parse-xml.ts';
+
+/** Characters that XML 1.0 cannot hold, not even escaped, and a carriage return, which a parser would change. */
+const FORBIDDEN = /[^\t\n\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+
+/** A document in one line: some clients take white space between elements for content. Throws `XmlError`. */
+export function writeXml(root: XmlElement): string {
+  const document = create({ version: '1.0', encoding: 'UTF-8', standalone: false });
+  append(document, root);
+  return document.end({ prettyPrint: false });
+}
+
+function append(parent: XMLBuilder, source: XmlElement): void {
+  for (const value of [source.text, ...Object.values(source.attributes)]) {
+    if (FORBIDDEN.test(value)) throw new XmlError(`${source.local} holds a character that XML cannot carry`);
+  }
+  const made = parent.ele(source.uri, `${prefixOf(source.uri)}${source.local}`, { ...source.attributes });
+  if (source.text !== '') made.txt(source.text);
+  for (const child of source.children) append(made, child);
+}
