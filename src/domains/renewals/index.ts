@@ -1,5 +1,15 @@
 /** Renewal of terms: what is said of it, and the scheduler that charges for it. */
 
+export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
+export {
+  type AskedRenewal,
+  createRenewalKeeper,
+  type PlacedRenewal,
+  type PlaceRenewal,
+  type RenewalKeeper,
+  type RenewalKeeperOptions,
+  type RenewalRun,
+} from './renewal-keeper.ts';
 export { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
 export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';

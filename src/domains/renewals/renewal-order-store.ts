@@ -27,3 +27,17 @@ export async function findRenewalOrder(db: WorkspaceDb, domainId: string): Promi
     .limit(1)
     .executeTakeFirst();
 }
+
+/** How often the registry has refused auto-renew the term that ends then. */
+export async function countRefusals(db: WorkspaceDb, domainId: string, expiresAt: Date | null): Promise<number> {
+  const { refusals } = await db
+    .selectFrom('orders')
+    .select(({ fn }) => fn.countAll<number>().as('refusals'))
+    .where('domain_id', '=', domainId)
+    .where('kind', '=', 'renewal')
+    .where('origin', '=', 'auto_renew')
+    .where('state', '=', 'failed')
+    .where('from_expires_at', '=', expiresAt)
+    .executeTakeFirstOrThrow();
+  return refusals;
+}

@@ -21,7 +21,7 @@ const TERMS = `Where the renewal of the current term stands:
 - \`pending\`: it is paid for, and the registry has it.
 - \`renewed\`: the next term is bought; this holds until the date on which the name would have expired.
 - \`unpaid\`: the wallet is short by \`shortfall\`; it is charged within minutes after a top-up, until 10 days before expiry.
-- \`failed\`: the registry refused, for \`reason\`; nothing was charged, and it is tried again until 10 days before expiry.
+- \`failed\`: the registry refused or did not answer, see \`reason\`; nothing was charged, and it is tried again until 10 days before expiry.
 - \`lapsing\`: it was not paid 10 days before expiry, so the name is left to expire. POST /domains/{name}/renew still renews it.
 - \`capped\`: the name is paid for as far ahead as its registry allows, mostly ten years.`;
 
@@ -39,7 +39,8 @@ export const Renewal = component(
         'When auto-renew charges next; a time in the past has been due since then. Null when nothing will be charged.',
     }),
     price: nullable(Type.Number(), {
-      description: 'What auto-renew charges, in EUR: the fewest years that the TLD renews for. Null where it is not offered any more.',,
+      description:
+        'What auto-renew charges, in EUR: the fewest years that the TLD renews for. Null where it is not offered any more.',
     }),
     term: oneOf(renewalTerms, { description: TERMS }),
     reason: nullable(Type.String(), { description: 'Why the term is in that state, where there is something to say.' }),

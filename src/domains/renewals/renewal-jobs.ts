@@ -1,0 +1,22 @@
+/** When the scheduler of renewals runs: every few minutes, and when somebody has reason to believe that it can charge. */
+import type { Executor } from '../../kernel/db/database.ts';
+import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import type { RenewalKeeper } from './renewal-keeper.ts';
+
+const QUEUE = 'domains.renewals';
+const EVERY_FIVE_MINUTES = '*/5 * * * *';
+
+/** Before the jobs are started. */
+export function defineRenewals(jobs: Jobs, keeper: Pick<RenewalKeeper, 'runDue'>): void {
+  const run = async (): Promise<void> => {
+    await keeper.runDue();
+  };
+  // The next minutes bring the next run: nothing is won by repeating one.
+  jobs.define(QUEUE, run, { concurrency: 1, retryLimit: 0 });
+  jobs.schedule(QUEUE, EVERY_FIVE_MINUTES, {});
+}
+
+/** Has the scheduler look once the transaction commits, such as that of a top-up. */
+export async function wakeRenewals(jobs: Jobs, executor: Executor): Promise<void> {
+  await jobs.enqueue(executor, QUEUE, {}, { singletonKey: 'wake' });
+}

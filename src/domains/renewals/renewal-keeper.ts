@@ -1,0 +1,288 @@
+/**
+ * The scheduler of auto-renew. It looks at every name whose term ends within 30 days, as often as it is told to, and moves
+ * each term one step on:
+ *
+ *            30 days before expiry          order placed: hold        registry answers
+ *   not_due ──────────────────────▶ charging ───────────────▶ pending ───────────────▶ renewed ──▶ not_due (next term)
+ *      │                            ▲  ▲  │                      │
+ *      │ paid for as far ahead      │  │  │ wallet is short      │ registry refuses: hold released
+ *      ▼ as is possible             │  │  ▼                      ▼
+ *   capped                          │  └─ unpaid              failed ──┐
+ *                                   │        │ 10 days before   │      │ after a while: 1 hour, doubled up to a day
+ *   off ◀── auto-renew off, or ─────┘        ▼                  │      │
+ *           release scheduled              lapsing ◀────────────┘◀─────┘
+ *
+ * Nothing about it lives in a process. A term's state follows from the row, the orders and the clock (`termOf`); what the
+ * row remembers beyond that is why the last attempt came to nothing. Hence:
+ *
+ * - Restarts and missed runs: the next look sees the same. One that comes after the deadline charges nothing.
+ * - Two workers: a term is sold once, by the index `orders_one_renewal_of_term`, whoever gets there first.
+ * - The clock is read anew at each decision. Whether it steps back or ahead, a term that has an order gets no second one.
+ * - A toggle: the order is placed under the row's lock, which the toggle takes too, and only if the row still asks for it.
+ * - A stale snapshot: the registry's own expiry is read before each charge, and names the term that is sold. Without the
+ *   registry's answer nothing is charged.
+ */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import { type DomainRow, recordInfo } from '../portfolio/index.ts';
+import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import type { OrderState } from '../tables.ts';
+import { readWallet } from '../wallet/index.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
+import { countRefusals, findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
+import { isRefusalOf, type Term, termOf } from './term.ts';
+import { chargeHorizon } from './term-calendar.ts';
+import { listEndingTerms, lockUnlessBusy, type Position, rememberTerm } from './term-store.ts';
+
+export interface AskedRenewal {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly name: string;
+  readonly origin: 'auto_renew';
+  readonly years: number;
+  readonly priceCents: number;
+  /** The expiry that is moved, as the registry has just told it. */
+  readonly fromExpiresAt: Date;
+  /**
+   * Asked of the domain's row once it is locked (`for update`), before anything is written, in the same transaction as
+   * the order and its hold: turning auto-renew off comes either before, and this is false, or after the charge.
+   */
+  readonly isStillDue: (domain: DomainRow) => boolean;
+}
+
+export type PlacedRenewal =
+  | { readonly orderId: string; readonly state: OrderState }
+  | { readonly refused: 'insufficient_balance'; readonly requiredCents: number; readonly availableCents: number }
+  /** An order for the term, or another renewal of the name, stands already. */
+  | { readonly refused: 'in_progress' }
+  /** `isStillDue` said no. */
+  | { readonly refused: 'not_due' };
+
+/** Writes the order and its hold down in one transaction; what follows is the orders' own. */
+export type PlaceRenewal = (asked: AskedRenewal) => Promise<PlacedRenewal>;
+
+export interface RenewalKeeperOptions {
+  readonly db: Database;
+  readonly registry: Pick<Registry, 'info'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly placeRenewal: PlaceRenewal;
+  /** Default: the price table's. */
+  readonly offerOf?: (name: string) => RenewalOffer | undefined;
+  /** Rows that are read at a time. Default 100. */
+  readonly batchSize?: number;
+}
+
+export interface RenewalKeeper {
+  /** Looks at every term whose time has come, once. Any number of processes may do so at a time. */
+  runDue(): Promise<RenewalRun>;
+}
+
+export interface RenewalRun {
+  readonly looked: number;
+  readonly charged: number;
+  /** False: the registry is not to be reached, and the rest waits for the next run. */
+  readonly isWhole: boolean;
+}
+
+/** With so many calls in a row unanswered, the registry is away rather than one name ill. */
+const UNANSWERED_LIMIT = 3;
+const FIRST_RETRY_MS = 3_600_000;
+const LONGEST_RETRY_MS = 24 * 3_600_000;
+
+/** RFC 5731 2.3, RFC 3915 3.1: a renewal would be refused, or the name is on its way out. */
+const PROHIBITING = new Set([
+  'clientRenewProhibited',
+  'serverRenewProhibited',
+  'pendingCreate',
+  'pendingDelete',
+  'pendingRenew',
+  'pendingTransfer',
+  'redemptionPeriod',
+]);
+
+export function createRenewalKeeper(options: RenewalKeeperOptions): RenewalKeeper {
+  return new Keeper(options);
+}
+
+class Keeper implements RenewalKeeper {
+  readonly #options: RenewalKeeperOptions;
+  readonly #offerOf: (name: string) => RenewalOffer | undefined;
+  /** Where a run ended that the registry's silence cut off: names that it never answers for must not keep others back. */
+  #resumeAfter: Position | undefined;
+
+  constructor(options: RenewalKeeperOptions) {
+    this.#options = options;
+    this.#offerOf = options.offerOf ?? renewalOffer;
+  }
+
+  async runDue(): Promise<RenewalRun> {
+    const { db, clock, batchSize = 100 } = this.#options;
+    let [looked, charged, unanswered] = [0, 0, 0];
+    let after = this.#resumeAfter;
+    this.#resumeAfter = undefined;
+    for (;;) {
+      const batch = await listEndingTerms(systemDb(db), chargeHorizon(clock.now()), after, batchSize);
+      for (const domain of batch) {
+        looked += 1;
+        const step = await this.#tend(domain);
+        charged += step === 'charged' ? 1 : 0;
+        if (step !== 'idle') unanswered = step === 'unanswered' ? unanswered + 1 : 0;
+        after = { expiresAt: domain.expires_at, id: domain.id };
+        if (unanswered === UNANSWERED_LIMIT) {
+          this.#resumeAfter = after;
+          return { looked, charged, isWhole: false };
+        }
+      }
+      if (batch.length < batchSize) return { looked, charged, isWhole: true };
+    }
+  }
+
+  /** One name; what fails with it does not keep the others from their turn. */
+  async #tend(domain: DomainRow): Promise<Step> {
+    const { logger } = this.#options;
+    try {
+      return await this.#moveOn(domain);
+    } catch (error) {
+      const isAway = error instanceof RegistryUnavailable;
+      logger.warn({ err: error, domain: domain.name }, 'a renewal is tried again later');
+      return isAway ? 'unanswered' : 'failed';
+    }
+  }
+
+  async #moveOn(domain: DomainRow): Promise<Step> {
+    const { db } = this.#options;
+    const { term, order, offer } = await this.#judge(domain);
+    if (!term.isDue) return this.#remember(domain, term);
+    if (offer === undefined) return this.#remember(domain, failure('Names of this TLD are not offered any more.'));
+    const { availableCents } = await readWallet(db, domain.workspace_id);
+    if (availableCents < offer.priceCents) return this.#remember(domain, shortage(offer.priceCents - availableCents));
+    if (await this.#isTooSoon(domain, order)) return this.#remember(domain, term);
+    return this.#charge(await this.#forgetShortage(domain), offer);
+  }
+
+  async #forgetShortage(domain: DomainRow): Promise<DomainRow> {
+    if (domain.renewal_shortfall_cents === null) return domain;
+    await this.#remember(domain, due);
+    return { ...domain, renewal_state: due.state, renewal_reason: due.reason, renewal_shortfall_cents: null };
+  }
+
+  async #charge(seen: DomainRow, offer: RenewalOffer): Promise<Step> {
+    const info = await this.#ask(seen);
+    const domain = await this.#correct(seen, info);
+    if (domain === undefined) return 'answered';
+    const { term } = await this.#judge(domain);
+    if (!term.isDue) return this.#remember(domain, term);
+    const obstacle = obstacleTo(info);
+    if (obstacle !== undefined) {
+      await this.#remember(domain, failure(obstacle));
+      return 'answered';
+    }
+    return this.#place(domain, offer);
+  }
+
+  async #ask(domain: DomainRow): Promise<RegistryDomain | undefined> {
+    try {
+      return await this.#options.registry.info(domain.name);
+    } catch (error) {
+      if (error instanceof RegistryUnavailable) await this.#remember(domain, failure('The registry did not answer.'));
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the row what the registry says. Undefined when somebody else is at it, or has been since `seen`: the answer may be
+   * older than what they did.
+   */
+  async #correct(seen: DomainRow, info: RegistryDomain | undefined): Promise<DomainRow | undefined> {
+    const { db, clock } = this.#options;
+    return db.transaction(async (tx) => {
+      const scoped = workspaceDb(tx, seen.workspace_id);
+      const row = await lockUnlessBusy(scoped, seen.id);
+      if (row?.state !== 'active' || row.expires_at?.getTime() !== seen.expires_at?.getTime()) return undefined;
+      // A name that is not ours any more is for the sync to retire.
+      if (info?.isOurs !== true) return row;
+      const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
+      await recordInfo(tx, place, info, clock.now());
+      return { ...row, expires_at: new Date(info.expiresAt) };
+    });
+  }
+
+  async #place(domain: DomainRow, { years, priceCents }: RenewalOffer): Promise<Step> {
+    const { workspace_id: workspaceId, id: domainId, name, expires_at: expiresAt } = domain;
+    if (expiresAt === null) return 'answered';
+    const placed = await this.#options.placeRenewal({
+      workspaceId,
+      domainId,
+      name,
+      origin: 'auto_renew',
+      years,
+      priceCents,
+      fromExpiresAt: expiresAt,
+      isStillDue: (row) => this.#isDueStill(row, expiresAt),
+    });
+    if ('orderId' in placed) {
+      this.#options.logger.info({ domain: name, order: placed.orderId }, 'auto-renew charged a renewal');
+      await this.#remember(domain, due);
+      return 'charged';
+    }
+    if (placed.refused === 'insufficient_balance') {
+      await this.#remember(domain, shortage(placed.requiredCents - placed.availableCents));
+    }
+    return 'answered';
+  }
+
+  /** Of the locked row. That no order stands for the term is the database's to see to. */
+  #isDueStill(row: DomainRow, expiresAt: Date): boolean {
+    if (row.state !== 'active' || row.expires_at?.getTime() !== expiresAt.getTime()) return false;
+    return termOf(row, undefined, this.#offerOf(row.name), this.#options.clock.now()).isDue;
+  }
+
+  async #judge(domain: DomainRow) {
+    const { db, clock } = this.#options;
+    const order = await findRenewalOrder(workspaceDb(db, domain.workspace_id), domain.id);
+    const offer = this.#offerOf(domain.name);
+    return { order, offer, term: termOf(domain, order, offer, clock.now()) };
+  }
+
+  /** Refused by the registry a short while ago. Counted in both directions: a clock that stepped back must not delay it. */
+  async #isTooSoon(domain: DomainRow, order: RenewalOrder | undefined): Promise<boolean> {
+    const { db, clock } = this.#options;
+    if (order === undefined || order.ended_at === null || !isRefusalOf(order, domain.expires_at)) return false;
+    const refusals = await countRefusals(workspaceDb(db, domain.workspace_id), domain.id, order.from_expires_at);
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (refusals - 1), LONGEST_RETRY_MS);
+    return Math.abs(clock.now().getTime() - order.ended_at.getTime()) < waitMs;
+  }
+
+  async #remember(domain: DomainRow, term: Remembered): Promise<'idle'> {
+    const { state, reason, shortfallCents } = term;
+    const isKnown =
+      domain.renewal_state === state &&
+      domain.renewal_reason === reason &&
+      domain.renewal_shortfall_cents === shortfallCents;
+    if (!isKnown) await rememberTerm(workspaceDb(this.#options.db, domain.workspace_id), domain, term);
+    return 'idle';
+  }
+}
+
+/** `idle`: the registry was not asked. */
+type Step = 'idle' | 'charged' | 'answered' | 'unanswered' | 'failed';
+type Remembered = Omit<Term, 'isDue'>;
+
+const due: Remembered = { state: 'charging', reason: null, shortfallCents: null };
+
+function failure(reason: string): Remembered {
+  return { state: 'failed', reason, shortfallCents: null };
+}
+
+function shortage(shortfallCents: number): Remembered {
+  return { state: 'unpaid', reason: 'The wallet does not cover the price.', shortfallCents };
+}
+
+function obstacleTo(info: RegistryDomain | undefined): string | undefined {
+  if (info?.isOurs !== true) return 'The registry does not have this name with us.';
+  const status = info.statuses.find((each) => PROHIBITING.has(each));
+  return status === undefined ? undefined : `The registry would refuse a renewal now: the name’s status is ${status}.`;
+}

@@ -1,0 +1,64 @@
+/** Rows of domains, as the scheduler of renewals reads and marks them. */
+import type { Selectable } from 'kysely';
+import type { RenewalState, WorkspaceTables } from '../tables.ts';
+import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+
+type DomainRow = Selectable<WorkspaceTables['domains']>;
+
+/** A place in the order of expiries. */
+export interface Position {
+  readonly expiresAt: Date;
+  readonly id: string;
+}
+
+/** Names whose term ends by `until`, soonest first, behind a place in that order. */
+export async function listEndingTerms(
+  db: SystemDb,
+  until: Date,
+  after: Position | undefined,
+  limit: number,
+): Promise<(DomainRow & { expires_at: Date })[]> {
+  const query = db
+    .selectFrom('domains')
+    .selectAll()
+    .where('state', '=', 'active')
+    .where('expires_at', 'is not', null)
+    .where('expires_at', '<=', until)
+    .orderBy('expires_at')
+    .orderBy('id')
+    .limit(limit)
+    .$narrowType<{ expires_at: Date }>();
+  if (after === undefined) return query.execute();
+  return query
+    .where((where) =>
+      where.or([
+        where('expires_at', '>', after.expiresAt),
+        where.and([where('expires_at', '=', after.expiresAt), where('id', '>', after.id)]),
+      ]),
+    )
+    .execute();
+}
+
+/** The row, held until the transaction ends; undefined when another transaction holds it. */
+export async function lockUnlessBusy(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
+  return db.selectFrom('domains').selectAll().where('id', '=', id).forUpdate().skipLocked().executeTakeFirst();
+}
+
+/** Writes down how the term stands that `seen` shows, unless the row has come to another term since. */
+export async function rememberTerm(
+  db: WorkspaceDb,
+  seen: DomainRow,
+  term: { readonly state: RenewalState; readonly reason: string | null; readonly shortfallCents: number | null },
+): Promise<void> {
+  await db
+    .updateTable('domains')
+    .set({
+      renewal_state: term.state,
+      renewal_reason: term.reason,
+      renewal_shortfall_cents: term.shortfallCents,
+    })
+    .where('id', '=', seen.id)
+    .where('expires_at', '=', seen.expires_at)
+    .where('auto_renew', '=', seen.auto_renew)
+    .execute();
+}
