@@ -1,0 +1,38 @@
+/** What Stripe's errors say about a payment: that it was declined, and why, or nothing. */
+import Stripe from 'stripe';
+import type { PaymentFailure } from './payments.ts';
+
+/**
+ * Why nothing was charged; undefined where that is not certain. A refused key (401, 403), a full hour (429) or a key in use
+ * (409) say nothing of an earlier call with the same idempotency key, so they are not certain either.
+ */
+export function failureOf(error: unknown): PaymentFailure | undefined {
+  if (error instanceof Stripe.errors.StripeCardError) {
+    const { code, decline_code: declineCode, message } = error;
+    const isAuthentication = code === 'authentication_required' || declineCode === 'authentication_required';
+    return { kind: isAuthentication ? 'authentication_required' : 'card_declined', message: shown(message) };
+  }
+  if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return undefined;
+  const { code, param } = error;
+  if (code?.startsWith('amount_') || param === 'amount') {
+    return {
+      kind: 'invalid_amount',
+      message: 'The card company does not take this amount. It takes 0.50 EUR and more.',
+    };
+  }
+  return {
+    kind: 'invalid_instrument',
+    message: 'The card company does not know this instrument, or it is used up, revoked or of another account.',
+  };
+}
+
+/** Whether repeating the call may bring an answer. */
+export function isIndefinite(error: unknown): boolean {
+  const { StripeConnectionError, StripeAPIError, StripeRateLimitError } = Stripe.errors;
+  return [StripeConnectionError, StripeAPIError, StripeRateLimitError].some((kind) => error instanceof kind);
+}
+
+/** Stripe writes these for the card's holder. */
+function shown(message: string): string {
+  return message === '' ? 'The card was declined.' : message;
+}

@@ -1,0 +1,265 @@
+/**
+ * Payments by Stripe. A charge is one PaymentIntent in EUR, confirmed as it is made and with nobody present:
+ *
+ *   create ─▶ succeeded                                  the money is ours
+ *          ─▶ requires_action and the like ─▶ cancelled  declined: nobody is there to act
+ *          ─▶ processing                                 unknown, until a later call finds it ended
+ *          ─▶ 402 card_error                             declined
+ *          ─▶ 400 invalid_request_error                  declined, before anything was done
+ *          ─▶ no answer, 5xx, 409, 429, 401              unknown: an earlier call with the key may have charged
+ *
+ * `payment_method` is Stripe's parameter of that name. A shared payment token (agentic commerce: what an agent grants a
+ * seller, `spt_…`) goes into `payment_method_data[shared_payment_granted_token]`, which is in the preview version of the
+ * interface alone: https://docs.stripe.com/agentic-commerce/concepts/shared-payment-tokens
+ *
+ * Stripe keeps an idempotency key for at least 24 hours: whoever repeats an unknown call does so within that time.
+ */
+import Stripe from 'stripe';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  PaymentFailure,
+  Payments,
+  RefundRequest,
+  TopUpRequest,
+} from './payments.ts';
+import { failureOf, isIndefinite } from './stripe-errors.ts';
+
+/** The version that this code was written against; the package's types are of the same one. */
+const API_VERSION = '2026-10-28.endive';
+const SHARED_TOKEN_VERSION = '2026-04-22.preview';
+/** Banks take their time; a longer call is repeated with its key. */
+const TIMEOUT_MS = 30_000;
+/** Finds a charge again whose answer Stripe itself lost. */
+const KEY_IN_METADATA = 'charge_key';
+
+export interface StripePaymentsOptions {
+  readonly secretKey: string;
+  /** Default: Stripe's. */
+  readonly apiUrl?: string;
+  /** Where the checkout page leads afterwards. */
+  readonly returnUrl: string;
+  readonly logger: Logger;
+  readonly timeoutMs?: number;
+}
+
+export function createStripePayments(options: StripePaymentsOptions): Payments {
+  const stripe = connect(options);
+  const { logger, returnUrl } = options;
+  return {
+    isConfigured: true,
+    charge: (request) => charge(stripe, logger, request),
+    refund: (request) => refund(stripe, logger, request),
+    async openTopUp(request) {
+      try {
+        const { id, url } = await createSession(stripe, returnUrl, request);
+        if (url === null) throw new Error('Stripe gave no address of its checkout page');
+        return { reference: id, url };
+      } catch (error) {
+        throw refusalOf(logger, error);
+      }
+    },
+    async lookUpTopUp(reference) {
+      const { status, payment_status } = await stripe.checkout.sessions.retrieve(reference);
+      if (payment_status === 'paid') return 'paid';
+      return status === 'expired' ? 'expired' : 'open';
+    },
+  };
+}
+
+function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripePaymentsOptions): Stripe {
+  const url = apiUrl === undefined ? undefined : new URL(apiUrl);
+  return new Stripe(secretKey, {
+    apiVersion: API_VERSION,
+    // Repeating is ours: with our key, and from our own record of the payment.
+    maxNetworkRetries: 0,
+    timeout: timeoutMs,
+    telemetry: false,
+    ...(url === undefined
+      ? {}
+      : {
+          host: url.hostname,
+          port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : url.port,
+          protocol: url.protocol === 'http:' ? 'http' : 'https',
+        }),
+  });
+}
+
+async function charge(stripe: Stripe, logger: Logger, request: ChargeRequest): Promise<ChargeOutcome> {
+  let created: Intent;
+  try {
+    created = await createIntent(stripe, request);
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure !== undefined) return { kind: 'declined', failure };
+    report(logger, error, 'a charge');
+    return (await findCharge(stripe, logger, error, request)) ?? { kind: 'unknown', reason: reasonOf(error) };
+  }
+  return settleIntent(stripe, logger, created);
+}
+
+type Intent = Pick<Stripe.PaymentIntent, 'id' | 'status'>;
+
+async function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Intent> {
+  const { amountCents, description, idempotencyKey, instrument } = request;
+  const common = {
+    amount: amountCents,
+    currency: 'eur',
+    confirm: true,
+    description,
+    metadata: { ...request.metadata, [KEY_IN_METADATA]: idempotencyKey },
+  };
+  if (instrument.kind === 'payment_method') {
+    return stripe.paymentIntents.create(
+      {
+        ...common,
+        payment_method: instrument.value,
+        off_session: true,
+        // Nobody can be led to another page.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+      },
+      { idempotencyKey },
+    );
+  }
+  const answer: unknown = await stripe.rawRequest(
+    'POST',
+    '/v1/payment_intents',
+    { ...common, payment_method_data: { shared_payment_granted_token: instrument.value } },
+    { idempotencyKey, apiVersion: SHARED_TOKEN_VERSION },
+  );
+  return readIntent(answer);
+}
+
+/** The preview version has no types. */
+function readIntent(answer: unknown): Intent {
+  if (typeof answer !== 'object' || answer === null || !('id' in answer) || !('status' in answer)) {
+    throw new Error('Stripe answered no PaymentIntent');
+  }
+  // Any status that is not known here is looked up again, typed.
+  return { id: String(answer.id), status: String(answer.status) as Intent['status'] };
+}
+
+/**
+ * The answer to a repeated call is the first one's, so that everything but success is looked up as it is now. There is an
+ * intent by now: whatever goes wrong here, it may have been paid.
+ */
+async function settleIntent(stripe: Stripe, logger: Logger, created: Intent): Promise<ChargeOutcome> {
+  if (created.status === 'succeeded') return { kind: 'succeeded', reference: created.id };
+  try {
+    const current = await stripe.paymentIntents.retrieve(created.id);
+    switch (current.status) {
+      case 'succeeded':
+        return { kind: 'succeeded', reference: current.id };
+      case 'processing':
+        return { kind: 'unknown', reason: 'the payment is being processed' };
+      case 'canceled':
+        return { kind: 'declined', failure: notPresent };
+      default:
+        // Nobody can pay it after this, and Stripe refuses it for one that was paid meanwhile.
+        await stripe.paymentIntents.cancel(current.id);
+        return { kind: 'declined', failure: current.status === 'requires_payment_method' ? refused : notPresent };
+    }
+  } catch (error) {
+    report(logger, error, 'a charge under way');
+    return { kind: 'unknown', reason: reasonOf(error) };
+  }
+}
+
+const refused: PaymentFailure = { kind: 'card_declined', message: 'The card was declined.' };
+const notPresent: PaymentFailure = {
+  kind: 'authentication_required',
+  message: 'The bank wants the card’s holder to confirm this payment, and nobody is present. Use another instrument.',
+};
+
+/**
+ * Stripe keeps a failure of its own under the key like any answer, so repeating would tell the same for ever: the
+ * PaymentIntent is searched for instead. Undefined: it is not there, or not yet.
+ */
+async function findCharge(
+  stripe: Stripe,
+  logger: Logger,
+  error: unknown,
+  { idempotencyKey }: ChargeRequest,
+): Promise<ChargeOutcome | undefined> {
+  if (!(error instanceof Stripe.errors.StripeAPIError) || /["\\]/.test(idempotencyKey)) return undefined;
+  try {
+    const query = `metadata["${KEY_IN_METADATA}"]:"${idempotencyKey}"`;
+    const { data } = await stripe.paymentIntents.search({ query, limit: 1 });
+    const intent = data[0];
+    return intent === undefined ? undefined : await settleIntent(stripe, logger, intent);
+  } catch (searchError) {
+    report(logger, searchError, 'the search for a charge');
+    return undefined;
+  }
+}
+
+async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): Promise<ChargeOutcome> {
+  const { idempotencyKey, reference, amountCents } = request;
+  try {
+    const made = await stripe.refunds.create({ payment_intent: reference, amount: amountCents }, { idempotencyKey });
+    // A card's refund is on its way once it is taken.
+    if (made.status === 'succeeded' || made.status === 'pending') return { kind: 'succeeded', reference: made.id };
+    if (made.status === 'requires_action') return { kind: 'unknown', reason: 'the refund waits for its receiver' };
+    return { kind: 'declined', failure: { kind: 'invalid_instrument', message: 'The card takes no refund.' } };
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeError && error.code === 'charge_already_refunded') {
+      return { kind: 'succeeded', reference };
+    }
+    report(logger, error, 'a refund');
+    const failure = failureOf(error);
+    return failure === undefined ? { kind: 'unknown', reason: reasonOf(error) } : { kind: 'declined', failure };
+  }
+}
+
+function createSession(stripe: Stripe, returnUrl: string, request: TopUpRequest) {
+  const { idempotencyKey, amountCents, email, metadata } = request;
+  return stripe.checkout.sessions.create(
+    {
+      mode: 'payment',
+      // Paid at once or not at all: a session that is complete is paid.
+      allowed_payment_method_types: ['card'],
+      customer_email: email,
+      success_url: returnUrl,
+      line_items: [
+        {
+          quantity: 1,
+          price_data: { currency: 'eur', unit_amount: amountCents, product_data: { name: 'Wallet top-up' } },
+        },
+      ],
+      metadata: { ...metadata },
+    },
+    { idempotencyKey },
+  );
+}
+
+/** Why a top-up could not be opened, for its caller. */
+function refusalOf(logger: Logger, error: unknown): ApiError {
+  const failure = failureOf(error);
+  if (failure?.kind === 'invalid_amount') {
+    return new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind }, cause: error });
+  }
+  report(logger, error, 'a top-up');
+  return new ApiError('payment_failed', {
+    message: 'The payment page could not be opened. Repeat the call, or leave the payment out and pay later.',
+    details: { kind: failure?.kind ?? 'payment_service_unavailable' },
+    cause: error,
+  });
+}
+
+/** Stripe’s answer names no card; what was asked is not logged. */
+function report(logger: Logger, error: unknown, what: string): void {
+  const fields = error instanceof Stripe.errors.StripeError ? fieldsOf(error) : { err: error };
+  if (isIndefinite(error)) logger.warn(fields, `${what} at Stripe has no outcome yet`);
+  else logger.error(fields, `${what} at Stripe failed`);
+}
+
+function fieldsOf(error: InstanceType<typeof Stripe.errors.StripeError>) {
+  const { type, code, statusCode, requestId, message } = error;
+  return { type, code, statusCode, requestId, reason: message };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
