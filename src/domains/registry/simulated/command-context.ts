@@ -1,0 +1,194 @@
+/** What every command works with, and how it comes to the name that it is about. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { addYears } from './add-years.ts';
+import { findDomain, insertDomain, lockDomain, removeDomain, updateDomain } from './domain-store.ts';
+import { type Aged, age, type DomainState, nextDue } from './life-cycle.ts';
+import { queueNotices } from './message-store.ts';
+import {
+  ELSEWHERE,
+  ELSEWHERE_AUTH_INFO,
+  ELSEWHERE_CONTACT,
+  ELSEWHERE_NAMESERVERS,
+  isTakenElsewhere,
+  policyOf,
+} from './policy.ts';
+import type { Fees, PriceList, Session } from './registry-core.ts';
+import { Refusal } from './replies.ts';
+import type { RegistryDb } from './tables.ts';
+
+/** How long the registry takes, in seconds. 0: done at once. */
+export interface RegistryDelays {
+  /** Default 2. */
+  readonly createSeconds: number;
+  /** Default 1. */
+  readonly renewSeconds: number;
+  /** Until a transfer that nobody answers is approved. Default 432,000: five days. */
+  readonly transferSeconds: number;
+}
+
+export const defaultDelays: RegistryDelays = { createSeconds: 2, renewSeconds: 1, transferSeconds: 5 * 86_400 };
+
+export interface CommandContext {
+  /** Inside the command's transaction. */
+  readonly db: RegistryDb;
+  readonly now: Date;
+  readonly session: Session;
+  readonly svTRID: string;
+  readonly delays: RegistryDelays;
+  readonly prices: PriceList;
+}
+
+const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+
+/** Lower case. Refuses (2005) what is no host name. */
+export function readHostName(text: string): string {
+  const name = text.toLowerCase();
+  if (name.length <= 253 && name.includes('.') && name.split('.').every((part) => label.test(part))) return name;
+  throw new Refusal(
+    2005,
+    `${text} is not a name: labels of letters, digits and inner hyphens, with dots between`,
+    'name',
+  );
+}
+
+/** The name, one label below a zone that the registry serves, and the zone's fees. Refuses with 2005 and 2306. */
+export function readDomainName(text: string, prices: PriceList): { name: string; fees: Fees } {
+  const name = readHostName(text);
+  const zone = name.slice(name.indexOf('.') + 1);
+  const fees = prices(zone);
+  if (fees === undefined) throw new Refusal(2306, `no names are registered below ${zone} here`, 'name');
+  return { name, fees };
+}
+
+/** The name as it is now, held until the command ends. A name that is taken from the start comes into being here. */
+export async function holdDomain(context: CommandContext, text: string): Promise<DomainState> {
+  const domain = await holdDomainIfAny(context, text);
+  if (domain === undefined) throw new Refusal(2303, `${text} is not registered`, 'name');
+  return domain;
+}
+
+export async function holdDomainIfAny(context: CommandContext, text: string): Promise<DomainState | undefined> {
+  const name = text.toLowerCase();
+  const domain = await lockDomain(context.db, name);
+  const aged = domain === undefined ? undefined : await ageHeld(context, domain);
+  if (aged !== undefined || !isSeeded(context, name)) return aged;
+  await insertDomain(context.db, seedOf(name, context.now));
+  return lockDomain(context.db, name);
+}
+
+/** As `holdDomain`, but holds nothing unless something is to be written first. */
+export async function lookAtDomain(
+  context: CommandContext,
+  text: string,
+  inTransaction: (work: (held: CommandContext) => Promise<void>) => Promise<void>,
+): Promise<DomainState> {
+  const name = text.toLowerCase();
+  const domain = await findDomain(context.db, name);
+  const isDue = domain !== undefined && isDueAt(domain, context.now);
+  if (domain !== undefined && !isDue) return domain;
+  if (isDue || isSeeded(context, name)) {
+    await inTransaction(async (held) => {
+      await holdDomainIfAny(held, name);
+    });
+  }
+  const settled = await findDomain(context.db, name);
+  if (settled === undefined) throw new Refusal(2303, `${text} is not registered`, 'name');
+  return settled;
+}
+
+export function isDueAt(domain: DomainState, now: Date): boolean {
+  const dueAt = nextDue(domain);
+  return dueAt !== undefined && dueAt <= now;
+}
+
+/** Lets the clock do its work on a name that this transaction holds. Undefined: it is gone. */
+export async function ageHeld(
+  context: Pick<CommandContext, 'db' | 'now'>,
+  domain: DomainState,
+): Promise<DomainState | undefined> {
+  if (!isDueAt(domain, context.now)) return domain;
+  const aged = age(domain, context.now);
+  await store(context.db, domain, aged);
+  return aged.domain;
+}
+
+/** Stores what became of a name, and tells its registrars. */
+export async function store(db: RegistryDb, before: DomainState, { domain, notices }: Aged): Promise<void> {
+  if (domain === undefined) await removeDomain(db, before.name);
+  else await updateDomain(db, before, domain);
+  await queueNotices(db, notices);
+}
+
+function isSeeded(context: CommandContext, name: string): boolean {
+  const zone = name.slice(name.indexOf('.') + 1);
+  return isTakenElsewhere(policyOf(name)) && context.prices(zone) !== undefined;
+}
+
+/** The same for a name each time: created one to five years ago, until the next anniversary. */
+function seedOf(name: string, now: Date): Omit<DomainState, 'roid'> {
+  const ageDays = 365 + (createHash('sha256').update(name).digest().readUInt16BE() % 1_461);
+  const createdAt = new Date(Math.floor(now.getTime() / 86_400_000 - ageDays) * 86_400_000);
+  let years = 1;
+  while (addYears(createdAt, years) <= now) years += 1;
+  return {
+    name,
+    sponsor: ELSEWHERE,
+    createdBy: ELSEWHERE,
+    createdAt,
+    updatedBy: null,
+    updatedAt: null,
+    transferredAt: null,
+    expiresAt: addYears(createdAt, years),
+    registrant: ELSEWHERE_CONTACT,
+    isPrivate: true,
+    authInfo: ELSEWHERE_AUTH_INFO,
+    clientStatuses: policyOf(name) === 'taken_locked' ? ['clientTransferProhibited'] : [],
+    dsRecords: [],
+    phase: 'active',
+    phaseUntil: null,
+    pending: null,
+    transfer: null,
+    contacts: [],
+    nameservers: ELSEWHERE_NAMESERVERS,
+    subordinateHosts: [],
+  };
+}
+
+export function requireSponsor(context: CommandContext, object: { readonly sponsor: string }, what: string): void {
+  if (object.sponsor === context.session.registrarId) return;
+  throw new Refusal(2201, `${what} belongs to another registrar`);
+}
+
+/** 2304 in a phase or with a pending action in which nothing but its end may happen. */
+export function requireSettled(domain: DomainState): void {
+  const { phase, pending, transfer } = domain;
+  const obstacle =
+    phase === 'redemption' || phase === 'pendingDelete'
+      ? `is in its ${phase === 'redemption' ? 'redemption period' : 'last days before it is deleted'}`
+      : pending !== null
+        ? `waits for its ${pending.command === 'create' ? 'registration' : 'renewal'} to complete`
+        : transfer?.status === 'pending'
+          ? 'is being transferred'
+          : undefined;
+  if (obstacle !== undefined) throw new Refusal(2304, `${domain.name} ${obstacle}`);
+}
+
+export function requireNoStatus(domain: DomainState, status: string): void {
+  if (domain.clientStatuses.includes(status)) throw new Refusal(2304, `${domain.name} has the status ${status}`);
+}
+
+export function requireYears(years: number): void {
+  if (Number.isInteger(years) && years >= 1 && years <= 10) return;
+  throw new Refusal(2004, 'a term is 1 to 10 years', 'period');
+}
+
+export function requireFee(agreedCents: number | undefined, feeCents: number): void {
+  if (agreedCents === undefined || agreedCents === feeCents) return;
+  throw new Refusal(2004, `the fee is ${(feeCents / 100).toFixed(2)} EUR`, 'fee');
+}
+
+/** In a time that tells nothing about where two texts differ. */
+export function isSameSecret(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,57 @@
+import { addYears } from './add-years.ts';
+import {
+  type CommandContext,
+  holdDomain,
+  readDomainName,
+  requireFee,
+  requireNoStatus,
+  requireSettled,
+  requireSponsor,
+  store,
+} from './command-context.ts';
+import { isInAddGrace } from './info-domain.ts';
+import { enterRedemption } from './life-cycle.ts';
+import type { FeeAgreement, RenewedDomain } from './registry-core.ts';
+import { completed, pending, Refusal, type Result } from './replies.ts';
+
+/** Within the days after its creation the name is gone at once; later it can be restored for a while. */
+export async function deleteDomain(context: CommandContext, name: string): Promise<Result<undefined>> {
+  const { db, now } = context;
+  const domain = await holdDomain(context, name);
+  requireSponsor(context, domain, domain.name);
+  requireSettled(domain);
+  requireNoStatus(domain, 'clientDeleteProhibited');
+  if (domain.subordinateHosts.length > 0) {
+    throw new Refusal(2305, `${domain.name} has hosts below it: delete ${domain.subordinateHosts.join(', ')} first`);
+  }
+  if (isInAddGrace(domain, now)) {
+    await store(db, domain, { domain: undefined, notices: [] });
+    return completed(undefined);
+  }
+  // The answer says what a message would.
+  const { domain: after } = enterRedemption(domain, now);
+  await store(db, domain, { domain: after, notices: [] });
+  return pending(undefined);
+}
+
+/** A name whose term has ended is restored with as many years as it takes to end in the future: one. */
+export async function restoreDomain(
+  context: CommandContext,
+  command: { name: string } & FeeAgreement,
+): Promise<Result<RenewedDomain>> {
+  const { db, now, session } = context;
+  const domain = await holdDomain(context, command.name);
+  const { name } = domain;
+  requireSponsor(context, domain, name);
+  if (domain.phase !== 'redemption') throw new Refusal(2304, `${name} is not in its redemption period`);
+  let years = 0;
+  while (addYears(domain.expiresAt, years) <= now) years += 1;
+  const { fees } = readDomainName(name, context.prices);
+  const feeCents = fees.restoreCents + fees.renewCents * years;
+  requireFee(command.feeCents, feeCents);
+  const expiresAt = addYears(domain.expiresAt, years);
+  const restored = { ...domain, expiresAt, phase: 'active', phaseUntil: null } as const;
+  const after = { ...restored, updatedBy: session.registrarId, updatedAt: now };
+  await store(db, domain, { domain: after, notices: [] });
+  return completed({ name, expiresAt, feeCents });
+}

@@ -1,0 +1,246 @@
+/**
+ * How a name ages. Pure: what the clock does to one name, and what its registrars are told about it.
+ *
+ *   create ─▶ creating ─▶ active ◀────── renewed, or transferred ──────┐
+ *                │           │ its term ends                           │
+ *                │ fails     ├─────────────▶ expired (serverHold) ─────┤
+ *                ▼           │ deleted          │ 30 days              │
+ *               gone         ▼                  ▼                      │
+ *                ▲       redemption ◀───────────┘                      │
+ *                │           │ 30 days     └── restored ──▶ active ────┘
+ *                └── 5 days ─ pendingDelete
+ *
+ * Deleted within five days of its creation it is gone at once. What is pending (a renewal, a transfer) ends at its own time,
+ * and when the name enters redemption. Names of the registrar `elsewhere` are renewed at the end of each term.
+ */
+import type { DsRecord } from '../registry.ts';
+import { addDays, addYears } from './add-years.ts';
+import { ELSEWHERE } from './policy.ts';
+import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from './registry-core.ts';
+import type { PendingCommand, Phase, TransferRecord } from './tables.ts';
+
+export const ADD_GRACE_DAYS = 5;
+export const EXPIRED_DAYS = 30;
+export const REDEMPTION_DAYS = 30;
+export const PENDING_DELETE_DAYS = 5;
+/** No term ends later than this many years from now. */
+export const MAX_YEARS = 10;
+
+export interface DomainState {
+  readonly name: string;
+  readonly roid: string;
+  readonly sponsor: string;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly updatedBy: string | null;
+  readonly updatedAt: Date | null;
+  readonly transferredAt: Date | null;
+  readonly expiresAt: Date;
+  readonly registrant: string;
+  readonly isPrivate: boolean;
+  readonly authInfo: string;
+  readonly clientStatuses: readonly string[];
+  readonly dsRecords: readonly DsRecord[];
+  readonly phase: Phase;
+  readonly phaseUntil: Date | null;
+  readonly pending: PendingCommand | null;
+  readonly transfer: TransferRecord | null;
+  readonly contacts: readonly DomainContact[];
+  readonly nameservers: readonly string[];
+  readonly subordinateHosts: readonly string[];
+}
+
+/** A poll message that is to be queued. */
+export type Notice = Omit<PollMessage, 'id'> & { readonly registrar: string };
+
+export interface Aged {
+  /** Undefined: it is gone. */
+  readonly domain: DomainState | undefined;
+  readonly notices: readonly Notice[];
+}
+
+/** When the clock next changes something; undefined: never, by itself. */
+export function nextDue(domain: DomainState): Date | undefined {
+  return nextStep(domain)?.at;
+}
+
+/** The name as it is at `now`: everything that was due until then has happened, in the order of its times. */
+export function age(domain: DomainState, now: Date): Aged {
+  const notices: Notice[] = [];
+  let current = domain;
+  for (;;) {
+    const step = nextStep(current);
+    if (step === undefined || step.at > now) return { domain: current, notices };
+    const aged = step.take(current, step.at);
+    notices.push(...aged.notices);
+    if (aged.domain === undefined) return { domain: undefined, notices };
+    current = aged.domain;
+  }
+}
+
+interface Step {
+  readonly at: Date;
+  readonly take: (domain: DomainState, at: Date) => Aged;
+}
+
+function nextStep(domain: DomainState): Step | undefined {
+  const steps: Step[] = [];
+  if (domain.pending !== null) steps.push({ at: domain.pending.completesAt, take: endPending });
+  if (domain.transfer?.status === 'pending') steps.push({ at: domain.transfer.actedAt, take: endTransferByItself });
+  const phase = endOfPhase(domain);
+  if (phase !== undefined) steps.push(phase);
+  // Stable: at the same moment a renewal or transfer is done before the term ends.
+  return steps.sort((a, b) => a.at.getTime() - b.at.getTime())[0];
+}
+
+function endOfPhase(domain: DomainState): Step | undefined {
+  switch (domain.phase) {
+    case 'creating':
+      return undefined;
+    case 'active':
+      return { at: domain.expiresAt, take: expire };
+    case 'expired':
+      return { at: addDays(domain.expiresAt, EXPIRED_DAYS), take: enterRedemption };
+    case 'redemption':
+      return { at: domain.phaseUntil ?? domain.expiresAt, take: enterPendingDelete };
+    case 'pendingDelete':
+      return { at: domain.phaseUntil ?? domain.expiresAt, take: purge };
+  }
+}
+
+function endPending(domain: DomainState, at: Date): Aged {
+  const { pending } = domain;
+  if (pending === null) return { domain, notices: [] };
+  const notices = [pendingNotice(domain, pending, !pending.fails, at)];
+  const rest = { ...domain, pending: null };
+  if (pending.command === 'create') {
+    return { domain: pending.fails ? undefined : { ...rest, phase: 'active' }, notices };
+  }
+  if (pending.fails) return { domain: rest, notices };
+  const renewed = withTerm(rest, addYears(domain.expiresAt, pending.years), at);
+  return { domain: { ...renewed, updatedBy: domain.sponsor, updatedAt: at }, notices };
+}
+
+/** The name with another end of its term: one that had expired is active again when that lies ahead. */
+export function withTerm(domain: DomainState, expiresAt: Date, at: Date): DomainState {
+  return { ...domain, expiresAt, phase: domain.phase === 'expired' && expiresAt > at ? 'active' : domain.phase };
+}
+
+/** One year more, but never beyond ten years from then; a term is never cut short. */
+export function expiryAfterTransfer(expiresAt: Date, at: Date): Date {
+  const limit = addYears(at, MAX_YEARS);
+  const extended = addYears(expiresAt, 1);
+  if (extended <= limit) return extended;
+  return expiresAt > limit ? expiresAt : limit;
+}
+
+function endTransferByItself(domain: DomainState, at: Date): Aged {
+  const status = domain.transfer?.fails === true ? 'clientRejected' : 'serverApproved';
+  return endTransfer(domain, status, at);
+}
+
+/** Ends the pending transfer, and tells those who did not end it. */
+export function endTransfer(domain: DomainState, status: Exclude<TransferStatus, 'pending'>, at: Date): Aged {
+  const { sponsor, transfer } = domain;
+  if (transfer?.status !== 'pending') return { domain, notices: [] };
+  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  const expiresAt = isApproved ? expiryAfterTransfer(domain.expiresAt, at) : domain.expiresAt;
+  const actedBy = status === 'clientCancelled' ? transfer.requestedBy : sponsor;
+  const ended: TransferRecord = { ...transfer, status, actedBy, actedAt: at, expiresAt };
+  const after = isApproved ? handOver(domain, ended, at) : { ...domain, transfer: ended };
+  const told = {
+    clientApproved: [transfer.requestedBy],
+    clientRejected: [transfer.requestedBy],
+    clientCancelled: [sponsor],
+    serverApproved: [transfer.requestedBy, sponsor],
+    serverCancelled: [transfer.requestedBy, sponsor],
+  }[status];
+  return { domain: after, notices: told.map((registrar) => transferNotice(registrar, domain.name, ended, at)) };
+}
+
+/** To the registrar that asked. The statuses that the former one had set go with it. */
+function handOver(domain: DomainState, transfer: TransferRecord, at: Date): DomainState {
+  const moved = withTerm(domain, transfer.expiresAt, at);
+  return { ...moved, transfer, sponsor: transfer.requestedBy, clientStatuses: [], transferredAt: at };
+}
+
+function expire(domain: DomainState, at: Date): Aged {
+  if (domain.sponsor === ELSEWHERE) {
+    return { domain: { ...domain, expiresAt: addYears(domain.expiresAt, 1) }, notices: [] };
+  }
+  return { domain: { ...domain, phase: 'expired' }, notices: [lifeCycleNotice(domain, 'expired', at)] };
+}
+
+/** By the end of its time, or by a delete. What is pending ends without effect. */
+export function enterRedemption(domain: DomainState, at: Date): Aged {
+  const cut = endTransfer(domain, 'serverCancelled', at);
+  const notices = [...cut.notices];
+  if (domain.pending !== null) notices.push(pendingNotice(domain, domain.pending, false, at));
+  notices.push(lifeCycleNotice(domain, 'redemption', at));
+  const after: DomainState = {
+    ...domain,
+    transfer: cut.domain?.transfer ?? domain.transfer,
+    pending: null,
+    phase: 'redemption',
+    phaseUntil: addDays(at, REDEMPTION_DAYS),
+  };
+  return { domain: after, notices };
+}
+
+function enterPendingDelete(domain: DomainState, at: Date): Aged {
+  const after: DomainState = { ...domain, phase: 'pendingDelete', phaseUntil: addDays(at, PENDING_DELETE_DAYS) };
+  return { domain: after, notices: [lifeCycleNotice(domain, 'pendingDelete', at)] };
+}
+
+function purge(domain: DomainState, at: Date): Aged {
+  return { domain: undefined, notices: [lifeCycleNotice(domain, 'deleted', at)] };
+}
+
+export function transferOf(name: string, transfer: TransferRecord): DomainTransfer {
+  const { status, requestedBy, requestedAt, actedBy, actedAt, expiresAt } = transfer;
+  return { name, status, requestedBy, requestedAt, actedBy, actedAt, expiresAt };
+}
+
+const transferTexts: Record<TransferStatus, string> = {
+  pending: 'Transfer requested',
+  clientApproved: 'Transfer approved',
+  clientCancelled: 'Transfer cancelled',
+  clientRejected: 'Transfer rejected',
+  serverApproved: 'Transfer approved by the registry',
+  serverCancelled: 'Transfer cancelled by the registry',
+};
+
+export function transferNotice(registrar: string, name: string, transfer: TransferRecord, at: Date): Notice {
+  const data = { type: 'transfer', transfer: transferOf(name, transfer) } as const;
+  return { registrar, name, queuedAt: at, text: `${transferTexts[transfer.status]}: ${name}`, data };
+}
+
+const lifeCycleTexts = {
+  expired: 'Term ended, name on hold',
+  redemption: 'In its redemption period',
+  pendingDelete: 'About to be deleted',
+  deleted: 'Deleted',
+} as const;
+
+function lifeCycleNotice(domain: DomainState, event: keyof typeof lifeCycleTexts, at: Date): Notice {
+  const { name, sponsor } = domain;
+  return {
+    registrar: sponsor,
+    name,
+    queuedAt: at,
+    text: `${lifeCycleTexts[event]}: ${name}`,
+    data: { type: 'lifeCycle', event },
+  };
+}
+
+function pendingNotice({ name, sponsor }: DomainState, pending: PendingCommand, succeeded: boolean, at: Date): Notice {
+  const { command, svTRID, clTRID } = pending;
+  const what = command === 'create' ? 'Registration' : 'Renewal';
+  return {
+    registrar: sponsor,
+    name,
+    queuedAt: at,
+    text: `${what} ${succeeded ? 'completed' : 'failed'}: ${name}`,
+    data: { type: 'pendingAction', command, name, succeeded, svTRID, at, ...(clTRID === null ? {} : { clTRID }) },
+  };
+}

@@ -1,0 +1,59 @@
+/** Rows of the registrars' queues. */
+import { type Selectable, sql } from 'kysely';
+import { json } from '../../../kernel/db/values.ts';
+import type { Notice } from './life-cycle.ts';
+import { ELSEWHERE } from './policy.ts';
+import type { DomainTransfer, PendingAction, PollMessage } from './registry-core.ts';
+import type { RegistryDb, RegistryTables, Stored } from './tables.ts';
+
+export async function queueNotices(db: RegistryDb, notices: readonly Notice[]): Promise<void> {
+  // Nobody reads the queue of a registrar that is only played.
+  const told = notices.filter(({ registrar }) => registrar !== ELSEWHERE);
+  if (told.length === 0) return;
+  const rows = told.map(({ registrar, name, queuedAt, text, data }) => {
+    return { registrar, name, queued_at: queuedAt, text, data: json(data) };
+  });
+  await db.insertInto('registry_messages').values(rows).execute();
+}
+
+/** The first of the registrar's queue, and how many there are. */
+export async function findOldestMessage(
+  db: RegistryDb,
+  registrarId: string,
+): Promise<{ message: PollMessage; count: number } | undefined> {
+  const row = await db
+    .selectFrom('registry_messages')
+    .selectAll()
+    .select(sql<number>`count(*) over ()`.as('count'))
+    .where('registrar', '=', registrarId)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { message: messageOf(row), count: row.count };
+}
+
+/** False: the registrar has no such message. */
+export async function removeMessage(db: RegistryDb, registrarId: string, id: number): Promise<boolean> {
+  const removed = db.deleteFrom('registry_messages').where('id', '=', id).where('registrar', '=', registrarId);
+  return (await removed.executeTakeFirst()).numDeletedRows > 0n;
+}
+
+function messageOf(row: Selectable<RegistryTables['registry_messages']>): PollMessage {
+  const { id, queued_at: queuedAt, text, name, data } = row;
+  return { id: String(id), queuedAt, text, name, data: revive(data) };
+}
+
+/** Dates are texts in JSON. */
+function revive(data: PollMessage['data']): PollMessage['data'] {
+  switch (data.type) {
+    case 'pendingAction':
+      return { ...data, at: new Date(data.at) } satisfies PendingAction;
+    case 'transfer': {
+      const { actedAt, expiresAt, requestedAt, ...transfer }: DomainTransfer | Stored<DomainTransfer> = data.transfer;
+      const dates = { actedAt: new Date(actedAt), expiresAt: new Date(expiresAt), requestedAt: new Date(requestedAt) };
+      return { ...data, transfer: { ...transfer, ...dates } };
+    }
+    case 'lifeCycle':
+      return data;
+  }
+}
