@@ -14,7 +14,9 @@ import type { ZonePublisher } from './dns/publisher.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { type AnswerStore, createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
+import { createOrderKeeper, type OrderKeeper } from './orders/index.ts';
 import type { Registry } from './registry/registry.ts';
+import { domainOperations } from './resources/domains/operations.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
@@ -45,6 +47,7 @@ export interface DomainsParts {
 }
 
 export interface Domains {
+  readonly orders: OrderKeeper;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -61,14 +64,15 @@ export interface Services extends DomainsParts {
 }
 
 /** Every operation of the service. */
-function listOperations(_services: Services): Operation<never>[] {
-  return [];
+function listOperations(services: Services): Operation<never>[] {
+  return [...domainOperations(services)];
 }
 
 export async function createDomains(parts: DomainsParts): Promise<Domains> {
   const { config, db, logger, metrics, registry, publisher } = parts;
   const jobs = createJobs(db, { logger });
   const services: Services = { ...parts, jobs, answers: createAnswerStore(parts.vault) };
+  const orders = createOrderKeeper(services);
   const operations = listOperations(services);
   const app = await createService({
     name: 'ironcraft-domains',
@@ -95,17 +99,19 @@ export async function createDomains(parts: DomainsParts): Promise<Domains> {
   });
   return {
     app,
+    orders,
     operations,
     async start() {
       await registry.start();
       await publisher.start();
       await jobs.start();
+      orders.start();
     },
     async drain(timeoutMs) {
-      await jobs.stop({ graceMs: timeoutMs });
+      await Promise.all([orders.stop(), jobs.stop({ graceMs: timeoutMs })]);
     },
     async stop() {
-      await jobs.stop({ graceMs: JOBS_GRACE_MS });
+      await Promise.all([orders.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
       await Promise.all([registry.stop(), publisher.stop()]);
       const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();

@@ -1,6 +1,6 @@
 /** The service's operation definers, by who may call; the gate guarantees that nobody else arrives. */
 import type { Database, Transaction } from '../kernel/db/database.ts';
-import { operationsFor, type RequestContext } from '../kernel/http/operation.ts';
+import { type IdempotencyClaim, operationsFor, type RequestContext } from '../kernel/http/operation.ts';
 import type { Caller } from './access/caller.ts';
 
 /** What every path begins with: the version of the interface. */
@@ -20,3 +20,7 @@ export const open = operationsFor<undefined>();
 /** What a handler takes; `Parts` are the validated `params`, `query` and `body` that it uses. */
 export type WorkspaceRead<Parts = unknown> = RequestContext<Caller> & Parts & { readonly db: Database };
 export type WorkspaceChange<Parts = unknown> = RequestContext<Caller> & Parts & { readonly tx: Transaction };
+/** Of an operation that outlives any transaction. */
+export type WorkspaceTurn<Parts = unknown> = WorkspaceRead<Parts> & {
+  readonly idempotency: IdempotencyClaim | undefined;
+};

@@ -1,11 +1,11 @@
 /** Spending calls as callers see them: place an order and wait until there is something to tell. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
+import { workspaceDb } from '../workspace-scope.ts';
 import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
 import { placeOrder, type RenewedTerm } from './place-order.ts';
 import type { OrderServices } from './services.ts';
 import { findOrder } from './store.ts';
-import { workspaceDb } from '../workspace-scope.ts';
 import { advance, workOnOrder } from './work-order.ts';
 
 /** Looks at an order whose outcome is not known, before the caller is told so: about six seconds in all. */
@@ -85,7 +85,8 @@ export async function placeRenewal(services: OrderServices, request: RenewalRequ
     if (!(error instanceof ApiError)) throw error;
     if (error.code === 'renewal_in_progress') return { refused: 'in_progress' };
     const { required, available } = error.detail.details ?? {};
-    if (error.code !== 'insufficient_balance' || typeof required !== 'number' || typeof available !== 'number') throw error;
+    if (error.code !== 'insufficient_balance' || typeof required !== 'number' || typeof available !== 'number')
+      throw error;
     return { refused: 'insufficient_balance', requiredCents: required, availableCents: available };
   }
 }

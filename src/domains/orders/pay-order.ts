@@ -6,10 +6,10 @@
 import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
-import type { SystemDb } from '../workspace-scope.ts';
-import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { holdCharge, refundHeld } from '../wallet/index.ts';
 import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
+import type { SystemDb } from '../workspace-scope.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderRow } from './order.ts';
 import type { OrderServices } from './services.ts';
 import { updateOrder } from './store.ts';

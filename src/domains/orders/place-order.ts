@@ -152,7 +152,9 @@ async function explainConflict(
   }
   const owner = await findOwner(systemDb(db), name);
   if (owner?.workspace_id === workspaceId) {
-    return new ApiError('already_in_portfolio', { details: { state: owner.state === 'active' ? 'active' : 'pending' } });
+    return new ApiError('already_in_portfolio', {
+      details: { state: owner.state === 'active' ? 'active' : 'pending' },
+    });
   }
   return new ApiError(failureCodeOf(kind), {
     message: `${name} is not available: somebody else has it here, or is buying it at this moment. Nothing was charged.`,

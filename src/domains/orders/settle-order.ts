@@ -8,8 +8,8 @@ import { workspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import type { OrderServices } from './services.ts';
-import { addYears } from './term.ts';
 import { endOrder, updateOrder } from './store.ts';
+import { addYears } from './term.ts';
 
 /**
  * The registry has done it: the money is the seller's, the name is active. `info` is what it says now, where it says

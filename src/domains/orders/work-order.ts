@@ -153,7 +153,10 @@ async function settleRejection(
   if (order.submissions > 1) {
     const seen = await reconcile(services, order);
     if (seen !== 'nothing') return seen;
-    if (rejection.code === 'pending_transfer' || (order.kind === 'registration' && rejection.code === 'object_exists')) {
+    if (
+      rejection.code === 'pending_transfer' ||
+      (order.kind === 'registration' && rejection.code === 'object_exists')
+    ) {
       return settleEcho(services, order, rejection.reason);
     }
   }
@@ -238,7 +241,10 @@ async function lookAgain(services: OrderServices, order: OrderRow, reason: strin
   const { logger, clock } = services;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const age = clock.now().getTime() - order.updated_at.getTime();
-  const waitMs = Math.min(Math.max(FIRST_LOOK_MS * 2 ** Math.min(order.submissions, 20), age, FIRST_LOOK_MS), LAST_LOOK_MS);
+  const waitMs = Math.min(
+    Math.max(FIRST_LOOK_MS * 2 ** Math.min(order.submissions, 20), age, FIRST_LOOK_MS),
+    LAST_LOOK_MS,
+  );
   const changed = await updateOrder(
     workspaceDb(services.db, order.workspace_id),
     order.id,

@@ -7,12 +7,7 @@ export type DomainRow = Selectable<WorkspaceTables['domains']>;
 
 /** The workspace's row of this name, unless the name is gone. */
 export async function findDomain(db: WorkspaceDb, name: string): Promise<DomainRow | undefined> {
-  return db
-    .selectFrom('domains')
-    .selectAll()
-    .where('name', '=', name)
-    .where('state', '<>', 'gone')
-    .executeTakeFirst();
+  return db.selectFrom('domains').selectAll().where('name', '=', name).where('state', '<>', 'gone').executeTakeFirst();
 }
 
 export async function findDomainById(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
@@ -67,7 +62,12 @@ export async function listDomains(
   db: WorkspaceDb,
   page: { readonly limit: number; readonly after: string | undefined },
 ): Promise<DomainRow[]> {
-  const query = db.selectFrom('domains').selectAll().where('state', '<>', 'gone').orderBy('name').limit(page.limit + 1);
+  const query = db
+    .selectFrom('domains')
+    .selectAll()
+    .where('state', '<>', 'gone')
+    .orderBy('name')
+    .limit(page.limit + 1);
   return (page.after === undefined ? query : query.where('name', '>', page.after)).execute();
 }
 

@@ -1,0 +1,50 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { HttpReply } from '../../../kernel/http/operation.ts';
+import type { WorkspaceRead } from '../../operation.ts';
+import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts';
+import { RegistryUnavailable } from '../../registry/registry.ts';
+import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import { renderDetails } from './render-domain.ts';
+import type { DomainDetails } from './schema.ts';
+import type { DomainServices } from './services.ts';
+
+/**
+ * What the registry says now. While it cannot be asked, what it said last: `syncedAt` tells. Throws
+ * `pending_at_registry` for a name that it does not report yet.
+ */
+export function getDomain(services: DomainServices) {
+  return async ({ db, caller, params }: WorkspaceRead<{ params: { name: string } }>) => {
+    const scoped = workspaceDb(db, caller.workspaceId);
+    const row = await freshRow(services, await ownDomain(scoped, params.name));
+    if (row === undefined) throw new ApiError('not_found');
+    if (row.snapshot === null) throw notReported(row);
+    const now = services.clock.now();
+    const details: DomainDetails = {
+      ...renderDetails(row, row.snapshot, services.nameservers, now),
+      renewal: renewalOf(row, await findRenewalOrder(scoped, row.id), now),
+    };
+    return new HttpReply(200, details, { 'cache-control': 'private, no-store' });
+  };
+}
+
+async function freshRow({ db, registry, clock }: DomainServices, row: DomainRow): Promise<DomainRow | undefined> {
+  try {
+    return await syncDomain({ db, registry, now: clock.now() }, row);
+  } catch (error) {
+    if (error instanceof RegistryUnavailable && row.snapshot !== null) return row;
+    throw error instanceof RegistryUnavailable ? unreachable(error) : error;
+  }
+}
+
+function unreachable(cause: RegistryUnavailable): ApiError {
+  return new ApiError('internal', { message: 'The registry does not answer now. Repeat the call.', cause });
+}
+
+function notReported({ name, added_via: addedVia }: DomainRow): ApiError {
+  const wait = addedVia === 'transfer' ? 'up to days' : 'minutes';
+  return new ApiError('pending_at_registry', {
+    message: `The registry does not report ${name} yet, which can take ${wait} after a ${addedVia}. Look again later.`,
+    details: { addedVia },
+  });
+}

@@ -1,0 +1,116 @@
+import { workspace } from '../../operation.ts';
+import { deleteDomain } from './delete-domain.ts';
+import { getDomain } from './get-domain.ts';
+import { listDomains } from './list-domains.ts';
+import { registerDomain } from './register-domain.ts';
+import { renewDomain } from './renew-domain.ts';
+import {
+  Deletion,
+  DeletionQuery,
+  DomainDetails,
+  DomainList,
+  DomainPage,
+  DomainPath,
+  Registration,
+  RenewalOrder,
+  Spending,
+  TransferOrder,
+} from './schema.ts';
+import type { DomainServices } from './services.ts';
+import { transferDomain } from './transfer-domain.ts';
+
+const SPENDS =
+  'The wallet pays, or with `payment_method` or `shared_payment_token` a card, which is refunded if the registry refuses. ' +
+  'Repeat a call whose outcome you do not know with the same `Idempotency-Key`: nothing is bought twice.';
+
+const SPENDING_ERRORS = ['price_changed', 'insufficient_balance', 'payment_failed'] as const;
+
+export function domainOperations(services: DomainServices) {
+  return [
+    workspace.read({
+      id: 'domains.list',
+      method: 'GET',
+      path: '/api/v1/domains',
+      posture: 'workspace',
+      scope: 'read',
+      summary: 'List the portfolio',
+      description: 'In alphabetical order, each as the registry reported it at `syncedAt`: at least once a day.',
+      query: DomainPage,
+      reply: DomainList,
+      handler: listDomains(services),
+    }),
+    workspace.read({
+      id: 'domains.get',
+      method: 'GET',
+      path: '/api/v1/domains/{name}',
+      posture: 'workspace',
+      scope: 'read',
+      summary: 'Get a domain from its registry, and how its renewal stands',
+      params: DomainPath,
+      reply: DomainDetails,
+      errors: ['pending_at_registry', 'internal'],
+      handler: getDomain(services),
+    }),
+    workspace.turn({
+      id: 'domains.register',
+      method: 'POST',
+      path: '/api/v1/domains',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Register a domain',
+      description: SPENDS,
+      idempotent: true,
+      status: 201,
+      body: Registration,
+      reply: Spending,
+      errors: ['already_in_portfolio', 'registration_failed', ...SPENDING_ERRORS],
+      handler: registerDomain(services),
+    }),
+    workspace.turn({
+      id: 'domains.renew',
+      method: 'POST',
+      path: '/api/v1/domains/{name}/renew',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Renew a domain',
+      description: SPENDS,
+      idempotent: true,
+      params: DomainPath,
+      body: RenewalOrder,
+      reply: Spending,
+      errors: ['renewal_in_progress', 'renew_failed', ...SPENDING_ERRORS],
+      handler: renewDomain(services),
+    }),
+    workspace.turn({
+      id: 'domains.transfer',
+      method: 'POST',
+      path: '/api/v1/domains/{name}/transfer',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Transfer a domain in',
+      description: `${SPENDS} The present registrar has days to answer; the domain keeps its nameservers.`,
+      idempotent: true,
+      status: 201,
+      params: DomainPath,
+      body: TransferOrder,
+      reply: Spending,
+      errors: ['already_in_portfolio', 'transfer_failed', ...SPENDING_ERRORS],
+      handler: transferDomain(services),
+    }),
+    workspace.turn({
+      id: 'domains.delete',
+      method: 'DELETE',
+      path: '/api/v1/domains/{name}',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Delete a domain, or schedule its release',
+      description: 'No money comes back. A release can be taken back until then: turn `auto_renew` on again.',
+      idempotent: true,
+      params: DomainPath,
+      query: DeletionQuery,
+      reply: Deletion,
+      errors: ['renewal_in_progress', 'pending_at_registry', 'delete_failed'],
+      handler: deleteDomain(services),
+    }),
+  ];
+}

@@ -1,0 +1,46 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { normalizeName } from '../../names/normalize-name.ts';
+import type { WorkspaceTurn } from '../../operation.ts';
+import { buy } from '../../orders/index.ts';
+import { priceCents } from '../../prices/price.ts';
+import type { Registration } from './schema.ts';
+import type { DomainServices } from './services.ts';
+import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+
+export function registerDomain(services: DomainServices) {
+  return async (request: WorkspaceTurn<{ body: Registration }>) =>
+    answerSpending(services, request, 201, async () => {
+      const { body, caller, idempotency } = request;
+      const { ascii: name, tld } = normalizeName(body.domain);
+      const years = body.duration ?? 1;
+      const price = priceCents(tld, 'registration', years);
+      confirmPrice(price, body);
+      const instrument = instrumentOf(body);
+      // The registry has the last word, and the wallet can wait for it; a card is not charged for a name that is taken.
+      if (instrument !== undefined) await requireAvailable(services, name);
+      return buy(services, {
+        workspaceId: caller.workspaceId,
+        kind: 'registration',
+        origin: 'request',
+        name,
+        years,
+        priceCents: price,
+        instrument,
+        claim: idempotency,
+      });
+    });
+}
+
+async function requireAvailable({ registry }: DomainServices, name: string): Promise<void> {
+  const [found] = await registry.check([name]);
+  if (found?.availability === 'available') return;
+  if (found === undefined || found.availability === 'unknown') {
+    throw new ApiError('internal', {
+      message: 'The registry does not answer now. Nothing was charged; repeat the call.',
+    });
+  }
+  const reason = found.reason === undefined ? '' : ` (${found.reason})`;
+  throw new ApiError('registration_failed', {
+    message: `${name} is ${found.availability}${reason}. Nothing was charged. GET /suggest has other names.`,
+  });
+}

@@ -1,0 +1,56 @@
+/** Rows of the portfolio as the interface shows them. */
+import { toUnicode } from 'tr46';
+import type { DomainRow } from '../../portfolio/index.ts';
+import type { RegistryDomain } from '../../registry/registry.ts';
+import type { DomainDetails, DomainEntry } from './schema.ts';
+
+/** `own`: the service's nameservers, sorted. */
+export function renderEntry(row: DomainRow, own: readonly string[], now: Date): DomainEntry {
+  const { snapshot } = row;
+  const nameservers = [...(snapshot?.nameservers ?? [])];
+  return {
+    domain: row.name,
+    status: statusOf(row, now),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    auto_renew: row.auto_renew,
+    dnssec: (snapshot?.dsRecords.length ?? 0) > 0,
+    nameservers,
+    hosted: nameservers.join(' ') === own.join(' '),
+    registrar_lock: snapshot?.statuses.includes('clientTransferProhibited') ?? false,
+    whois_privacy: snapshot?.isPrivate ?? row.whois_privacy,
+    release_at: row.release_at?.toISOString() ?? null,
+    addedVia: row.added_via,
+    syncedAt: snapshot === null ? null : (row.synced_at?.toISOString() ?? null),
+  };
+}
+
+export function renderDetails(
+  row: DomainRow,
+  info: RegistryDomain,
+  own: readonly string[],
+  now: Date,
+): Omit<DomainDetails, 'renewal'> {
+  return {
+    ...renderEntry({ ...row, snapshot: info }, own, now),
+    unicode: toUnicode(row.name).domain,
+    registry_id: info.registryId,
+    registry_statuses: [...info.statuses],
+    registered_at: info.createdAt,
+    updated_at: info.updatedAt,
+    ds_records: info.dsRecords.map(({ keyTag, algorithm, digestType, digest }) => ({
+      key_tag: keyTag,
+      algorithm,
+      digest_type: digestType,
+      digest,
+    })),
+  };
+}
+
+function statusOf({ state, snapshot, expires_at }: DomainRow, now: Date): DomainEntry['status'] {
+  if (state === 'acquiring' || snapshot === null) return 'Pending';
+  const { statuses } = snapshot;
+  if (statuses.includes('redemptionPeriod')) return 'Redemption';
+  if (statuses.includes('pendingDelete')) return 'PendingDelete';
+  if (statuses.includes('pendingTransfer')) return 'PendingTransfer';
+  return expires_at !== null && expires_at <= now ? 'Expired' : 'Active';
+}

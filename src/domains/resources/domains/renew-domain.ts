@@ -1,0 +1,69 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { normalizeName } from '../../names/normalize-name.ts';
+import type { WorkspaceTurn } from '../../operation.ts';
+import { addYears, buy, type OrderRow } from '../../orders/index.ts';
+import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
+import { getTldTerms, priceCents } from '../../prices/price.ts';
+import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import type { RenewalOrder } from './schema.ts';
+import type { DomainServices } from './services.ts';
+import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+
+export function renewDomain(services: DomainServices) {
+  return async (request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>) =>
+    answerSpending(services, request, 200, () => renew(services, request));
+}
+
+async function renew(
+  services: DomainServices,
+  request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>,
+): Promise<OrderRow> {
+  const { body, caller, idempotency, params } = request;
+  const row = await ownDomain(workspaceDb(services.db, caller.workspaceId), params.name);
+  const { tld } = normalizeName(row.name, 'name');
+  const years = body.duration ?? 1;
+  const price = priceCents(tld, 'renewal', years);
+  confirmPrice(price, body);
+  const instrument = instrumentOf(body);
+  const fromExpiresAt = new Date((await reportedDomain(services, row)).expiresAt);
+  requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), services.clock.now());
+  return buy(
+    services,
+    {
+      workspaceId: caller.workspaceId,
+      kind: 'renewal',
+      origin: 'request',
+      name: row.name,
+      years,
+      priceCents: price,
+      instrument,
+      claim: idempotency,
+    },
+    { domainId: row.id, fromExpiresAt },
+  );
+}
+
+/** The registry's object of now: a renewal names the expiry that it moves, and a snapshot may be a day old. */
+async function reportedDomain({ registry }: DomainServices, row: DomainRow): Promise<RegistryDomain> {
+  let info: RegistryDomain | undefined;
+  try {
+    info = await registry.info(row.name);
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+    const message = 'The registry does not answer now. Nothing was charged; repeat the call.';
+    throw new ApiError('internal', { message, cause: error });
+  }
+  if (row.state === 'active' && info?.isOurs === true) return info;
+  throw new ApiError('renew_failed', {
+    message: `The registry does not report ${row.name} as registered here yet, so there is no term to renew. Nothing was charged; repeat the call later.`,
+  });
+}
+
+function requireWithinCap(name: string, tld: string, until: Date, now: Date): void {
+  const { maxTermYears } = getTldTerms(tld);
+  if (until <= addYears(now, maxTermYears)) return;
+  throw new ApiError('renew_failed', {
+    message: `${name} would be paid for until ${until.toISOString().slice(0, 10)}; its registry takes at most ${maxTermYears} years ahead. Renew for fewer years, or later.`,
+  });
+}

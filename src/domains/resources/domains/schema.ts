@@ -1,0 +1,168 @@
+import Type, { type Static } from 'typebox';
+import { DEFAULT_PAGE_SIZE } from '../../../kernel/http/paging.ts';
+import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Renewal } from '../../renewals/index.ts';
+
+export const DomainPath = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 1000, description: 'The domain, in punycode or in Unicode.' }),
+});
+
+const MAX_PAGE_SIZE = 1_000;
+
+export const DomainPage = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: DEFAULT_PAGE_SIZE * 5,
+      description: 'How many to return.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({ maxLength: 253, description: 'The previous page’s `next_after`: names behind this one.' }),
+  ),
+});
+
+const STATUSES = `As the registry reported it last:
+- \`Pending\`: it has taken the registration or the transfer, and does not report the domain yet.
+- \`Active\`
+- \`PendingTransfer\`: another registrar has asked for it.
+- \`Expired\`: its term is over and it can still be renewed.
+- \`Redemption\`: it was deleted, and only a restoration brings it back.
+- \`PendingDelete\`: it is about to be free for anyone.`;
+
+export const domainStatuses = [
+  'Pending',
+  'Active',
+  'PendingTransfer',
+  'Expired',
+  'Redemption',
+  'PendingDelete',
+] as const;
+
+const entry = {
+  domain: Type.String({ description: 'In punycode, lower case.' }),
+  status: oneOf(domainStatuses, { description: STATUSES }),
+  expires_at: nullable(timestamp()),
+  auto_renew: Type.Boolean(),
+  dnssec: Type.Boolean({ description: 'Whether the registry has a DS record of it.' }),
+  nameservers: Type.Array(Type.String()),
+  hosted: Type.Boolean({
+    description: 'Whether its nameservers are the service’s own, so that its zone is kept here.',
+  }),
+  registrar_lock: Type.Boolean(),
+  whois_privacy: Type.Boolean(),
+  release_at: nullable(timestamp(), { description: 'When it is left to expire, after DELETE scheduled its release.' }),
+  addedVia: oneOf(['registration', 'transfer']),
+  syncedAt: nullable(timestamp(), { description: 'When the registry reported all of this; null while it has not.' }),
+};
+
+export const DomainEntry = component('DomainEntry', Type.Object(entry));
+export type DomainEntry = Static<typeof DomainEntry>;
+
+export const DomainList = Type.Object({
+  domains: Type.Array(DomainEntry),
+  next_after: nullable(Type.String(), { description: 'Pass it back as `after`; null on the last page.' }),
+});
+export type DomainList = Static<typeof DomainList>;
+
+export const DomainDetails = component(
+  'DomainDetails',
+  Type.Object({
+    ...entry,
+    unicode: Type.String({ description: 'The domain as people read it.' }),
+    registry_id: Type.String({ description: 'The registry’s id of the object (ROID).' }),
+    registry_statuses: Type.Array(Type.String(), { description: 'EPP status values (RFC 5731, RFC 3915).' }),
+    registered_at: timestamp(),
+    updated_at: nullable(timestamp()),
+    ds_records: Type.Array(
+      Type.Object({
+        key_tag: Type.Integer(),
+        algorithm: Type.Integer(),
+        digest_type: Type.Integer(),
+        digest: Type.String(),
+      }),
+    ),
+    renewal: Renewal,
+  }),
+);
+export type DomainDetails = Static<typeof DomainDetails>;
+
+const duration = Type.Integer({
+  minimum: 1,
+  maximum: 10,
+  default: 1,
+  description: 'Years. GET /tlds has what each TLD sells.',
+});
+
+const payment = {
+  confirm_price: Type.Union([Type.Number(), Type.String({ maxLength: 20 })], {
+    description:
+      'The price that you agree to, in EUR, for the whole duration: a number or a decimal string with at most two decimals. Compared exactly.',
+  }),
+  payment_method: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Pay as you go: a Stripe payment method. Default: the wallet.',
+    }),
+  ),
+  shared_payment_token: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Pay as you go: a shared payment token granted to an agent.',
+    }),
+  ),
+};
+
+const domain = Type.String({ minLength: 1, maxLength: 1000, description: 'In punycode or in Unicode.' });
+
+export const Registration = closedObject({ domain, duration: Type.Optional(duration), ...payment });
+export type Registration = Static<typeof Registration>;
+
+export const RenewalOrder = closedObject({ duration: Type.Optional(duration), ...payment });
+export type RenewalOrder = Static<typeof RenewalOrder>;
+
+export const TransferOrder = closedObject({
+  auth_code: Type.String({ minLength: 1, maxLength: 255, description: 'The EPP code of the present registrar.' }),
+  ...payment,
+});
+export type TransferOrder = Static<typeof TransferOrder>;
+
+export const Spending = component(
+  'Spending',
+  Type.Object({
+    domain: Type.String(),
+    kind: oneOf(['registration', 'renewal', 'transfer']),
+    status: oneOf(['Completed', 'Pending'], {
+      description: '`Pending`: the registry has taken it, and completes it in seconds to minutes; a transfer, in days.',
+    }),
+    order_id: Type.String(),
+    duration: Type.Integer({ description: 'Years bought.' }),
+    price: Type.Number({ description: 'What was charged, in EUR.' }),
+    currency: oneOf(['EUR']),
+    paid_with: oneOf(['wallet', 'card']),
+    expires_at: nullable(timestamp(), { description: 'The new expiry, once the registry has confirmed it.' }),
+  }),
+);
+export type Spending = Static<typeof Spending>;
+
+export const DeletionQuery = Type.Object({
+  when: Type.Optional(
+    oneOf(['now', 'at_expiry'], {
+      description:
+        '`now` has the registry delete it, `at_expiry` leaves it to expire. Default: what the TLD’s registry offers, see `deletes` in GET /tlds.',
+    }),
+  ),
+});
+
+export const Deletion = Type.Object({
+  domain: Type.String(),
+  status: oneOf(['Deleted', 'Pending', 'ReleaseScheduled'], {
+    description:
+      '`Deleted`: it has left the portfolio. `Pending`: the registry has taken the deletion. `ReleaseScheduled`: it is left to expire at `release_at`.',
+  }),
+  release_at: nullable(timestamp()),
+});
+export type Deletion = Static<typeof Deletion>;

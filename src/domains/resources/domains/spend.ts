@@ -1,0 +1,89 @@
+/** What the spending calls have in common: the price that is agreed to, what pays, and the answer that is kept. */
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { OrderRow } from '../../orders/index.ts';
+import { findDomainById } from '../../portfolio/index.ts';
+import { parsePrice, toEuros } from '../../prices/money.ts';
+import type { Instrument } from '../../wallet/payments/payments.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import type { Spending } from './schema.ts';
+import type { DomainServices } from './services.ts';
+
+export interface PaymentChoice {
+  readonly confirm_price: number | string;
+  readonly payment_method?: string;
+  readonly shared_payment_token?: string;
+}
+
+/** Throws `price_changed` where the caller agreed to another price, `bad_request` where to none. */
+export function confirmPrice(priceCents: number, { confirm_price: confirmed }: PaymentChoice): void {
+  const confirmedCents = parsePrice(confirmed);
+  if (confirmedCents === undefined) {
+    throw new ApiError('bad_request', {
+      message: '`confirm_price` must be an amount in EUR with at most two decimals, such as 12.34 or "12.34".',
+      param: 'confirm_price',
+    });
+  }
+  if (confirmedCents === priceCents) return;
+  const current = toEuros(priceCents);
+  throw new ApiError('price_changed', {
+    message: `The price is ${current} EUR and \`confirm_price\` says ${confirmed}. Repeat the call with ${current} if that is acceptable.`,
+    details: { current_price: current, currency: 'EUR' },
+  });
+}
+
+/** What pays; undefined: the wallet. Throws `bad_request` where two instruments are named. */
+export function instrumentOf(choice: PaymentChoice): Instrument | undefined {
+  const { payment_method: method, shared_payment_token: token } = choice;
+  if (method !== undefined && token !== undefined) {
+    throw new ApiError('bad_request', {
+      message: 'Send `payment_method` or `shared_payment_token`, not both.',
+      param: 'shared_payment_token',
+    });
+  }
+  if (method !== undefined) return { kind: 'payment_method', value: method };
+  return token === undefined ? undefined : { kind: 'shared_payment_token', value: token };
+}
+
+interface SpendingCall {
+  readonly caller: Caller;
+  readonly idempotency: IdempotencyClaim | undefined;
+}
+
+/** Answers a repetition from what is kept; otherwise buys, and keeps the answer of a success. */
+export async function answerSpending(
+  services: DomainServices,
+  { caller, idempotency }: SpendingCall,
+  status: number,
+  purchase: () => Promise<OrderRow>,
+): Promise<HttpReply<Spending>> {
+  const { answers, db } = services;
+  if (idempotency !== undefined) {
+    const kept = await answers.find(db, caller.workspaceId, idempotency);
+    if (kept !== undefined) {
+      return new HttpReply(kept.status, JSON.parse(kept.body) as Spending, { 'idempotent-replay': 'true' });
+    }
+  }
+  const spending = await renderSpending(services, await purchase());
+  if (idempotency !== undefined) {
+    await answers.keep(db, caller.workspaceId, idempotency, { status, body: JSON.stringify(spending) });
+  }
+  return new HttpReply(status, spending);
+}
+
+async function renderSpending({ db }: DomainServices, order: OrderRow): Promise<Spending> {
+  const isCompleted = order.state === 'completed';
+  const domain = isCompleted ? await findDomainById(workspaceDb(db, order.workspace_id), order.domain_id) : undefined;
+  return {
+    domain: order.name,
+    kind: order.kind,
+    status: isCompleted ? 'Completed' : 'Pending',
+    order_id: order.id,
+    duration: order.years,
+    price: toEuros(order.amount_cents),
+    currency: 'EUR',
+    paid_with: order.pays_with,
+    expires_at: domain?.expires_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,29 @@
+import { normalizeName } from '../../names/normalize-name.ts';
+import type { WorkspaceTurn } from '../../operation.ts';
+import { buy } from '../../orders/index.ts';
+import { getTldTerms, priceCents } from '../../prices/price.ts';
+import type { TransferOrder } from './schema.ts';
+import type { DomainServices } from './services.ts';
+import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+
+export function transferDomain(services: DomainServices) {
+  return async (request: WorkspaceTurn<{ params: { name: string }; body: TransferOrder }>) =>
+    answerSpending(services, request, 201, async () => {
+      const { body, caller, idempotency, params } = request;
+      const { ascii: name, tld } = normalizeName(params.name, 'name');
+      const { transferYears: years } = getTldTerms(tld);
+      const price = priceCents(tld, 'transfer', years);
+      confirmPrice(price, body);
+      return buy(services, {
+        workspaceId: caller.workspaceId,
+        kind: 'transfer',
+        origin: 'request',
+        name,
+        years,
+        priceCents: price,
+        instrument: instrumentOf(body),
+        authCode: body.auth_code,
+        claim: idempotency,
+      });
+    });
+}
