@@ -224,6 +224,8 @@ class Keeper implements RenewalKeeper {
       isStillDue: (row) => this.#isDueStill(row, expiresAt),
     });
     if ('orderId' in placed) {
+      // Refused at once: the order says why, and nothing was charged.
+      if (placed.state === 'failed') return 'answered';
       this.#options.logger.info({ domain: name, order: placed.orderId }, 'auto-renew charged a renewal');
       await this.#remember(domain, due);
       return 'charged';
