@@ -140,13 +140,13 @@ function splitLabels(text: string): string[] {
 
 function explainRefusal(text: string): string {
   const labels = splitLabels(text);
+  if (labels.some((label) => /^xn--/iu.test(label))) return INVALID_PUNYCODE;
   if (labels.some((label) => label.startsWith('-') || label.endsWith('-'))) {
     return 'A label neither begins nor ends with a hyphen. Remove it.';
   }
-  if (labels.some((label) => /^(?!xn--)..--/iu.test(label))) {
+  if (labels.some((label) => /^..--/u.test(label))) {
     return 'A label has no hyphens as its third and fourth characters. Remove one.';
   }
-  if (labels.some((label) => /^xn--/iu.test(label))) return INVALID_PUNYCODE;
   return 'The name holds characters that no domain name may, or in an order that it may not. Use letters, digits and inner hyphens.';
 }
 
