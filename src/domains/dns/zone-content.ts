@@ -22,8 +22,10 @@ export async function zoneContent(
   };
 }
 
+export type OwnRecordSet = RecordSet & { readonly type: 'SOA' | 'NS' };
+
 /** SOA and NS of the zone's own name. They are the service's, and nobody's to change. */
-export function ownRecordSets(zoneName: string, serial: number, nameservers: readonly string[]): RecordSet[] {
+export function ownRecordSets(zoneName: string, serial: number, nameservers: readonly string[]): OwnRecordSet[] {
   const primary = nameservers[0];
   if (primary === undefined) throw new Error('a zone needs at least one nameserver');
   // RFC 2142 7: hostmaster@ the domain of the nameservers reaches whoever runs them.

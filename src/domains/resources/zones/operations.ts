@@ -1,4 +1,4 @@
-import { workspace } from '../../operation.ts';
+import { BASE_PATH, workspace } from '../../operation.ts';
 import { createRecord } from './create-record.ts';
 import { deleteRecord } from './delete-record.ts';
 import { listRecords } from './list-records.ts';
@@ -12,7 +12,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
     workspace.read({
       id: 'zones.list_records',
       method: 'GET',
-      path: '/api/v1/domains/{name}/zone',
+      path: `${BASE_PATH}/domains/{name}/zone`,
       posture: 'workspace',
       scope: 'read',
       summary: 'List DNS records',
@@ -25,7 +25,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
     workspace.change({
       id: 'zones.create_record',
       method: 'POST',
-      path: '/api/v1/domains/{name}/zone',
+      path: `${BASE_PATH}/domains/{name}/zone`,
       posture: 'workspace',
       scope: 'write',
       summary: 'Create a DNS record',
@@ -40,7 +40,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
     workspace.change({
       id: 'zones.delete_record',
       method: 'DELETE',
-      path: '/api/v1/domains/{name}/zone',
+      path: `${BASE_PATH}/domains/{name}/zone`,
       posture: 'workspace',
       scope: 'write',
       summary: 'Delete a DNS record',

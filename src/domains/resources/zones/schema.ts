@@ -3,9 +3,8 @@ import Type, { type Static } from 'typebox';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
 import { recordTypes } from '../../dns/index.ts';
 
-const MANAGED_TYPES = ['SOA', 'NS'] as const;
-
-const typesShown = [...recordTypes, ...MANAGED_TYPES.filter((type) => type !== 'NS')];
+/** The service's own records are of these types too. */
+const typesShown = [...recordTypes, 'SOA'] as const;
 
 export const DnsRecord = component(
   'DnsRecord',

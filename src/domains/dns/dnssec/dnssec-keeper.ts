@@ -1,0 +1,92 @@
+/** Carries out what was requested of DNSSEC. Every replica runs one; leases keep them apart. */
+import { advanceDnssec } from './advance-dnssec.ts';
+import type { DnssecContext } from './dnssec-step.ts';
+import { claimDueZone } from './dnssec-store.ts';
+import { DNSSEC_REQUESTED } from './request-dnssec.ts';
+
+export interface DnssecKeeperOptions extends Omit<DnssecContext, 'dsTtlMs'> {
+  /** Default 24 hours: no registry that we know of gives its DS records a longer TTL. */
+  readonly dsTtlMs?: number;
+  /** How often to look for zones whose time has come. Default 5,000. */
+  readonly sweepIntervalMs?: number;
+}
+
+export interface DnssecKeeper {
+  /**
+   * Takes every zone that is due as far as it gets now; how many times a zone was taken up. Rejects when the database
+   * fails; for tests, which own the clock.
+   */
+  advanceDue(): Promise<number>;
+  start(): Promise<void>;
+  /** Resolves when no zone is being worked on any more. */
+  stop(): Promise<void>;
+}
+
+const DS_TTL_MS = 86_400_000;
+/** Zones that are worked on at a time. */
+const CONCURRENCY = 4;
+
+export function createDnssecKeeper(options: DnssecKeeperOptions): DnssecKeeper {
+  return new Keeper({ ...options, dsTtlMs: options.dsTtlMs ?? DS_TTL_MS }, options.sweepIntervalMs ?? 5_000);
+}
+
+class Keeper implements DnssecKeeper {
+  readonly #context: DnssecContext;
+  readonly #sweepIntervalMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #unlisten: (() => Promise<void>) | undefined;
+  #sweep: Promise<void> | undefined;
+  #sweepAgain = false;
+  #stopped = false;
+
+  constructor(context: DnssecContext, sweepIntervalMs: number) {
+    this.#context = context;
+    this.#sweepIntervalMs = sweepIntervalMs;
+  }
+
+  async start(): Promise<void> {
+    const wake = () => this.#wake();
+    this.#unlisten = await this.#context.db.listen(DNSSEC_REQUESTED, wake, wake);
+    this.#timer = setInterval(wake, this.#sweepIntervalMs);
+    this.#timer.unref();
+    wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#unlisten?.();
+    await this.#sweep;
+  }
+
+  async advanceDue(): Promise<number> {
+    const counts = await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#advanceOneByOne()));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async #advanceOneByOne(): Promise<number> {
+    for (let count = 0; ; count += 1) {
+      const zone = this.#stopped ? undefined : await claimDueZone(this.#context.db, this.#context.clock.now());
+      if (zone === undefined) return count;
+      await advanceDnssec(this.#context, zone);
+    }
+  }
+
+  #wake(): void {
+    this.#sweepAgain = true;
+    this.#sweep ??= this.#sweepWhileWoken().finally(() => {
+      this.#sweep = undefined;
+    });
+  }
+
+  async #sweepWhileWoken(): Promise<void> {
+    while (this.#sweepAgain && !this.#stopped) {
+      this.#sweepAgain = false;
+      try {
+        await this.advanceDue();
+      } catch (error) {
+        this.#context.logger.error({ err: error }, 'zones on their way to or from DNSSEC could not be looked for');
+      }
+    }
+  }
+}

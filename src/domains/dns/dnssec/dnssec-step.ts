@@ -1,0 +1,94 @@
+/** What the steps of switching DNSSEC on and off share: what they work with, and what the registry says of a name. */
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Database } from '../../../kernel/db/database.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { DsRecord, MutationOutcome, Registry, RejectionCode } from '../../registry/registry.ts';
+import type { ZonePublisher } from '../publisher.ts';
+import type { ZoneKeeper } from '../zone-keeper.ts';
+import { type ClaimedZone, saveProgress, type ZoneProgress } from './dnssec-store.ts';
+
+export interface DnssecLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface DnssecContext {
+  readonly db: Database;
+  readonly registry: Pick<Registry, 'info' | 'update'>;
+  /** Publish the zone first, and keep publishing and signing apart. */
+  readonly zones: Pick<ZoneKeeper, 'sign' | 'unsign'>;
+  readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
+  readonly clock: Clock;
+  readonly logger: DnssecLogger;
+  /** How long resolvers may remember DS records that the registry has taken away. */
+  readonly dsTtlMs: number;
+}
+
+/** What the registry shows. */
+export interface RegistryView {
+  /** `absent`: it has no such name. */
+  readonly name: 'ours' | 'foreign' | 'absent';
+  readonly dsRecords: readonly DsRecord[];
+  /** It still works on an update of the name. */
+  readonly isUpdating: boolean;
+}
+
+const FIRST_LOOK_MS = 5_000;
+const LONGEST_LOOK_MS = 3_600_000;
+/** An update that is pending for longer without a trace is sent again. */
+const PENDING_MS = 900_000;
+const FAILURE_LENGTH = 500;
+
+/** Refusals that end when the name's state does. All others are the registry's last word. */
+const passingRefusals: ReadonlySet<RejectionCode> = new Set([
+  'status_prohibits',
+  'pending_transfer',
+  'object_does_not_exist',
+]);
+
+export function mayPass(code: RejectionCode): boolean {
+  return passingRefusals.has(code);
+}
+
+/** Throws `RegistryUnavailable`. */
+export async function viewRegistry({ registry }: DnssecContext, zone: ClaimedZone): Promise<RegistryView> {
+  const domain = await registry.info(zone.name);
+  if (domain === undefined) return { name: 'absent', dsRecords: [], isUpdating: false };
+  const { isOurs, dsRecords, statuses } = domain;
+  return { name: isOurs ? 'ours' : 'foreign', dsRecords, isUpdating: statuses.includes('pendingUpdate') };
+}
+
+export function sendDs(
+  { registry }: DnssecContext,
+  zone: ClaimedZone,
+  dsRecords: readonly DsRecord[],
+): Promise<MutationOutcome> {
+  return registry.update({ name: zone.name, transactionId: mintId('ds'), dsRecords });
+}
+
+/** Whether an update that the registry took may still take effect. */
+export function isAwaited({ clock }: DnssecContext, zone: ClaimedZone, view: RegistryView): boolean {
+  if (view.isUpdating) return true;
+  return zone.dsPendingSince !== null && clock.now().getTime() - zone.dsPendingSince.getTime() < PENDING_MS;
+}
+
+/** The zone stays where it is and is looked at again, later each time. */
+export async function postpone(context: DnssecContext, zone: ClaimedZone, progress: ZoneProgress = {}): Promise<void> {
+  const waitMs = Math.min(FIRST_LOOK_MS * 2 ** Math.min(zone.attempts, 30), LONGEST_LOOK_MS);
+  await saveProgress(context.db, zone, {
+    ...progress,
+    failure: progress.failure?.slice(0, FAILURE_LENGTH) ?? null,
+    attempts: zone.attempts + 1,
+    nextLookAt: new Date(context.clock.now().getTime() + waitMs),
+  });
+}
+
+export function areSameDs(left: readonly DsRecord[], right: readonly DsRecord[]): boolean {
+  const keys = new Set(left.map(keyOf));
+  return left.length === right.length && right.every((record) => keys.has(keyOf(record)));
+}
+
+function keyOf({ keyTag, algorithm, digestType, digest }: DsRecord): string {
+  return `${keyTag} ${algorithm} ${digestType} ${digest.toUpperCase()}`;
+}

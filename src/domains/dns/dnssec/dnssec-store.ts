@@ -1,0 +1,121 @@
+/** Zones on their way to or from DNSSEC. One process works on a zone at a time: it has the zone's lease. */
+import type { Database, Executor } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
+import type { DsRecord } from '../../registry/registry.ts';
+import { systemDb } from '../../workspace-scope.ts';
+import type { DnssecState } from './request-dnssec.ts';
+
+/** Far longer than a step takes with every retry below it: whoever lets it lapse is dead. */
+export const LEASE_MS = 600_000;
+
+/** A zone that this process has the lease of, as its row was then. */
+export interface ClaimedZone {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly name: string;
+  readonly state: 'enabling' | 'disabling';
+  /** What the registry was last told, or was about to be told, to hold. */
+  readonly dsRecords: readonly DsRecord[];
+  readonly dsHandedAt: Date | null;
+  readonly dsPendingSince: Date | null;
+  readonly dsRemovedAt: Date | null;
+  readonly attempts: number;
+  /** Names the lease: the next one of the zone begins when this one is given back or has lapsed. */
+  readonly leaseUntil: Date;
+}
+
+export interface ZoneProgress {
+  readonly state?: DnssecState;
+  readonly dsRecords?: readonly DsRecord[];
+  readonly dsHandedAt?: Date | null;
+  readonly dsPendingSince?: Date | null;
+  readonly dsRemovedAt?: Date | null;
+  readonly refusal?: string;
+  readonly failure?: string | null;
+  readonly attempts?: number;
+  readonly nextLookAt?: Date | null;
+}
+
+interface ClaimedRow {
+  workspace_id: string;
+  domain_id: string;
+  name: string;
+  dnssec: ClaimedZone['state'];
+  ds_records: DsRecord[];
+  ds_handed_at: Date | null;
+  ds_pending_since: Date | null;
+  ds_removed_at: Date | null;
+  dnssec_attempts: number;
+}
+
+/** Takes the zone that has been due the longest; undefined when none is. Zones of domains that are gone never are. */
+export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone | undefined> {
+  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const { rows } = await db.query<ClaimedRow>({
+    name: 'dnssec_claim_due_zone',
+    text: `
+      with due as (
+        select z.workspace_id, z.domain_id from domains.zones z
+        join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state <> 'gone'
+        where z.dnssec in ('enabling', 'disabling')
+          and (z.dnssec_next_look_at is null or z.dnssec_next_look_at <= $1)
+          and (z.dnssec_lease_until is null or z.dnssec_lease_until <= $1)
+        order by z.dnssec_next_look_at nulls first limit 1
+        for no key update of z skip locked
+      )
+      update domains.zones z set dnssec_lease_until = $2 from due
+      where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
+      returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
+        z.ds_removed_at, z.dnssec_attempts`,
+    values: [now, leaseUntil],
+  });
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  return {
+    workspaceId: row.workspace_id,
+    domainId: row.domain_id,
+    name: row.name,
+    state: row.dnssec,
+    dsRecords: row.ds_records,
+    dsHandedAt: row.ds_handed_at,
+    dsPendingSince: row.ds_pending_since,
+    dsRemovedAt: row.ds_removed_at,
+    attempts: row.dnssec_attempts,
+    leaseUntil,
+  };
+}
+
+/** Writes what was achieved. False, and nothing is written: the lease was lost, or the owner wants something else by now. */
+export async function saveProgress(executor: Executor, zone: ClaimedZone, progress: ZoneProgress): Promise<boolean> {
+  const { state, dsRecords, dsHandedAt, dsPendingSince, dsRemovedAt, refusal, failure, attempts, nextLookAt } =
+    progress;
+  const { numUpdatedRows } = await systemDb(executor)
+    .updateTable('zones')
+    .set({
+      dnssec: state ?? zone.state,
+      ...(dsRecords !== undefined && { ds_records: json(dsRecords) }),
+      ...(dsHandedAt !== undefined && { ds_handed_at: dsHandedAt }),
+      ...(dsPendingSince !== undefined && { ds_pending_since: dsPendingSince }),
+      ...(dsRemovedAt !== undefined && { ds_removed_at: dsRemovedAt }),
+      ...(refusal !== undefined && { dnssec_refusal: refusal }),
+      ...(failure !== undefined && { dnssec_failure: failure }),
+      ...(attempts !== undefined && { dnssec_attempts: attempts }),
+      ...(nextLookAt !== undefined && { dnssec_next_look_at: nextLookAt }),
+    })
+    .where('workspace_id', '=', zone.workspaceId)
+    .where('domain_id', '=', zone.domainId)
+    .where('dnssec', '=', zone.state)
+    .where('dnssec_lease_until', '=', zone.leaseUntil)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function releaseZone(executor: Executor, zone: ClaimedZone): Promise<void> {
+  await systemDb(executor)
+    .updateTable('zones')
+    .set({ dnssec_lease_until: null })
+    .where('workspace_id', '=', zone.workspaceId)
+    .where('domain_id', '=', zone.domainId)
+    .where('dnssec_lease_until', '=', zone.leaseUntil)
+    .execute();
+}

@@ -1,0 +1,63 @@
+/** The owner's wish to have DNSSEC on or off. The keeper carries it out: see advance-dnssec.ts. */
+import type { Transaction } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import type { ZonePublisher } from '../publisher.ts';
+
+export type DnssecState = 'off' | 'enabling' | 'on' | 'disabling';
+
+/** Wakes the keepers; the zone's name is the payload. */
+export const DNSSEC_REQUESTED = 'domains_dnssec_requested';
+
+export interface DnssecRequest {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly on: boolean;
+  readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
+}
+
+/**
+ * Has DNSSEC switched once the transaction commits; asking for what is so, or is under way, changes nothing. The state
+ * after it. Throws `bad_request` where zones cannot be signed, `no_hosted_zone` for a domain without a zone.
+ */
+export async function requestDnssec(
+  tx: Transaction,
+  { workspaceId, domainId, on, publisher }: DnssecRequest,
+): Promise<DnssecState> {
+  if (on && !publisher.supportsDnssec) {
+    throw new ApiError('bad_request', {
+      message:
+        'The nameservers of this service do not sign zones, so `dnssec` cannot be turned on. Leave it out, or send false.',
+      param: 'dnssec',
+    });
+  }
+  const db = workspaceDb(tx, workspaceId);
+  const zone = await db
+    .selectFrom('zones')
+    .select(['name', 'dnssec'])
+    .where('domain_id', '=', domainId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (zone === undefined) throw new ApiError('no_hosted_zone');
+  if (isHeadedFor(zone.dnssec, on)) return zone.dnssec;
+  const dnssec = on ? 'enabling' : 'disabling';
+  await db
+    .updateTable('zones')
+    .set({
+      dnssec,
+      ds_pending_since: null,
+      ds_removed_at: null,
+      dnssec_refusal: null,
+      dnssec_failure: null,
+      dnssec_attempts: 0,
+      dnssec_next_look_at: null,
+    })
+    .where('domain_id', '=', domainId)
+    .execute();
+  await tx.notify(DNSSEC_REQUESTED, zone.name);
+  return dnssec;
+}
+
+function isHeadedFor(state: DnssecState, on: boolean): boolean {
+  return on ? state === 'on' || state === 'enabling' : state === 'off' || state === 'disabling';
+}

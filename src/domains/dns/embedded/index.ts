@@ -1,0 +1,5 @@
+export {
+  createEmbeddedPublisher,
+  type EmbeddedPublisher,
+  type EmbeddedPublisherOptions,
+} from './embedded-publisher.ts';

@@ -1,0 +1,65 @@
+/**
+ * How many answers an address gets by UDP, where its sender's address may be made up: a server that answers without end
+ * floods whoever is named. By network (/24, /56), as one sender can name all of a network's addresses.
+ */
+import { isIPv4 } from 'node:net';
+import type { Clock } from '../../../kernel/clock/clock.ts';
+
+export interface ResponseRateOptions {
+  readonly clock: Clock;
+  /** Answers a second for one network; twice as many at once. */
+  readonly perSecond: number;
+  /** Networks that are remembered. Default 100,000. */
+  readonly networkLimit?: number;
+}
+
+/** `slip`: answer with TC alone, so that a real asker comes again by TCP. */
+export type RateVerdict = 'answer' | 'slip' | 'drop';
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+  refused: number;
+}
+
+export class ResponseRate {
+  readonly #options: ResponseRateOptions;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(options: ResponseRateOptions) {
+    this.#options = options;
+  }
+
+  judge(address: string): RateVerdict {
+    const { clock, perSecond } = this.#options;
+    const nowMs = clock.now().getTime();
+    const bucket = this.#bucketOf(networkOf(address), nowMs);
+    const elapsedMs = Math.max(0, nowMs - bucket.atMs);
+    bucket.tokens = Math.min(2 * perSecond, bucket.tokens + (elapsedMs / 1_000) * perSecond);
+    bucket.atMs = nowMs;
+    if (bucket.tokens >= 1) {
+      bucket.tokens -= 1;
+      return 'answer';
+    }
+    bucket.refused += 1;
+    return bucket.refused % 2 === 0 ? 'slip' : 'drop';
+  }
+
+  #bucketOf(network: string, nowMs: number): Bucket {
+    const known = this.#buckets.get(network);
+    if (known !== undefined) return known;
+    // Forgetting all of them gives each a burst once more, and costs less than telling which are old.
+    if (this.#buckets.size >= (this.#options.networkLimit ?? 100_000)) this.#buckets.clear();
+    const bucket = { tokens: 2 * this.#options.perSecond, atMs: nowMs, refused: 0 };
+    this.#buckets.set(network, bucket);
+    return bucket;
+  }
+}
+
+function networkOf(address: string): string {
+  const mapped = address.startsWith('::ffff:') ? address.slice(7) : address;
+  if (isIPv4(mapped)) return mapped.slice(0, mapped.lastIndexOf('.'));
+  // 56 bits: three groups and half of the fourth. Text with '::' that early is rare, and then only coarser.
+  const groups = address.split(':');
+  return `${groups.slice(0, 3).join(':')}:${(groups[3] ?? '').padStart(4, '0').slice(0, 2)}`;
+}
