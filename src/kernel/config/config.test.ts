@@ -31,6 +31,22 @@ test('an empty environment gives the documented defaults', () => {
       bodyLimitBytes: 10_485_760,
       fileLimitBytes: 536_870_912,
       drainMs: 10_000,
+      domains: {
+        port: 8788,
+        publicUrl: undefined,
+        registry: 'simulated',
+        demoCreditCents: 10_000,
+        epp: undefined,
+        nameservers: ['ns1.ironcraft.test', 'ns2.ironcraft.test'],
+        dns: 'embedded',
+        dnsHost: '127.0.0.1',
+        dnsPort: 5300,
+        powerDns: undefined,
+        stripeKey: undefined,
+        stripeUrl: undefined,
+        mailUrl: undefined,
+        mailFrom: 'domains@localhost',
+      },
       unknownVariables: [],
     },
   );
@@ -42,13 +58,20 @@ test('an empty value counts as absent', () => {
 });
 
 test('every variable of the table is read', () => {
-  // A value that no setting takes, a master key and a path aside, must be noticed for each of them.
+  // A value that no setting takes must be noticed for each of them, but for those that take any text.
   const env = Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, '\u0000 no such value, ever/:']));
   const error = captureConfigError(env);
   const unnoticed = ENVIRONMENT.filter(({ name }) => !error.problems.some((line) => line.startsWith(name)));
   assert.deepEqual(
     unnoticed.map(({ name }) => name),
-    ['IRONCRAFT_DATA_DIR'],
+    [
+      'IRONCRAFT_DATA_DIR',
+      'IRONCRAFT_DOMAINS_EPP_CLIENT_ID',
+      'IRONCRAFT_DOMAINS_EPP_PASSWORD',
+      'IRONCRAFT_DOMAINS_EPP_CA_FILE',
+      'IRONCRAFT_DOMAINS_POWERDNS_KEY',
+      'IRONCRAFT_DOMAINS_STRIPE_KEY',
+    ],
   );
 });
 
@@ -108,6 +131,13 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'yes'],
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
   ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
+  ['IRONCRAFT_DOMAINS_REGISTRY', 'epp'],
+  ['IRONCRAFT_DOMAINS_EPP_URL', 'https://epp.example.com'],
+  ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com'],
+  ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com,192.0.2.1'],
+  ['IRONCRAFT_DOMAINS_DNS', 'powerdns'],
+  ['IRONCRAFT_DOMAINS_MAIL_URL', 'mail.example.com'],
+  ['IRONCRAFT_DOMAINS_MAIL_FROM', 'Domains'],
 ];
 
 for (const [name, value] of REFUSED) {

@@ -7,8 +7,12 @@ import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './envi
 import {
   parseChoice,
   parseDatabaseUrl,
+  parseEppUrl,
   parseHost,
   parseInteger,
+  parseMailAddress,
+  parseMailUrl,
+  parseNameservers,
   parsePublicUrl,
   parseTrustProxy,
   splitList,
@@ -45,8 +49,41 @@ export interface Config {
   readonly bodyLimitBytes: number;
   readonly fileLimitBytes: number;
   readonly drainMs: number;
+  readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
+}
+
+/** The settings of the domain service. Those of a part that is not chosen are checked and not used. */
+export interface DomainsConfig {
+  readonly port: number;
+  /** Without trailing slash and base path. Undefined: see `publicUrlFor`. */
+  readonly publicUrl: string | undefined;
+  readonly registry: 'simulated' | 'epp';
+  readonly demoCreditCents: number;
+  /** Present exactly when the registry is `epp`. The password is a secret. */
+  readonly epp: EppConfig | undefined;
+  /** Lower case, sorted. */
+  readonly nameservers: readonly string[];
+  readonly dns: 'embedded' | 'powerdns';
+  readonly dnsHost: string;
+  readonly dnsPort: number;
+  /** Present exactly when DNS is `powerdns`. The key is a secret. */
+  readonly powerDns: { readonly url: string; readonly apiKey: string } | undefined;
+  /** A secret. */
+  readonly stripeKey: string | undefined;
+  readonly stripeUrl: string | undefined;
+  /** A secret: it holds a password. */
+  readonly mailUrl: string | undefined;
+  readonly mailFrom: string;
+}
+
+export interface EppConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly clientId: string;
+  readonly password: string;
+  readonly caFile: string | undefined;
 }
 
 /** Lists every bad setting, one line each, with the mend. Never holds the value of a secret. */
@@ -94,6 +131,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     bodyLimitBytes: read('IRONCRAFT_BODY_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_073_741_824)),
     fileLimitBytes: read('IRONCRAFT_FILE_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_099_511_627_776)),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
+    domains: readDomains(read, cwd, problems),
     unknownVariables: Object.freeze(findUnknownVariables(values)),
   };
   if (problems.length > 0) throw new ConfigError(problems);
@@ -106,6 +144,52 @@ export function publicUrlFor(config: Pick<Config, 'host' | 'publicUrl'>, port: n
   // The wildcard addresses mean "every interface" to a server and nothing to a client.
   const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+type Read = <Value>(name: VariableName, fallback: Value, parse: (text: string) => Value) => Value;
+
+function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig {
+  const text = (name: VariableName) => read<string | undefined>(name, undefined, (given) => given);
+  const registry = read<DomainsConfig['registry']>('IRONCRAFT_DOMAINS_REGISTRY', 'simulated', (given) =>
+    parseChoice(given, ['simulated', 'epp']),
+  );
+  const dns = read<DomainsConfig['dns']>('IRONCRAFT_DOMAINS_DNS', 'embedded', (given) =>
+    parseChoice(given, ['embedded', 'powerdns']),
+  );
+  const server = read<{ host: string; port: number } | undefined>('IRONCRAFT_DOMAINS_EPP_URL', undefined, parseEppUrl);
+  const clientId = text('IRONCRAFT_DOMAINS_EPP_CLIENT_ID');
+  const password = text('IRONCRAFT_DOMAINS_EPP_PASSWORD');
+  const caFile = read<string | undefined>('IRONCRAFT_DOMAINS_EPP_CA_FILE', undefined, (given) => resolve(cwd, given));
+  const powerDnsUrl = read<string | undefined>('IRONCRAFT_DOMAINS_POWERDNS_URL', undefined, parsePublicUrl);
+  const powerDnsKey = text('IRONCRAFT_DOMAINS_POWERDNS_KEY');
+  const hasEpp = server !== undefined && clientId !== undefined && password !== undefined;
+  if (registry === 'epp' && !hasEpp) {
+    problems.push(
+      'IRONCRAFT_DOMAINS_REGISTRY="epp": set IRONCRAFT_DOMAINS_EPP_URL, IRONCRAFT_DOMAINS_EPP_CLIENT_ID and IRONCRAFT_DOMAINS_EPP_PASSWORD too',
+    );
+  }
+  const hasPowerDns = powerDnsUrl !== undefined && powerDnsKey !== undefined;
+  if (dns === 'powerdns' && !hasPowerDns) {
+    problems.push(
+      'IRONCRAFT_DOMAINS_DNS="powerdns": set IRONCRAFT_DOMAINS_POWERDNS_URL and IRONCRAFT_DOMAINS_POWERDNS_KEY too',
+    );
+  }
+  return Object.freeze({
+    port: read('IRONCRAFT_DOMAINS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    publicUrl: read<string | undefined>('IRONCRAFT_DOMAINS_PUBLIC_URL', undefined, parsePublicUrl),
+    registry,
+    demoCreditCents: read('IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS', 0, (given) => parseInteger(given, 0, 100_000_000)),
+    epp: registry === 'epp' && hasEpp ? Object.freeze({ ...server, clientId, password, caFile }) : undefined,
+    nameservers: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_NAMESERVERS', [], parseNameservers)),
+    dns,
+    dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),
+    dnsPort: read('IRONCRAFT_DOMAINS_DNS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    powerDns: dns === 'powerdns' && hasPowerDns ? Object.freeze({ url: powerDnsUrl, apiKey: powerDnsKey }) : undefined,
+    stripeKey: text('IRONCRAFT_DOMAINS_STRIPE_KEY'),
+    stripeUrl: read<string | undefined>('IRONCRAFT_DOMAINS_STRIPE_URL', undefined, parsePublicUrl),
+    mailUrl: read<string | undefined>('IRONCRAFT_DOMAINS_MAIL_URL', undefined, parseMailUrl),
+    mailFrom: read('IRONCRAFT_DOMAINS_MAIL_FROM', '', parseMailAddress),
+  });
 }
 
 function readValue<Value>(

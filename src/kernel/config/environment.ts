@@ -88,6 +88,101 @@ export const ENVIRONMENT = [
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',
   },
+  {
+    name: 'IRONCRAFT_DOMAINS_PORT',
+    default: '8788',
+    meaning: 'Port of the domain service; 0 takes any free one',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_PUBLIC_URL',
+    default: '',
+    meaning: 'Base URL under which clients reach the domain service, without /api/v1; absent: made from host and port',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_REGISTRY',
+    default: 'simulated',
+    meaning: 'Where names are registered: simulated (play money, no real name) or epp (real names, real money)',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS',
+    default: '10000',
+    meaning: 'Play money of a new workspace in cents, with the simulated registry only',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_EPP_URL',
+    default: '',
+    meaning: 'EPP server, epps://host:700',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_EPP_CLIENT_ID',
+    default: '',
+    meaning: 'Registrar id to log in with',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_EPP_PASSWORD',
+    default: '',
+    meaning: 'Password of the registrar id',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_EPP_CA_FILE',
+    default: '',
+    meaning: 'PEM file of the authority that the EPP server’s certificate is checked against; absent: the system’s',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_NAMESERVERS',
+    default: 'ns1.ironcraft.test,ns2.ironcraft.test',
+    meaning: 'The service’s own nameservers, two to thirteen host names, comma-separated: new names get them',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS',
+    default: 'embedded',
+    meaning: 'What answers DNS queries: embedded (this process) or powerdns',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_HOST',
+    default: '127.0.0.1',
+    meaning: 'Address of the embedded DNS server; 0.0.0.0 or :: for every interface',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_PORT',
+    default: '5300',
+    meaning: 'Port of the embedded DNS server, UDP and TCP; 0 takes any free one; the world asks port 53',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_POWERDNS_URL',
+    default: '',
+    meaning: 'HTTP API of PowerDNS, http://host:8081',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_POWERDNS_KEY',
+    default: '',
+    meaning: 'Key of that API',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_STRIPE_KEY',
+    default: '',
+    meaning: 'Secret key of Stripe; absent: no card payments and no top-ups by card',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_STRIPE_URL',
+    default: '',
+    meaning: 'Address of Stripe’s API where it is another than Stripe’s own',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_MAIL_URL',
+    default: '',
+    meaning:
+      'Mail server, smtp://user:password@host:587 or smtps://…; absent: messages are files in the data folder’s outbox',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_MAIL_FROM',
+    default: 'domains@localhost',
+    meaning: 'Sender of the service’s messages',
+  },
 ] as const satisfies readonly EnvironmentVariable[];
 
 export type VariableName = (typeof ENVIRONMENT)[number]['name'];

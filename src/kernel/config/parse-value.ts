@@ -76,3 +76,35 @@ export function splitList(text: string): string[] {
     .map((item) => item.trim())
     .filter((item) => item !== '');
 }
+
+/** `epps://host:port`; EPP's port is 700. */
+export function parseEppUrl(text: string): { host: string; port: number } {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'epps:' || url.hostname === '' || !['', '/'].includes(url.pathname) || url.username !== '') {
+    throw new ValueError('use epps://host:port, without user and path');
+  }
+  return { host: url.hostname, port: url.port === '' ? 700 : Number(url.port) };
+}
+
+/** Two to thirteen host names, lower case and sorted. */
+export function parseNameservers(text: string): string[] {
+  const names = [...new Set(splitList(text).map((name) => name.toLowerCase().replace(/\.$/, '')))].sort();
+  const areNames = names.every((name) => HOST_NAME.test(name) && name.includes('.') && isIP(name) === 0);
+  if (names.length < 2 || names.length > 13 || !areNames) {
+    throw new ValueError('use two to thirteen host names such as ns1.example.com,ns2.example.com');
+  }
+  return names;
+}
+
+export function parseMailUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if ((url?.protocol !== 'smtp:' && url?.protocol !== 'smtps:') || url.hostname === '') {
+    throw new ValueError('use smtp://user:password@host:587 or smtps://user:password@host:465');
+  }
+  return text;
+}
+
+export function parseMailAddress(text: string): string {
+  if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(text)) throw new ValueError('use a mail address such as domains@example.com');
+  return text;
+}
