@@ -1,0 +1,187 @@
+/**
+ * One connection to a registry (RFC 5734), logged in:
+ *
+ *   TLS handshake ─▶ greeting ─▶ login ─▶ open ⇄ one command in flight ─▶ logout ─▶ closed
+ *                                           └── cut, timed out, out of step ──────────▲
+ *
+ * It is never repaired: whatever does not fit ends it, and the command in flight is then `AnswerLost`.
+ */
+import { once } from 'node:events';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { mintId } from '../../../../kernel/ids/ids.ts';
+import { commandElement, type EppCommand, helloElement } from '../commands/command.ts';
+import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../commands/login.ts';
+import { type Response, readResponse } from '../commands/response.ts';
+import { requireChild } from '../commands/values.ts';
+import { encodeFrame, FrameReader } from '../frames.ts';
+import { EXTENSION_URIS, OBJECT_URIS } from '../namespaces.ts';
+import { endsSession, isSuccess } from '../result-codes.ts';
+import type { XmlElement } from '../xml/element.ts';
+import { parseXml } from '../xml/parse-xml.ts';
+import { writeXml } from '../xml/write-xml.ts';
+import { AnswerLost, CommandNotSent } from './errors.ts';
+
+export interface EppEndpoint {
+  readonly host: string;
+  /** Default 700. */
+  readonly port?: number;
+  readonly clientId: string;
+  readonly password: string;
+  /** The server's certificate is verified, against `ca` where it is given; `key` and `cert` are the client's own. PEM. */
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'key' | 'cert' | 'passphrase' | 'servername'>;
+  /** Until the login is done. Default 15,000. */
+  readonly connectTimeoutMs?: number;
+  /** From a command to its answer. Default 30,000. */
+  readonly commandTimeoutMs?: number;
+}
+
+/** What both sides understand. */
+export interface AgreedServices {
+  readonly objectUris: ReadonlySet<string>;
+  readonly extensionUris: ReadonlySet<string>;
+}
+
+interface Waiting {
+  readonly resolve: (root: XmlElement) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class EppConnection {
+  readonly #socket: TLSSocket;
+  readonly #reader = new FrameReader();
+  readonly #commandTimeoutMs: number;
+  readonly #closing = new AbortController();
+  #waiting: Waiting | undefined;
+  #services: AgreedServices = { objectUris: new Set(), extensionUris: new Set() };
+
+  private constructor(socket: TLSSocket, commandTimeoutMs: number) {
+    this.#socket = socket;
+    this.#commandTimeoutMs = commandTimeoutMs;
+    socket.on('data', (piece: Buffer) => this.#receive(piece));
+    socket.on('error', (error) => this.#end(error));
+    socket.on('close', () => this.#end(new Error('the server closed the connection')));
+  }
+
+  /** Connects and logs in. Throws what came in the way: nothing was asked of the registry then. */
+  static async open(endpoint: EppEndpoint): Promise<EppConnection> {
+    const { host, port = 700, tls = {}, connectTimeoutMs = 15_000, commandTimeoutMs = 30_000 } = endpoint;
+    const deadline = AbortSignal.timeout(connectTimeoutMs);
+    const socket = connect({ host, port, minVersion: 'TLSv1.2', ...tls });
+    const connection = new EppConnection(socket, commandTimeoutMs);
+    // The greeting may come with the last bytes of the handshake: whoever waits for it is there before.
+    const greeted = connection.#nextFrame();
+    greeted.catch(() => undefined);
+    const expire = () => connection.#end(new Error(`no session within ${connectTimeoutMs} ms`));
+    deadline.addEventListener('abort', expire);
+    try {
+      const greeting = readGreeting(requireChild(await greeted, 'greeting'));
+      await connection.#logIn(endpoint, greeting);
+      return connection;
+    } catch (error) {
+      connection.#end(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    } finally {
+      deadline.removeEventListener('abort', expire);
+    }
+  }
+
+  get services(): AgreedServices {
+    return this.#services;
+  }
+
+  /** Aborted when the connection is over. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** One at a time. Throws `CommandNotSent` or `AnswerLost`; the connection is over after the latter. */
+  async exchange(command: EppCommand, clTRID: string): Promise<Response> {
+    const frame = encodeFrame(writeXml(commandElement(command, clTRID)));
+    if (this.closed.aborted) throw new CommandNotSent('the connection is closed', this.closed.reason);
+    try {
+      const response = readResponse(await this.#send(frame));
+      // A server that could not read the id leaves it out.
+      if (response.clTRID !== undefined && response.clTRID !== clTRID) {
+        throw new Error(`the answer is to ${response.clTRID}`);
+      }
+      if (endsSession(response.code)) this.#end(new Error(`the server ended the session with ${response.code}`));
+      return response;
+    } catch (error) {
+      this.#end(error instanceof Error ? error : new Error(String(error)));
+      throw new AnswerLost(clTRID, error instanceof Error ? error.message : String(error), error);
+    }
+  }
+
+  /** Keeps an idle connection from being cut. Ends the connection when there is no answer. */
+  async hello(): Promise<void> {
+    try {
+      requireChild(await this.#send(encodeFrame(writeXml(helloElement()))), 'greeting');
+    } catch (error) {
+      this.#end(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** Says goodbye where there is somebody to say it to. Never throws. */
+  async close(): Promise<void> {
+    if (!this.closed.aborted) await this.exchange({ kind: 'logout' }, mintId('epp')).catch(() => undefined);
+    this.#end(new Error('closed'));
+    if (!this.#socket.closed) await once(this.#socket, 'close');
+  }
+
+  async #logIn({ clientId, password }: EppEndpoint, greeting: Greeting): Promise<void> {
+    if (!greeting.versions.includes(PROTOCOL_VERSION)) throw new Error('the server does not speak EPP 1.0');
+    const objectUris = OBJECT_URIS.filter((uri) => greeting.objectUris.includes(uri));
+    const extensionUris = EXTENSION_URIS.filter((uri) => greeting.extensionUris.includes(uri));
+    const language = greeting.languages.includes(LANGUAGE) ? LANGUAGE : (greeting.languages[0] ?? LANGUAGE);
+    const response = await this.exchange(
+      { kind: 'login', clientId, password, version: PROTOCOL_VERSION, language, objectUris, extensionUris },
+      mintId('epp'),
+    );
+    if (!isSuccess(response.code)) {
+      const reason = response.reason === undefined ? '' : ` (${response.reason})`;
+      throw new Error(`the login was refused with ${response.code}: ${response.message}${reason}`);
+    }
+    this.#services = { objectUris: new Set(objectUris), extensionUris: new Set(extensionUris) };
+  }
+
+  async #send(frame: Buffer): Promise<XmlElement> {
+    const answer = this.#nextFrame();
+    const timer = setTimeout(() => {
+      this.#end(new Error(`nothing came within ${this.#commandTimeoutMs} ms`));
+    }, this.#commandTimeoutMs);
+    this.#socket.write(frame);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #nextFrame(): Promise<XmlElement> {
+    if (this.#waiting !== undefined) throw new Error('a command is in flight already');
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+
+  #receive(piece: Buffer): void {
+    try {
+      for (const frame of this.#reader.push(piece)) {
+        const waiting = this.#waiting;
+        if (waiting === undefined) throw new Error('the server sent what nobody asked for');
+        this.#waiting = undefined;
+        waiting.resolve(parseXml(frame));
+      }
+    } catch (error) {
+      this.#end(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #end(reason: Error): void {
+    if (this.closed.aborted) return;
+    this.#closing.abort(reason);
+    this.#waiting?.reject(reason);
+    this.#waiting = undefined;
+    this.#socket.destroy();
+  }
+}

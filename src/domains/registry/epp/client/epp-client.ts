@@ -1,0 +1,174 @@
+/**
+ * Commands to a registry over a few connections that are kept open: one command at a time on each, the others wait in one
+ * bounded queue. A connection that ends is opened again, at growing intervals.
+ *
+ *   a command that was not sent            waits for the next connection
+ *   one whose answer was lost, repeatable  is sent again
+ *   one whose answer was lost, otherwise   ends as `AnswerLost`: its outcome is for the caller to find out
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from '../../../../kernel/log/log.ts';
+import type { EppCommand } from '../commands/command.ts';
+import type { Response } from '../commands/response.ts';
+import { type AgreedServices, EppConnection, type EppEndpoint } from './connection.ts';
+import { AnswerLost, CommandNotSent } from './errors.ts';
+import { type Job, JobQueue } from './job-queue.ts';
+
+export interface EppClientOptions extends EppEndpoint {
+  readonly logger: Logger;
+  /** Registries allow few. Default 1. */
+  readonly connections?: number;
+  /** Commands that may wait; further ones are `CommandNotSent` at once. Default 100. */
+  readonly maxQueued?: number;
+  /** How long a command waits to be sent. Default 20,000. */
+  readonly queueTimeoutMs?: number;
+  /** A connection without commands says hello this often. Default 240,000. */
+  readonly keepAliveMs?: number;
+  /** Before the first new try to connect, doubled with each. Default 250. */
+  readonly reconnectDelayMs?: number;
+  /** The longest wait. Default 30,000. */
+  readonly reconnectDelayMaxMs?: number;
+}
+
+export interface CommandOptions {
+  readonly clTRID: string;
+  readonly isRepeatable: boolean;
+  /** For commands that are repeatable: give up after so long, even when the answer may still come. */
+  readonly timeoutMs?: number;
+}
+
+const MAX_TRIES = 3;
+
+export class EppClient {
+  readonly #options: EppClientOptions;
+  readonly #queue = new JobQueue();
+  readonly #stopping = new AbortController();
+  #lanes: Promise<void>[] = [];
+  #services: AgreedServices | undefined;
+  #lastFailure: unknown;
+
+  constructor(options: EppClientOptions) {
+    this.#options = options;
+  }
+
+  /** What the last login agreed on; undefined before the first. */
+  get services(): AgreedServices | undefined {
+    return this.#services;
+  }
+
+  /** Begins to connect, and goes on trying. */
+  start(): void {
+    if (this.#lanes.length > 0) return;
+    const { connections = 1 } = this.#options;
+    this.#lanes = Array.from({ length: connections }, () => this.#runLane());
+  }
+
+  /** Waits for the commands in flight and logs out; those that wait are `CommandNotSent`. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const job of this.#queue.drain()) job.settle(new CommandNotSent('the client is stopping'));
+    await Promise.all(this.#lanes);
+  }
+
+  /** Throws `CommandNotSent` or `AnswerLost`. An answer is an answer, whatever its code. */
+  execute(command: EppCommand, options: CommandOptions): Promise<Response> {
+    const { maxQueued = 100, queueTimeoutMs = 20_000 } = this.#options;
+    if (this.#stopping.signal.aborted) return Promise.reject(new CommandNotSent('the client has stopped'));
+    if (this.#queue.length >= maxQueued)
+      return Promise.reject(new CommandNotSent(`${maxQueued} commands wait already`));
+    return new Promise((resolve, reject) => {
+      const job: Job = {
+        command,
+        clTRID: options.clTRID,
+        isRepeatable: options.isRepeatable,
+        tries: 0,
+        isSettled: false,
+        settle(result) {
+          if (job.isSettled) return;
+          job.isSettled = true;
+          clearTimeout(queueTimer);
+          clearTimeout(answerTimer);
+          if (result instanceof Error) reject(result);
+          else resolve(result);
+        },
+      };
+      const queueTimer = setTimeout(() => {
+        if (job.tries === 0) job.settle(this.#notSent(`no connection within ${queueTimeoutMs} ms`));
+      }, queueTimeoutMs);
+      const { timeoutMs } = options;
+      const answerTimer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(() => job.settle(this.#notSent(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      this.#queue.add(job);
+    });
+  }
+
+  #notSent(message: string): CommandNotSent {
+    return new CommandNotSent(message, this.#lastFailure);
+  }
+
+  async #runLane(): Promise<void> {
+    const { logger, host } = this.#options;
+    const stopping = this.#stopping.signal;
+    let failures = 0;
+    while (!stopping.aborted) {
+      try {
+        const connection = await EppConnection.open(this.#options);
+        this.#services = connection.services;
+        logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
+        // A server that lets us in and hangs up is no better than one that does not: only an answer ends the waiting.
+        if (await this.#serveFrom(connection)) failures = 0;
+        if (!stopping.aborted) logger.info({ host, reason: connection.closed.reason }, 'the registry’s session ended');
+      } catch (error) {
+        this.#lastFailure = error;
+        logger.warn({ err: error, host, failures }, 'no session with the registry');
+      }
+      failures += 1;
+      await wait(this.#delayMs(failures), undefined, { signal: stopping }).catch(() => undefined);
+    }
+  }
+
+  /** Full jitter keeps several processes from knocking at once. */
+  #delayMs(failures: number): number {
+    const { reconnectDelayMs = 250, reconnectDelayMaxMs = 30_000 } = this.#options;
+    return Math.random() * Math.min(reconnectDelayMs * 2 ** (failures - 1), reconnectDelayMaxMs);
+  }
+
+  /** Until the connection is over, or the client stops. Answers whether any command was answered. */
+  async #serveFrom(connection: EppConnection): Promise<boolean> {
+    const { keepAliveMs = 240_000 } = this.#options;
+    const stopping = this.#stopping.signal;
+    const ends = AbortSignal.any([stopping, connection.closed]);
+    let answered = false;
+    while (!ends.aborted) {
+      const job = await this.#queue.take(ends, keepAliveMs);
+      if (job !== undefined) answered = (await this.#carry(job, connection)) || answered;
+      else if (!ends.aborted) await connection.hello();
+    }
+    await connection.close();
+    return answered;
+  }
+
+  async #carry(job: Job, connection: EppConnection): Promise<boolean> {
+    job.tries += 1;
+    try {
+      const response = await connection.exchange(job.command, job.clTRID);
+      // 2501, 2502: the session is over and nothing was done (RFC 5730 3).
+      if (response.code !== 2501 && response.code !== 2502) {
+        job.settle(response);
+        return true;
+      }
+      this.#retry(job, this.#notSent(`${response.code}: ${response.message}`));
+    } catch (error) {
+      if (error instanceof CommandNotSent || (error instanceof AnswerLost && job.isRepeatable)) this.#retry(job, error);
+      else job.settle(error instanceof Error ? error : new CommandNotSent(String(error)));
+    }
+    return false;
+  }
+
+  #retry(job: Job, error: Error): void {
+    if (job.tries >= MAX_TRIES || this.#stopping.signal.aborted) job.settle(error);
+    else this.#queue.putBack(job);
+  }
+}

@@ -1,0 +1,18 @@
+/** The command was certainly not carried out: it never left, or the server said that the session took nothing more. */
+export class CommandNotSent extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'CommandNotSent';
+  }
+}
+
+/** The command left and no answer to it came: it may or may not have been carried out. */
+export class AnswerLost extends Error {
+  readonly clTRID: string;
+
+  constructor(clTRID: string, message: string, cause?: unknown) {
+    super(`no answer to ${clTRID}: ${message}`, cause === undefined ? undefined : { cause });
+    this.name = 'AnswerLost';
+    this.clTRID = clTRID;
+  }
+}

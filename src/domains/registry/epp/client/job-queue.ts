@@ -1,0 +1,68 @@
+import type { EppCommand } from '../commands/command.ts';
+import type { Response } from '../commands/response.ts';
+
+/** A command on its way to the registry. */
+export interface Job {
+  readonly command: EppCommand;
+  readonly clTRID: string;
+  /** Sending it twice does what sending it once does. */
+  readonly isRepeatable: boolean;
+  /** Times that it was handed to a connection. */
+  tries: number;
+  /** Whoever asked has an answer, or has stopped waiting. */
+  isSettled: boolean;
+  readonly settle: (result: Response | Error) => void;
+}
+
+/** Jobs in the order of their arrival, for several connections to take from. */
+export class JobQueue {
+  readonly #jobs: Job[] = [];
+  readonly #takers = new Set<(job: Job) => void>();
+
+  /** Those that wait and have not been given up. */
+  get length(): number {
+    return this.#jobs.filter((job) => !job.isSettled).length;
+  }
+
+  add(job: Job): void {
+    const [taker] = this.#takers;
+    if (taker === undefined) this.#jobs.push(job);
+    else taker(job);
+  }
+
+  /** A job that could not be sent keeps its place before the others. */
+  putBack(job: Job): void {
+    const [taker] = this.#takers;
+    if (taker === undefined) this.#jobs.unshift(job);
+    else taker(job);
+  }
+
+  /** The next job; undefined when the signal is aborted or the time is up first. */
+  take(signal: AbortSignal, timeoutMs: number): Promise<Job | undefined> {
+    for (let job = this.#jobs.shift(); job !== undefined; job = this.#jobs.shift()) {
+      if (job.isSettled) continue;
+      if (!signal.aborted) return Promise.resolve(job);
+      this.#jobs.unshift(job);
+      break;
+    }
+    if (signal.aborted) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const done = (job: Job | undefined) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        this.#takers.delete(done);
+        resolve(job);
+      };
+      const giveUp = () => done(undefined);
+      const timer = setTimeout(giveUp, timeoutMs);
+      timer.unref();
+      signal.addEventListener('abort', giveUp);
+      this.#takers.add(done);
+    });
+  }
+
+  /** Takes all that wait. */
+  drain(): Job[] {
+    return this.#jobs.splice(0);
+  }
+}

@@ -1,0 +1,82 @@
+/** One connection: frames in, answers out, one after the other, and an end to those that stall. */
+import type { TLSSocket } from 'node:tls';
+import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
+import { EppSession, type SessionOptions } from './session.ts';
+
+export interface ConnectionOptions extends SessionOptions {
+  readonly limits: {
+    readonly frameTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+    readonly loginTimeoutMs: number;
+  };
+}
+
+/** Resolves when the connection is over, however it ended. */
+export async function serveConnection(socket: TLSSocket, options: ConnectionOptions): Promise<void> {
+  const { logger, limits } = options;
+  const session = new EppSession(options);
+  const deadline = new Deadline((reason) => {
+    logger.debug({ reason }, 'an EPP connection is cut');
+    socket.destroy();
+  });
+  try {
+    deadline.set(limits.loginTimeoutMs, 'no login in time');
+    await send(socket, session.greeting());
+    const reader = new FrameReader();
+    // Reading stops while a command runs: a client that sends faster than it is answered waits.
+    for await (const piece of socket) {
+      for (const frame of reader.push(piece)) {
+        if (session.isLoggedIn) deadline.clear();
+        const { xml, ends } = await session.answer(frame);
+        await send(socket, xml);
+        if (ends) return void socket.end();
+      }
+      if (!session.isLoggedIn) deadline.keep(limits.loginTimeoutMs, 'no login in time');
+      else if (reader.isPartial) deadline.keep(limits.frameTimeoutMs, 'a frame was not finished in time');
+      else deadline.set(limits.idleTimeoutMs, 'nothing was sent for long');
+    }
+  } catch (error) {
+    if (error instanceof FrameError) logger.info({ err: error }, 'an EPP connection sent no frame');
+    else logger.debug({ err: error }, 'an EPP connection broke');
+    socket.destroy();
+  } finally {
+    deadline.clear();
+    session.close();
+  }
+}
+
+/** Waits until it is on its way, so that a client that does not read is not answered either. */
+function send(socket: TLSSocket, xml: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.write(encodeFrame(xml), (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** One timer at a time. */
+class Deadline {
+  readonly #expire: (reason: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #reason = '';
+
+  constructor(expire: (reason: string) => void) {
+    this.#expire = expire;
+  }
+
+  /** Starts anew. */
+  set(ms: number, reason: string): void {
+    this.clear();
+    this.#reason = reason;
+    this.#timer = setTimeout(() => this.#expire(reason), ms);
+    this.#timer.unref();
+  }
+
+  /** Leaves a timer for the same reason as it is, so that bytes that trickle in do not put the end off. */
+  keep(ms: number, reason: string): void {
+    if (this.#timer === undefined || this.#reason !== reason) this.set(ms, reason);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,248 @@
+/** Carries out the commands of the domain mapping. */
+import type {
+  ClientStatus,
+  DomainCheck,
+  DomainInfo,
+  DomainTransfer,
+  Fees,
+  SetChange,
+} from '../../simulated/registry-core.ts';
+import type {
+  DomainCheckCommand,
+  DomainCommand,
+  DomainCreateCommand,
+  DomainItems,
+  DomainTransferCommand,
+  DomainUpdateCommand,
+  Nameservers,
+} from '../commands/domain-commands.ts';
+import {
+  type CheckResult,
+  checkResultsElement,
+  createdDomainElement,
+  domainDataElement,
+  renewedDomainElement,
+  transferElement,
+} from '../commands/domain-results.ts';
+import { type Fee, type FeeAnswer, type FeeCommand, feeAnswersElement, feeElement } from '../commands/fee.ts';
+import { rgpStatusElement } from '../commands/rgp.ts';
+import { type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
+import { DOMAIN } from '../namespaces.ts';
+import { EppFault } from '../result-codes.ts';
+import type { XmlElement } from '../xml/element.ts';
+import {
+  type Answer,
+  agreedCents,
+  agreedExtensions,
+  answerOf,
+  type CommandContext,
+  CURRENCY,
+  required,
+} from './answers.ts';
+
+export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
+  const { core, session } = context;
+  switch (command.kind) {
+    case 'domain:check':
+      return answerCheck(context, command);
+    case 'domain:info':
+      return answerOf(await core.infoDomain(session, command), (info) => ({
+        data: domainDataElement(domainData(info)),
+        extensions: agreedExtensions(context, infoExtensions(info)),
+      }));
+    case 'domain:create':
+      return answerCreate(context, command);
+    case 'domain:renew': {
+      const { name, currentExpiryDate, years = 1, fee } = command;
+      const reply = await core.renewDomain(session, { name, currentExpiryDate, years, ...agreedCents(fee) });
+      return answerOf(reply, ({ expiresAt, feeCents }) => ({
+        data: renewedDomainElement({ name, expiresAt: expiresAt.toISOString() }),
+        extensions: paidExtension(context, fee, 'renData', feeCents),
+      }));
+    }
+    case 'domain:transfer':
+      return answerTransfer(context, command);
+    case 'domain:update':
+      return answerUpdate(context, command);
+    case 'domain:delete':
+      return answerOf(await core.deleteDomain(session, command));
+  }
+}
+
+const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> = {
+  available: undefined,
+  taken: 'In use',
+  reserved: 'Reserved',
+  invalid: 'Invalid name',
+  not_served: 'Zone not served',
+};
+
+async function answerCheck(context: CommandContext, { names, fees }: DomainCheckCommand): Promise<Answer> {
+  if (fees !== undefined && fees.currency !== CURRENCY) throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
+  const reply = await context.core.checkDomains(context.session, names);
+  return answerOf(reply, (checks) => {
+    const results = checks.map(
+      ({ name, state }): CheckResult => ({
+        value: name,
+        available: state === 'available',
+        reason: checkReasons[state],
+      }),
+    );
+    const answers = checks.map(
+      (check): FeeAnswer => ({
+        name: check.name,
+        commands: (fees?.commands ?? []).map(({ name, years = 1 }) => ({
+          name,
+          ...(name === 'restore' ? {} : { years }),
+          ...(check.fees === undefined ? {} : { amountCents: feeOf(check.fees, name, years) }),
+        })),
+      }),
+    );
+    return {
+      data: checkResultsElement(DOMAIN, 'name', results),
+      extensions: fees === undefined ? [] : agreedExtensions(context, [feeAnswersElement(CURRENCY, answers)]),
+    };
+  });
+}
+
+function feeOf(fees: Fees, command: FeeCommand, years: number): number {
+  switch (command) {
+    case 'create':
+      return fees.createCents * years;
+    case 'renew':
+      return fees.renewCents * years;
+    case 'transfer':
+      return fees.transferCents * years;
+    case 'restore':
+      return fees.restoreCents;
+  }
+}
+
+async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
+  const reply = await context.core.createDomain(context.session, {
+    name: command.name,
+    years: command.years ?? 1,
+    registrant: required(command.registrant, 'registrant'),
+    authInfo: required(command.authInfo, 'authInfo'),
+    contacts: command.contacts,
+    nameservers: hostNames(command.nameservers),
+    dsRecords: command.dsRecords,
+    ...agreedCents(command.fee),
+  });
+  return answerOf(reply, ({ name, createdAt, expiresAt, feeCents }) => ({
+    data: createdDomainElement({ name, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }),
+    extensions: paidExtension(context, command.fee, 'creData', feeCents),
+  }));
+}
+
+async function answerTransfer(context: CommandContext, command: DomainTransferCommand): Promise<Answer> {
+  const { core, session } = context;
+  const { name, authInfo, years } = command;
+  const present = (transfer: DomainTransfer) => ({ data: transferElement(transferData(transfer)) });
+  switch (command.operation) {
+    case 'query':
+      return answerOf(await core.queryTransfer(session, { name, authInfo }), present);
+    case 'approve':
+      return answerOf(await core.approveTransfer(session, { name }), present);
+    case 'reject':
+      return answerOf(await core.rejectTransfer(session, { name }), present);
+    case 'cancel':
+      return answerOf(await core.cancelTransfer(session, { name }), present);
+    case 'request': {
+      const request = { name, authInfo: required(authInfo, 'authInfo'), ...agreedCents(command.fee) };
+      return answerOf(
+        await core.requestTransfer(session, years === undefined ? request : { ...request, years }),
+        present,
+      );
+    }
+  }
+}
+
+async function answerUpdate(context: CommandContext, command: DomainUpdateCommand): Promise<Answer> {
+  const { core, session } = context;
+  const { name, add, remove, registrant, authInfo, ds, restore } = command;
+  if (restore !== undefined) {
+    if (restore.operation === 'report') throw new EppFault(2304, 'no restoration waits for a report');
+    if (add !== undefined || remove !== undefined) throw new EppFault(2306, 'a restoration goes alone');
+    const reply = await core.restoreDomain(session, { name, ...agreedCents(command.fee) });
+    return answerOf(reply, ({ feeCents }) => ({
+      extensions: paidExtension(context, command.fee, 'updData', feeCents),
+    }));
+  }
+  const reply = await core.updateDomain(session, {
+    name,
+    ...(registrant === undefined ? {} : { registrant }),
+    ...(authInfo === undefined ? {} : { authInfo }),
+    ...(ds === undefined ? {} : { dsRecords: dsChange(ds) }),
+    ...(add === undefined && remove === undefined ? {} : itemChanges(add, remove)),
+  });
+  return answerOf(reply);
+}
+
+function itemChanges(add: DomainItems | undefined, remove: DomainItems | undefined) {
+  const change = <Item>(read: (items: DomainItems) => readonly Item[]): SetChange<Item> => ({
+    ...(add === undefined ? {} : { add: read(add) }),
+    ...(remove === undefined ? {} : { remove: read(remove) }),
+  });
+  return {
+    statuses: change((items) => items.statuses.map(clientStatus)),
+    nameservers: change((items) => hostNames(items.nameservers)),
+    contacts: change((items) => items.contacts),
+  };
+}
+
+function dsChange({ removeAll = false, remove, add }: DsChange) {
+  if (removeAll) return { set: add ?? [] };
+  return { ...(add === undefined ? {} : { add }), ...(remove === undefined ? {} : { remove }) };
+}
+
+function clientStatus(status: string): ClientStatus {
+  switch (status) {
+    case 'clientDeleteProhibited':
+    case 'clientHold':
+    case 'clientRenewProhibited':
+    case 'clientTransferProhibited':
+    case 'clientUpdateProhibited':
+      return status;
+    default:
+      throw new EppFault(2306, `status: ${status} is not for registrars to set`);
+  }
+}
+
+function hostNames(nameservers: Nameservers | undefined): readonly string[] {
+  if (nameservers?.model === 'hostAttr') throw new EppFault(2102, 'nameservers are host objects (hostObj) here');
+  return nameservers?.names ?? [];
+}
+
+function domainData(info: DomainInfo) {
+  return {
+    ...info,
+    nameservers: { model: 'hostObj', names: info.nameservers },
+    createdAt: info.createdAt.toISOString(),
+    updatedAt: info.updatedAt?.toISOString(),
+    transferredAt: info.transferredAt?.toISOString(),
+    expiresAt: info.expiresAt.toISOString(),
+  } as const;
+}
+
+function infoExtensions(info: DomainInfo): (XmlElement | undefined)[] {
+  return [
+    info.dsRecords.length > 0 ? dsInfoElement(info.dsRecords) : undefined,
+    info.rgpStatuses.length > 0 ? rgpStatusElement('infData', info.rgpStatuses) : undefined,
+  ];
+}
+
+export function transferData(transfer: DomainTransfer) {
+  return {
+    ...transfer,
+    requestedAt: transfer.requestedAt.toISOString(),
+    actedAt: transfer.actedAt.toISOString(),
+    expiresAt: transfer.expiresAt.toISOString(),
+  };
+}
+
+/** What was paid, for a client that said what it would pay. */
+function paidExtension(context: CommandContext, agreed: Fee | undefined, local: string, feeCents: number) {
+  if (agreed === undefined) return [];
+  return agreedExtensions(context, [feeElement(local, { currency: CURRENCY, amountCents: feeCents })]);
+}

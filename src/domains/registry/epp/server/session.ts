@@ -1,0 +1,186 @@
+/**
+ * One client's session (RFC 5730 2):
+ *
+ *   greeting ─▶ stranger ── login ──▶ registrar ── logout, 2500… ──▶ ended
+ *                  └────── third login that fails (2501) ──────────────▲
+ *
+ * A stranger may say hello and log in. Frames are answered one after the other, in their order.
+ */
+import type { Clock } from '../../../../kernel/clock/clock.ts';
+import { mintId } from '../../../../kernel/ids/ids.ts';
+import type { Logger } from '../../../../kernel/log/log.ts';
+import type { RegistryCore } from '../../simulated/registry-core.ts';
+import {
+  describeCommand,
+  type EppCommand,
+  findTransactionId,
+  type ObjectCommand,
+  type Request,
+  readRequest,
+} from '../commands/command.ts';
+import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
+import { responseElement } from '../commands/response.ts';
+import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST, OBJECT_URIS } from '../namespaces.ts';
+import { EppFault, endsSession, resultMessages } from '../result-codes.ts';
+import { element, type XmlElement } from '../xml/element.ts';
+import { parseXml, XmlError } from '../xml/parse-xml.ts';
+import { writeXml } from '../xml/write-xml.ts';
+import type { Answer, CommandContext } from './answers.ts';
+import { answerContactCommand } from './contact-handlers.ts';
+import { answerDomainCommand } from './domain-handlers.ts';
+import { answerHostCommand } from './host-handlers.ts';
+import { answerPoll } from './poll-handlers.ts';
+
+/** Sessions that are logged in, by registrar. */
+export interface SessionCounter {
+  /** False when the registrar has as many as it may. */
+  enter(registrarId: string): boolean;
+  leave(registrarId: string): void;
+}
+
+export interface SessionOptions {
+  readonly core: RegistryCore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly serverName: string;
+  readonly sessions: SessionCounter;
+}
+
+const MAX_FAILED_LOGINS = 3;
+
+interface LoggedIn {
+  readonly registrarId: string;
+  readonly objectUris: ReadonlySet<string>;
+  readonly extensionUris: ReadonlySet<string>;
+}
+
+export class EppSession {
+  readonly #options: SessionOptions;
+  #login: LoggedIn | undefined;
+  #failedLogins = 0;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  get isLoggedIn(): boolean {
+    return this.#login !== undefined;
+  }
+
+  greeting(): string {
+    const greeting = greetingElement({
+      server: this.#options.serverName,
+      at: this.#options.clock.now().toISOString(),
+      versions: [PROTOCOL_VERSION],
+      languages: [LANGUAGE],
+      objectUris: OBJECT_URIS,
+      extensionUris: EXTENSION_URIS,
+    });
+    return writeXml(element(EPP, 'epp', [greeting]));
+  }
+
+  /** The answer to one frame, whatever is in it. `ends`: nothing more is answered. */
+  async answer(frame: Uint8Array): Promise<{ readonly xml: string; readonly ends: boolean }> {
+    let clTRID: string | undefined;
+    let answer: Answer;
+    try {
+      const root = parseXml(frame);
+      clTRID = findTransactionId(root);
+      const request = readRequest(root);
+      if (request.kind === 'hello') return { xml: this.greeting(), ends: false };
+      answer = await this.#carryOut(request);
+    } catch (error) {
+      answer = this.#answerFault(error);
+    }
+    return { xml: writeXml(this.#response(answer, clTRID)), ends: endsSession(answer.code) };
+  }
+
+  /** Gives the registrar's place back. */
+  close(): void {
+    if (this.#login !== undefined) this.#options.sessions.leave(this.#login.registrarId);
+    this.#login = undefined;
+  }
+
+  #response(answer: Answer, clTRID: string | undefined): XmlElement {
+    return responseElement({
+      ...answer,
+      message: resultMessages[answer.code],
+      extensions: answer.extensions ?? [],
+      clTRID,
+      svTRID: answer.svTRID ?? mintId('svt'),
+    });
+  }
+
+  #answerFault(error: unknown): Answer {
+    if (error instanceof EppFault) return { code: error.code, reason: error.message };
+    if (error instanceof XmlError) return { code: 2001, reason: error.message };
+    this.#options.logger.error({ err: error }, 'an EPP command failed');
+    return { code: 2400 };
+  }
+
+  async #carryOut({ command, clTRID, extensionUris }: Request & { kind: 'command' }): Promise<Answer> {
+    if (command.kind === 'login') return this.#logIn(command);
+    const login = this.#login;
+    if (login === undefined) throw new EppFault(2002, 'log in first');
+    if (command.kind === 'logout') return { code: 1500 };
+    const missing = extensionUris.find((uri) => !login.extensionUris.has(uri));
+    if (missing !== undefined) throw new EppFault(2103, `${missing} was not agreed on at login`);
+    this.#options.logger.debug(
+      { registrar: login.registrarId, command: describeCommand(command), clTRID },
+      'EPP command',
+    );
+    const session = { registrarId: login.registrarId, clTRID };
+    const context: CommandContext = { core: this.#options.core, session, extensionUris: login.extensionUris };
+    if (command.kind === 'poll') return answerPoll(context, command);
+    if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
+    return answerObjectCommand(context, command);
+  }
+
+  async #logIn(command: LoginCommand): Promise<Answer> {
+    if (this.#login !== undefined) throw new EppFault(2002, 'this session is logged in');
+    if (command.version !== PROTOCOL_VERSION) throw new EppFault(2100, `the version is ${PROTOCOL_VERSION}`);
+    if (command.language !== LANGUAGE) throw new EppFault(2102, `the language is ${LANGUAGE}`);
+    const object = command.objectUris.find((uri) => !OBJECT_URIS.includes(uri));
+    if (object !== undefined) throw new EppFault(2307, `objects of ${object} are not served`);
+    const extension = command.extensionUris.find((uri) => !EXTENSION_URIS.includes(uri));
+    if (extension !== undefined) throw new EppFault(2103, `there is no extension ${extension}`);
+
+    const { core, sessions, logger } = this.#options;
+    const { clientId: registrarId, password, newPassword } = command;
+    const reply = await core.login({ registrarId, password, newPassword });
+    if (!reply.ok) {
+      this.#failedLogins += 1;
+      logger.warn({ registrar: registrarId, failures: this.#failedLogins }, 'an EPP login failed');
+      const isLast = this.#failedLogins >= MAX_FAILED_LOGINS;
+      return { code: isLast ? 2501 : reply.code, reason: reply.reason, svTRID: reply.svTRID };
+    }
+    if (!sessions.enter(registrarId)) return { code: 2502, svTRID: reply.svTRID };
+    this.#login = {
+      registrarId,
+      objectUris: new Set(command.objectUris),
+      extensionUris: new Set(command.extensionUris),
+    };
+    return { code: 1000, svTRID: reply.svTRID };
+  }
+}
+
+function uriOf(command: ObjectCommand): string {
+  if (isDomainCommand(command)) return DOMAIN;
+  return isContactCommand(command) ? CONTACT : HOST;
+}
+
+function answerObjectCommand(context: CommandContext, command: ObjectCommand): Promise<Answer> {
+  if (isDomainCommand(command)) return answerDomainCommand(context, command);
+  if (isContactCommand(command)) return answerContactCommand(context, command);
+  return answerHostCommand(context, command);
+}
+
+type Of<Prefix extends string> = Extract<EppCommand, { kind: `${Prefix}:${string}` }>;
+
+function isDomainCommand(command: ObjectCommand): command is Of<'domain'> {
+  return command.kind.startsWith('domain:');
+}
+
+function isContactCommand(command: ObjectCommand): command is Of<'contact'> {
+  return command.kind.startsWith('contact:');
+}
