@@ -159,6 +159,14 @@ interface ZonesTable {
   ds_records: JsonDefault<DsRecord[]>;
   failure: string | null;
   updated_at: Generated<Date>;
+  ds_handed_at: Date | null;
+  ds_pending_since: Date | null;
+  ds_removed_at: Date | null;
+  dnssec_refusal: string | null;
+  dnssec_failure: string | null;
+  dnssec_attempts: Generated<number>;
+  dnssec_next_look_at: Date | null;
+  dnssec_lease_until: Date | null;
 }
 
 interface DnsRecordsTable {
