@@ -126,10 +126,10 @@ export function withTerm(domain: DomainState, expiresAt: Date, at: Date): Domain
   return { ...domain, expiresAt, phase: domain.phase === 'expired' && expiresAt > at ? 'active' : domain.phase };
 }
 
-/** One year more, but never beyond ten years from then; a term is never cut short. */
-export function expiryAfterTransfer(expiresAt: Date, at: Date): Date {
+/** So many years more, but never beyond ten years from then; a term is never cut short. */
+export function expiryAfterTransfer(expiresAt: Date, years: number, at: Date): Date {
   const limit = addYears(at, MAX_YEARS);
-  const extended = addYears(expiresAt, 1);
+  const extended = addYears(expiresAt, years);
   if (extended <= limit) return extended;
   return expiresAt > limit ? expiresAt : limit;
 }
@@ -144,7 +144,7 @@ export function endTransfer(domain: DomainState, status: Exclude<TransferStatus,
   const { sponsor, transfer } = domain;
   if (transfer?.status !== 'pending') return { domain, notices: [] };
   const isApproved = status === 'clientApproved' || status === 'serverApproved';
-  const expiresAt = isApproved ? expiryAfterTransfer(domain.expiresAt, at) : domain.expiresAt;
+  const expiresAt = isApproved ? expiryAfterTransfer(domain.expiresAt, transfer.years, at) : domain.expiresAt;
   const actedBy = status === 'clientCancelled' ? transfer.requestedBy : sponsor;
   const ended: TransferRecord = { ...transfer, status, actedBy, actedAt: at, expiresAt };
   const after = isApproved ? handOver(domain, ended, at) : { ...domain, transfer: ended };

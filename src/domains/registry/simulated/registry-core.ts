@@ -55,12 +55,14 @@ export type Reply<Data> =
       readonly element?: string;
     };
 
-/** Of a zone, one year each, but `restoreCents`, which is for the restoration. */
+/** Of a zone: registrations and renewals by the year, transfers and restorations as a whole. */
 export interface Fees {
   readonly createCents: number;
   readonly renewCents: number;
   readonly transferCents: number;
   readonly restoreCents: number;
+  /** Years that a transfer adds. Default 1. */
+  readonly transferYears?: number;
 }
 
 /** The fees of a zone such as `com` or `co.uk`; undefined: the registry does not serve the zone. */
@@ -180,7 +182,7 @@ export interface DomainTransfer {
 export interface RequestTransfer extends FeeAgreement {
   readonly name: string;
   readonly authInfo: string;
-  /** 1 when absent; another number is 2306. */
+  /** What the zone's transfers add, also when absent; another number is 2306. */
   readonly years?: number;
 }
 

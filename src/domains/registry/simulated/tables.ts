@@ -28,6 +28,8 @@ export interface TransferRecord {
   readonly actedBy: string;
   /** While pending: when the registry acts by itself. */
   readonly actedAt: Date;
+  /** What it adds to the term. */
+  readonly years: number;
   /** Whether the losing registrar rejects it when that time has come: see policy.ts. */
   readonly fails: boolean;
   readonly expiresAt: Date;

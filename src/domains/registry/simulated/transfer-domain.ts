@@ -28,8 +28,10 @@ export async function requestTransfer(
   if (domain.transfer?.status === 'pending') throw new Refusal(2300, `${name} is being transferred already`);
   requireSettled(domain);
   requireNoStatus(domain, 'clientTransferProhibited');
-  if ((command.years ?? 1) !== 1) throw new Refusal(2306, 'a transfer adds one year', 'period');
-  requireFee(command.feeCents, readDomainName(name, context.prices).fees.transferCents);
+  const { fees } = readDomainName(name, context.prices);
+  const years = fees.transferYears ?? 1;
+  if ((command.years ?? years) !== years) throw new Refusal(2306, `a transfer adds ${years} to the term`, 'period');
+  requireFee(command.feeCents, fees.transferCents);
   const requested: TransferRecord = {
     status: 'pending',
     requestedBy: session.registrarId,
@@ -37,7 +39,8 @@ export async function requestTransfer(
     actedBy: domain.sponsor,
     actedAt: addSeconds(now, delays.transferSeconds),
     fails: policyOf(name) === 'taken_rejecting',
-    expiresAt: expiryAfterTransfer(domain.expiresAt, now),
+    years,
+    expiresAt: expiryAfterTransfer(domain.expiresAt, years, now),
   };
   const waiting = { ...domain, transfer: requested };
   if (delays.transferSeconds === 0 && !requested.fails) {

@@ -1,0 +1,78 @@
+/**
+ * Faults between the registrar and the registry. `before`: the command is lost on its way, nothing was carried out. `after`: it
+ * was carried out, and the answer is lost. To the caller both look alike, which is the point.
+ */
+import { sql } from 'kysely';
+import type { RegistryDb } from './tables.ts';
+
+export type FaultCommand =
+  | 'check'
+  | 'info'
+  | 'create'
+  | 'renew'
+  | 'transfer'
+  | 'update'
+  | 'delete'
+  | 'restore'
+  | 'poll'
+  | 'acknowledge';
+
+export type Fault = 'ok' | 'timeout' | 'disconnect';
+
+/** `name` is empty for poll, the message's id for acknowledge, and the first of the names for check. */
+export interface Faults {
+  before(command: FaultCommand, name: string): Fault | Promise<Fault>;
+  after(command: FaultCommand, name: string): Fault | Promise<Fault>;
+}
+
+export interface NewFault {
+  /** A name; `*` stands for any run of characters. Default: every name. */
+  readonly namePattern?: string;
+  /** Default: every command. */
+  readonly command?: FaultCommand;
+  readonly moment: 'before' | 'after';
+  readonly outcome: Exclude<Fault, 'ok'>;
+  /** How many commands it hits. Default 1. */
+  readonly times?: number;
+}
+
+/** Arranges a fault for whichever process sends the command, if it looks for faults (see `createStoredFaults`). */
+export async function addFault(db: RegistryDb, fault: NewFault): Promise<void> {
+  const { command = '*', moment, namePattern = '*', outcome, times = 1 } = fault;
+  const row = { name_pattern: namePattern, command, moment, outcome, remaining: times };
+  await db.insertInto('registry_faults').values(row).execute();
+}
+
+/** The faults in the table `registry_faults`, oldest first; each hits as many commands as it has left. */
+export function createStoredFaults(db: RegistryDb): Faults {
+  return {
+    before: (command, name) => takeFault(db, 'before', command, name),
+    after: (command, name) => takeFault(db, 'after', command, name),
+  };
+}
+
+async function takeFault(
+  db: RegistryDb,
+  moment: 'before' | 'after',
+  command: FaultCommand,
+  name: string,
+): Promise<Fault> {
+  const first = db
+    .selectFrom('registry_faults')
+    .select('id')
+    .where('moment', '=', moment)
+    .where('remaining', '>', 0)
+    .where('command', 'in', [command, '*'])
+    .where(sql<boolean>`${name} like replace(replace(name_pattern, '_', '\\_'), '*', '%')`)
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .skipLocked();
+  const taken = await db
+    .updateTable('registry_faults')
+    .set({ remaining: sql`remaining - 1` })
+    .where('id', 'in', first)
+    .returning('outcome')
+    .executeTakeFirst();
+  return taken?.outcome ?? 'ok';
+}

@@ -1,0 +1,284 @@
+/**
+ * The simulated registry as this service's registrar sees it. Faults can be put between the two: see faults.ts.
+ *
+ * Two things that callers see of it:
+ * - `info` answers undefined while a name is being created, although the registry shows it as pendingCreate to its sponsor:
+ *   a registry that reports a name later is the case that callers must be ready for. A create that is repeated in that time
+ *   answers `pending` as the first did, so that one whose answer was lost finds its name.
+ * - `check` says `reserved` also of names that the registry does not take at all.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import {
+  type Availability,
+  type CreateCommand,
+  type MutationOutcome,
+  type Registry,
+  RegistryUnavailable,
+  type RenewCommand,
+  type TransferCommand,
+  type UpdateCommand,
+} from '../registry.ts';
+import type { RegistryDelays } from './command-context.ts';
+import { createRegistryCore } from './create-registry-core.ts';
+import { changesOf } from './domain-changes.ts';
+import { createStoredFaults, type Fault, type FaultCommand, type Faults } from './faults.ts';
+import { outcomeOf, registryDomainOf, registryMessageOf, rejectionOf } from './outcomes.ts';
+import { contactOf, registrantOf } from './registrant-contact.ts';
+import type { DomainCheck, DomainInfo, PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
+import { registryDb } from './tables.ts';
+
+export interface SimulatedRegistryOptions {
+  /** The zones that are served and what they cost. */
+  readonly prices: PriceList;
+  readonly delays?: Partial<RegistryDelays>;
+  /** Default `ironcraft`. */
+  readonly registrarId?: string;
+  /** Called around every command; `stored`: what the table `registry_faults` says. Default: no faults. */
+  readonly faults?: Faults | 'stored';
+  /** How often `start` has what is due applied, so that messages come by themselves. Default 1,000. */
+  readonly dueIntervalMs?: number;
+}
+
+export interface SimulatedRegistryParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly options: SimulatedRegistryOptions;
+}
+
+export const OUR_REGISTRAR = 'ironcraft';
+
+export function createSimulatedRegistry(parts: SimulatedRegistryParts): Registry {
+  return new SimulatedRegistry(parts);
+}
+
+class SimulatedRegistry implements Registry {
+  readonly kind = 'simulated';
+  readonly #core: RegistryCore;
+  readonly #logger: Logger;
+  readonly #registrarId: string;
+  readonly #faults: Faults | undefined;
+  readonly #dueIntervalMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #dueWork: Promise<void> = Promise.resolve();
+
+  constructor({ db, clock, logger, options }: SimulatedRegistryParts) {
+    const { delays = {}, dueIntervalMs = 1_000, faults, prices, registrarId = OUR_REGISTRAR } = options;
+    this.#core = createRegistryCore({ db, clock, prices, delays });
+    this.#logger = logger;
+    this.#registrarId = registrarId;
+    this.#faults = faults === 'stored' ? createStoredFaults(registryDb(db)) : faults;
+    this.#dueIntervalMs = dueIntervalMs;
+  }
+
+  async check(names: readonly string[]): Promise<Availability[]> {
+    try {
+      const reply = await this.#read('check', names[0] ?? '', () => this.#core.checkDomains(this.#session(), names));
+      return orUnavailable(reply).map(availabilityOf);
+    } catch (error) {
+      if (!(error instanceof RegistryUnavailable)) throw error;
+      return names.map((name) => ({ name, availability: 'unknown', reason: error.message }));
+    }
+  }
+
+  async info(name: string) {
+    const info = await this.#read('info', name, () => this.#findDomain(name));
+    if (info === undefined || info.statuses.includes('pendingCreate')) return undefined;
+    return registryDomainOf(info, this.#registrarId);
+  }
+
+  create(command: CreateCommand): Promise<MutationOutcome> {
+    return this.#change('create', command.name, async () => {
+      const session = this.#session(command.transactionId);
+      const contact = contactOf(this.#registrarId, command.registrant, command.isPrivate);
+      const domain = {
+        name: command.name,
+        years: command.years,
+        registrant: contact.id,
+        nameservers: command.nameservers,
+        authInfo: randomBytes(16).toString('hex'),
+      };
+      // Contact and hosts are there already for most names: so they are made only once they are missed.
+      let reply = await this.#core.createDomain(session, domain);
+      if (!reply.ok && reply.code === 2303) {
+        const obstacle =
+          refusalOf(await this.#core.createContact(session, contact)) ??
+          (await this.#ensureHosts(session, command.nameservers));
+        if (obstacle !== undefined) return obstacle;
+        reply = await this.#core.createDomain(session, domain);
+      }
+      const isRepeated = !reply.ok && reply.code === 2302 && (await this.#isBeingCreated(command.name));
+      return isRepeated ? { kind: 'pending' } : outcomeOf(reply);
+    });
+  }
+
+  renew({ currentExpiresAt, name, transactionId, years }: RenewCommand): Promise<MutationOutcome> {
+    const currentExpiryDate = new Date(currentExpiresAt).toISOString().slice(0, 10);
+    const command = { name, years, currentExpiryDate };
+    return this.#change('renew', name, async () =>
+      outcomeOf(await this.#core.renewDomain(this.#session(transactionId), command)),
+    );
+  }
+
+  transfer({ authCode, name, transactionId, years }: TransferCommand): Promise<MutationOutcome> {
+    const command = { name, authInfo: authCode, years };
+    return this.#change('transfer', name, async () =>
+      outcomeOf(await this.#core.requestTransfer(this.#session(transactionId), command)),
+    );
+  }
+
+  update(command: UpdateCommand): Promise<MutationOutcome> {
+    return this.#change('update', command.name, () => this.#update(this.#session(command.transactionId), command));
+  }
+
+  delete({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
+    return this.#change('delete', name, async () =>
+      outcomeOf(await this.#core.deleteDomain(this.#session(transactionId), { name })),
+    );
+  }
+
+  restore({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
+    return this.#change('restore', name, async () =>
+      outcomeOf(await this.#core.restoreDomain(this.#session(transactionId), { name })),
+    );
+  }
+
+  async poll() {
+    const found = orUnavailable(await this.#read('poll', '', () => this.#core.requestMessage(this.#session())));
+    if (found === undefined) return undefined;
+    return { message: registryMessageOf(found.message, this.#registrarId), count: found.count };
+  }
+
+  /** One that is not there any more was acknowledged before. */
+  async acknowledge(messageId: string): Promise<void> {
+    await this.#read('acknowledge', messageId, () => this.#core.acknowledgeMessage(this.#session(), messageId));
+  }
+
+  async start(): Promise<void> {
+    await this.#core.ensureRegistrar({ id: this.#registrarId, name: 'Ironcraft' });
+    if (this.#timer !== undefined) return;
+    let isRunning = false;
+    this.#timer = setInterval(() => {
+      if (isRunning) return;
+      isRunning = true;
+      this.#dueWork = this.#runDue().finally(() => {
+        isRunning = false;
+      });
+    }, this.#dueIntervalMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#dueWork;
+  }
+
+  async #runDue(): Promise<void> {
+    try {
+      await this.#core.runDue();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the simulated registry could not do what is due; it tries again');
+    }
+  }
+
+  /** Sends only what differs, so that an update that is repeated is done, also once it has locked the name. */
+  async #update(session: Session, command: UpdateCommand): Promise<MutationOutcome> {
+    const { name, nameservers } = command;
+    const found = await this.#core.infoDomain(session, { name });
+    if (!found.ok) return rejectionOf(found);
+    const registrant = await this.#registrantFor(session, found.data, command.isPrivate);
+    if (typeof registrant === 'object') return registrant;
+    const changes = changesOf(found.data, command, registrant);
+    const isDone = Object.keys(changes).length === 0 && found.data.sponsor === this.#registrarId;
+    if (isDone) return { kind: 'completed' };
+    if (nameservers !== undefined) {
+      const obstacle = await this.#ensureHosts(session, nameservers);
+      if (obstacle !== undefined) return obstacle;
+    }
+    return outcomeOf(await this.#core.updateDomain(session, { name, ...changes }));
+  }
+
+  /** The id of the contact to put in place of the present one; undefined: none. */
+  async #registrantFor(
+    session: Session,
+    domain: DomainInfo,
+    isPrivate: boolean | undefined,
+  ): Promise<string | undefined | MutationOutcome> {
+    if (isPrivate === undefined || isPrivate === domain.isPrivate) return undefined;
+    const present = await this.#core.infoContact(session, { id: domain.registrant });
+    if (!present.ok) return rejectionOf(present);
+    const contact = contactOf(this.#registrarId, registrantOf(present.data), isPrivate);
+    return refusalOf(await this.#core.createContact(session, contact)) ?? contact.id;
+  }
+
+  async #ensureHosts(session: Session, names: readonly string[]): Promise<MutationOutcome | undefined> {
+    for (const name of names) {
+      const obstacle = refusalOf(await this.#core.createHost(session, { name, addresses: [] }));
+      if (obstacle !== undefined) return obstacle;
+    }
+    return undefined;
+  }
+
+  async #findDomain(name: string): Promise<DomainInfo | undefined> {
+    const reply = await this.#core.infoDomain(this.#session(), { name });
+    if (reply.ok) return reply.data;
+    // 2201: another registrar is creating it, and nothing is said of it yet.
+    if (reply.code === 2303 || reply.code === 2201) return undefined;
+    throw new RegistryUnavailable(`the registry does not tell about ${name}: ${reply.reason}`);
+  }
+
+  async #isBeingCreated(name: string): Promise<boolean> {
+    return (await this.#findDomain(name))?.statuses.includes('pendingCreate') === true;
+  }
+
+  #session(clTRID?: string): Session {
+    return { registrarId: this.#registrarId, clTRID };
+  }
+
+  async #read<Answer>(command: FaultCommand, name: string, work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      await this.#meetFault('before', command, name);
+      const answer = await work();
+      await this.#meetFault('after', command, name);
+      return answer;
+    } catch (error) {
+      if (error instanceof RegistryUnavailable) throw error;
+      throw new RegistryUnavailable(`the registry did not answer ${command}`, error);
+    }
+  }
+
+  async #change(command: FaultCommand, name: string, work: () => Promise<MutationOutcome>): Promise<MutationOutcome> {
+    try {
+      return await this.#read(command, name, work);
+    } catch (error) {
+      if (!(error instanceof RegistryUnavailable)) throw error;
+      if (error.cause !== undefined)
+        this.#logger.warn({ err: error, name }, 'a registry command may not have been done');
+      return { kind: 'unknown', reason: error.message };
+    }
+  }
+
+  async #meetFault(moment: 'before' | 'after', command: FaultCommand, name: string): Promise<void> {
+    const fault: Fault = (await this.#faults?.[moment](command, name)) ?? 'ok';
+    if (fault === 'timeout') throw new RegistryUnavailable(`the registry did not answer ${command} in time`);
+    if (fault === 'disconnect') throw new RegistryUnavailable(`the connection was cut before ${command} was answered`);
+  }
+}
+
+/** Undefined: it is there now, made by this command or before. */
+function refusalOf(reply: Reply<unknown>): MutationOutcome | undefined {
+  return reply.ok || reply.code === 2302 ? undefined : rejectionOf(reply);
+}
+
+function orUnavailable<Data>(reply: Reply<Data>): Data {
+  if (reply.ok) return reply.data;
+  throw new RegistryUnavailable(`the registry refused to answer: ${reply.reason}`);
+}
+
+function availabilityOf({ name, reason, state }: DomainCheck): Availability {
+  const availability = state === 'invalid' || state === 'not_served' ? 'reserved' : state;
+  return reason === undefined ? { name, availability } : { name, availability, reason };
+}
