@@ -52,6 +52,7 @@ function byteOf(decimal: string): string {
 
 /** UTF-8, one character a byte. */
 export function toBytes(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text;
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
