@@ -16,7 +16,9 @@ import { type AnswerStore, createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
 import { createOrderKeeper, type OrderKeeper } from './orders/index.ts';
 import type { Registry } from './registry/registry.ts';
+import { accountOperations } from './resources/accounts/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
@@ -65,7 +67,7 @@ export interface Services extends DomainsParts {
 
 /** Every operation of the service. */
 function listOperations(services: Services): Operation<never>[] {
-  return [...domainOperations(services)];
+  return [...accountOperations(services), ...domainOperations(services)];
 }
 
 export async function createDomains(parts: DomainsParts): Promise<Domains> {
@@ -73,6 +75,8 @@ export async function createDomains(parts: DomainsParts): Promise<Domains> {
   const jobs = createJobs(db, { logger });
   const services: Services = { ...parts, jobs, answers: createAnswerStore(parts.vault) };
   const orders = createOrderKeeper(services);
+  definePayments(jobs, services);
+  defineLedgerAudit(jobs, services);
   const operations = listOperations(services);
   const app = await createService({
     name: 'ironcraft-domains',

@@ -14,3 +14,6 @@ export {
   type Wallet,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';
+export { type OpenPaymentsOptions, openPayments } from './payments/open-payments.ts';
+export { definePayments, insertTopUp, settleTopUps } from './payments/top-ups.ts';
+export { unconfiguredPayments } from './payments/unconfigured-payments.ts';

@@ -30,8 +30,8 @@ import { failureOf, isIndefinite } from './stripe-errors.ts';
 /** The version that this code was written against; the package's types are of the same one. */
 const API_VERSION = '2026-10-28.endive';
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
-/** Banks take their time; a longer call is repeated with its key. */
-const TIMEOUT_MS = 30_000;
+/** Of one call; a charge takes three at most, within the lease of an order. A longer one is repeated with its key. */
+const TIMEOUT_MS = 15_000;
 /** Finds a charge again whose answer Stripe itself lost. */
 const KEY_IN_METADATA = 'charge_key';
 

@@ -1,0 +1,129 @@
+/**
+ * Sign-up. Nothing is half done: the page for a prefund is opened before anything is written, and everything is written,
+ * with the answer that a repetition gets, in one transaction. If Stripe fails, there is no account. If the transaction fails,
+ * Stripe has a page that nobody was told of and that expires by itself.
+ */
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import { issueToken } from '../../access/tokens.ts';
+import type { AnswerStore } from '../../idempotency-store.ts';
+import { parsePrice, toEuros } from '../../prices/money.ts';
+import { credit, insertTopUp, openWallet } from '../../wallet/index.ts';
+import type { Payments, TopUp } from '../../wallet/payments/payments.ts';
+import { systemDb } from '../../workspace-scope.ts';
+import { type EmailAddress, normalizeEmail } from './email-address.ts';
+import type { Account, AccountCreate } from './schema.ts';
+import { insertWorkspaceWithUser, isEmailTaken } from './store.ts';
+
+export interface AccountServices {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly answers: AnswerStore;
+  readonly payments: Payments;
+  /** Play money of a new workspace; 0 for none. */
+  readonly demoCreditCents: number;
+}
+
+interface SignUp {
+  readonly body: AccountCreate;
+  readonly idempotency: IdempotencyClaim | undefined;
+}
+
+const STATUS = 201;
+const LEAST_PREFUND_CENTS = 100;
+const MOST_PREFUND_CENTS = 1_000_000;
+
+interface Prefund {
+  readonly id: string;
+  readonly amountCents: number;
+  readonly page: TopUp;
+}
+
+export function createAccount(services: AccountServices) {
+  const { db, answers, payments } = services;
+  return async ({ body, idempotency }: SignUp): Promise<HttpReply<Account>> => {
+    const kept = idempotency && (await db.transaction((tx) => answers.claim(tx, undefined, idempotency)));
+    if (kept !== undefined) {
+      return new HttpReply(kept.status, JSON.parse(kept.body) as Account, { 'idempotent-replay': 'true' });
+    }
+    const email = normalizeEmail(body.email);
+    const prefundCents = body.prefund === undefined ? undefined : readPrefund(body.prefund);
+    // The index has the last word; this spares Stripe a page.
+    if (await isEmailTaken(systemDb(db), email.key)) throw new ApiError('email_taken', { param: 'email' });
+    const prefund = prefundCents === undefined ? undefined : await openPrefund(payments, email, prefundCents);
+    const account = await db.transaction(async (tx) => {
+      const made = await insertAccount(services, tx, email, body, prefund);
+      if (idempotency !== undefined) {
+        await answers.complete(tx, undefined, idempotency, { status: STATUS, body: JSON.stringify(made) });
+      }
+      return made;
+    });
+    return new HttpReply(STATUS, account);
+  };
+}
+
+function readPrefund(prefund: number | string): number {
+  const cents = parsePrice(prefund);
+  if (cents !== undefined && cents >= LEAST_PREFUND_CENTS && cents <= MOST_PREFUND_CENTS) return cents;
+  throw new ApiError('bad_request', {
+    message:
+      '`prefund` must be an amount in EUR from 1.00 to 10000.00 with at most two decimals, such as 25 or "25.00".',
+    param: 'prefund',
+  });
+}
+
+async function openPrefund(payments: Payments, { address }: EmailAddress, amountCents: number): Promise<Prefund> {
+  const id = mintId('pay');
+  const page = await payments.openTopUp({
+    idempotencyKey: `top_up:${id}`,
+    amountCents,
+    email: address,
+    metadata: { payment: id },
+  });
+  return { id, amountCents, page };
+}
+
+async function insertAccount(
+  { clock, demoCreditCents }: AccountServices,
+  tx: Transaction,
+  email: EmailAddress,
+  body: AccountCreate,
+  prefund: Prefund | undefined,
+): Promise<Account> {
+  const now = clock.now();
+  const name = body.name ?? email.address.slice(0, email.address.lastIndexOf('@'));
+  const workspace = { id: mintId('wsp'), name: body.workspace ?? name };
+  const user = { id: mintId('usr'), email: email.address, emailKey: email.key, name, contact: body.contact ?? {} };
+  const isNew = await insertWorkspaceWithUser(tx, workspace, user, now);
+  if (!isNew) throw new ApiError('email_taken', { param: 'email' });
+  await openWallet(tx, workspace.id);
+  if (demoCreditCents > 0) {
+    await credit(tx, {
+      workspaceId: workspace.id,
+      source: 'demo',
+      amountCents: demoCreditCents,
+      reference: `demo:${workspace.id}`,
+      description: 'play money',
+    });
+  }
+  if (prefund !== undefined) await insertTopUp(tx, workspace.id, { ...prefund, now });
+  const token = await issueToken(tx, workspace.id, { userId: user.id, scope: 'write', name: 'sign-up' });
+  const created_at = now.toISOString();
+  return {
+    user: { id: user.id, email: user.email, name, created_at },
+    workspace: {
+      ...workspace,
+      created_at,
+      wallet: { available_cents: demoCreditCents, held_cents: 0, currency: 'EUR' },
+    },
+    token: { ...token, created_at },
+    ...(prefund === undefined ? {} : { prefund: renderPrefund(prefund) }),
+  };
+}
+
+function renderPrefund({ id, amountCents, page }: Prefund): NonNullable<Account['prefund']> {
+  return { id, amount: toEuros(amountCents), currency: 'EUR', url: page.url, state: 'open' };
+}

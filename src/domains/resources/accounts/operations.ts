@@ -1,0 +1,24 @@
+import { open } from '../../operation.ts';
+import { type AccountServices, createAccount } from './create-account.ts';
+import { Account, AccountCreate } from './schema.ts';
+
+export function accountOperations(services: AccountServices) {
+  return [
+    open.turn({
+      id: 'accounts.create',
+      method: 'POST',
+      path: '/api/v1/accounts',
+      posture: 'public',
+      summary: 'Sign up',
+      description:
+        'Makes a user, a workspace with its wallet, and a token with the scope `write`, which is told this once. With ' +
+        '`prefund`, also opens a payment; where the server takes no cards that is refused, and no account is made.',
+      idempotent: true,
+      status: 201,
+      body: AccountCreate,
+      reply: Account,
+      errors: ['email_taken', 'payment_failed'],
+      handler: createAccount(services),
+    }),
+  ];
+}

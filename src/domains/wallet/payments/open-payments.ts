@@ -1,0 +1,20 @@
+/** The card company of a configuration: Stripe where there is a key, and none otherwise. */
+import type { Logger } from '../../../kernel/log/log.ts';
+import type { Payments } from './payments.ts';
+import { unconfiguredPayments } from './unconfigured-payments.ts';
+
+export interface OpenPaymentsOptions {
+  readonly secretKey: string | undefined;
+  /** Default: Stripe's. */
+  readonly apiUrl?: string | undefined;
+  /** Where the card company's page leads once a top-up is paid. */
+  readonly returnUrl: string;
+  readonly logger: Logger;
+}
+
+/** Loads Stripe's package only where it is used: it is large. */
+export async function openPayments({ secretKey, apiUrl, ...rest }: OpenPaymentsOptions): Promise<Payments> {
+  if (secretKey === undefined) return unconfiguredPayments;
+  const { createStripePayments } = await import('./stripe-payments.ts');
+  return createStripePayments({ secretKey, ...(apiUrl === undefined ? {} : { apiUrl }), ...rest });
+}

@@ -1,0 +1,145 @@
+/**
+ * Top-ups: money that a person pays on a page of the card company. The row is the record of one:
+ *
+ *   open ─▶ succeeded   the card company says that it was paid: the wallet is credited, once, by `payment:<id>`
+ *        ─▶ expired     nobody paid in time
+ *
+ * Nothing tells us that a page was paid, so open ones are looked up: each minute at first, then less and less often.
+ */
+import { sql } from 'kysely';
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import { systemDb, workspaceDb } from '../../workspace-scope.ts';
+import { credit } from '../ledger.ts';
+import type { Payments, TopUp } from './payments.ts';
+
+const SETTLE_TOP_UPS = 'domains-settle-top-ups';
+const SETTLE_CRON = '* * * * *';
+/** Looked up in one run. */
+const BATCH = 100;
+/** The card company is away: the rest waits for the next run. */
+const FAILURES_A_RUN = 3;
+/** Twice as long as the card company keeps a page open. */
+const EXPIRED_AFTER_MS = 48 * 3_600_000;
+
+export interface TopUpParts {
+  readonly db: Database;
+  readonly payments: Payments;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface NewTopUp {
+  readonly id: string;
+  readonly amountCents: number;
+  readonly page: TopUp;
+  readonly now: Date;
+}
+
+/** Writes down a top-up whose page is open. */
+export async function insertTopUp(tx: Transaction, workspaceId: string, topUp: NewTopUp): Promise<void> {
+  const { id, amountCents, page, now } = topUp;
+  await workspaceDb(tx, workspaceId)
+    .insertInto('payments')
+    .values({
+      id,
+      kind: 'top_up',
+      order_id: null,
+      amount_cents: amountCents,
+      state: 'open',
+      sealed_instrument: null,
+      provider_reference: page.reference,
+      provider_url: page.url,
+      failure: null,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+}
+
+/** Defines the job that settles top-ups. Call before `jobs.start`. */
+export function definePayments(jobs: Jobs, parts: TopUpParts): void {
+  jobs.define(SETTLE_TOP_UPS, ({ signal }) => settleTopUps(parts, signal), { concurrency: 1 });
+  jobs.schedule(SETTLE_TOP_UPS, SETTLE_CRON, {});
+}
+
+interface OpenTopUp {
+  readonly workspace_id: string;
+  readonly id: string;
+  readonly amount_cents: number;
+  readonly provider_reference: string | null;
+  readonly created_at: Date;
+}
+
+/** Looks up the open top-ups whose time has come. Repeating it, also at the same time, credits nothing twice. */
+export async function settleTopUps(parts: TopUpParts, signal?: AbortSignal): Promise<void> {
+  if (!parts.payments.isConfigured) return;
+  let failures = 0;
+  for (const topUp of await listDue(parts)) {
+    if (signal?.aborted === true || failures === FAILURES_A_RUN) return;
+    try {
+      await settle(parts, topUp);
+    } catch (error) {
+      failures += 1;
+      parts.logger.warn({ err: error, paymentId: topUp.id }, 'a top-up could not be looked up');
+      await putBack(parts, topUp);
+    }
+  }
+}
+
+/** The next look is a tenth of its age after the last one, an hour at most. */
+async function listDue({ db, clock }: TopUpParts): Promise<OpenTopUp[]> {
+  const next = sql<Date>`updated_at + least((updated_at - created_at) / 10, interval '1 hour')`;
+  return systemDb(db)
+    .selectFrom('payments')
+    .select(['workspace_id', 'id', 'amount_cents', 'provider_reference', 'created_at'])
+    .where('state', '=', 'open')
+    .where('kind', '=', 'top_up')
+    .where(next, '<=', clock.now())
+    .orderBy('updated_at')
+    .limit(BATCH)
+    .execute();
+}
+
+async function settle(parts: TopUpParts, topUp: OpenTopUp): Promise<void> {
+  const found = await parts.payments.lookUpTopUp(topUp.provider_reference ?? '');
+  const ageMs = parts.clock.now().getTime() - topUp.created_at.getTime();
+  if (found === 'paid') await complete(parts, topUp);
+  else if (found === 'expired' || ageMs > EXPIRED_AFTER_MS) await close(parts.db, parts, topUp, 'expired');
+  else await putBack(parts, topUp);
+}
+
+async function complete(parts: TopUpParts, topUp: OpenTopUp): Promise<void> {
+  const { workspace_id: workspaceId, id, amount_cents: amountCents } = topUp;
+  await parts.db.transaction(async (tx) => {
+    await close(tx, parts, topUp, 'succeeded');
+    const reference = `payment:${id}`;
+    await credit(tx, { workspaceId, source: 'card', amountCents, reference, description: 'top-up by card' });
+  });
+  parts.logger.info({ workspaceId, paymentId: id, amountCents }, 'a top-up was paid');
+}
+
+async function close(
+  executor: Database | Transaction,
+  { clock }: TopUpParts,
+  topUp: OpenTopUp,
+  state: 'succeeded' | 'expired',
+): Promise<void> {
+  await workspaceDb(executor, topUp.workspace_id)
+    .updateTable('payments')
+    .set({ state, updated_at: clock.now() })
+    .where('id', '=', topUp.id)
+    .where('state', '=', 'open')
+    .execute();
+}
+
+/** Behind those that wait longer. */
+async function putBack({ db, clock }: TopUpParts, topUp: OpenTopUp): Promise<void> {
+  await workspaceDb(db, topUp.workspace_id)
+    .updateTable('payments')
+    .set({ updated_at: clock.now() })
+    .where('id', '=', topUp.id)
+    .execute();
+}
