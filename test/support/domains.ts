@@ -8,6 +8,8 @@ import { createDomains, type Domains, type DomainsParts } from '../../src/domain
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import { BASE_PATH } from '../../src/domains/operation.ts';
 import type { Registry } from '../../src/domains/registry/registry.ts';
+import { createSimulatedRegistry, type SimulatedRegistryOptions } from '../../src/domains/registry/simulated/index.ts';
+import { credit } from '../../src/domains/wallet/index.ts';
 import type { Payments } from '../../src/domains/wallet/payments/payments.ts';
 import { systemDb, workspaceDb } from '../../src/domains/workspace-scope.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
@@ -26,6 +28,8 @@ export interface TestWorkspace extends Client {
   readonly userId: string;
   /** A client of the same workspace that may only read. */
   readonly reader: Client;
+  /** Puts money into the wallet. */
+  fund(cents: number): Promise<void>;
 }
 
 export interface TestDomains {
@@ -45,7 +49,9 @@ export interface TestDomains {
 export interface TestDomainsOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Default: the simulated one, which completes everything but transfers at once. */
   readonly registry?: (parts: { db: Database; clock: Clock; logger: Logger }) => Registry;
+  readonly simulated?: Partial<SimulatedRegistryOptions>;
   readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
   readonly payments?: Payments;
   readonly parts?: Partial<DomainsParts>;
@@ -64,7 +70,8 @@ export async function startDomains(options: TestDomainsOptions = {}): Promise<Te
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
   const clock = options.clock ?? systemClock;
-  const registry = options.registry?.({ db, clock, logger }) ?? notThere<Registry>('registry');
+  const registry =
+    options.registry?.({ db, clock, logger }) ?? simulateRegistry({ db, clock, logger }, options.simulated);
   const domains = await createDomains({
     config: {
       projectRequestsPerMinute: UNLIMITED,
@@ -104,6 +111,15 @@ export async function startDomains(options: TestDomainsOptions = {}): Promise<Te
   };
 }
 
+function simulateRegistry(
+  parts: { db: Database; clock: Clock; logger: Logger },
+  options: Partial<SimulatedRegistryOptions> = {},
+): Registry {
+  const prices = () => ({ createCents: 500, renewCents: 500, transferCents: 500, restoreCents: 5_000 });
+  const delays = { createSeconds: 0, renewSeconds: 0 };
+  return createSimulatedRegistry({ ...parts, options: { prices, delays, ...options } });
+}
+
 /** A part that a test does without: starting and stopping it is nothing, and using it fails. */
 function notThere<Part extends object>(name: string): Part {
   return new Proxy({} as Part, {
@@ -128,5 +144,16 @@ async function createWorkspace(db: Database, url: string): Promise<TestWorkspace
       await issueToken(tx, workspaceId, { userId, scope: 'read', name: 'test' }),
     ];
   });
-  return { ...createClient(url, write.token), workspaceId, userId, reader: createClient(url, read.token) };
+  return {
+    ...createClient(url, write.token),
+    workspaceId,
+    userId,
+    reader: createClient(url, read.token),
+    async fund(amountCents) {
+      const reference = mintId('test');
+      await db.transaction((tx) =>
+        credit(tx, { workspaceId, source: 'operator', amountCents, reference, description: 'test' }),
+      );
+    },
+  };
 }

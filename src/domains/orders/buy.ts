@@ -8,8 +8,8 @@ import type { OrderServices } from './services.ts';
 import { findOrder } from './store.ts';
 import { advance, workOnOrder } from './work-order.ts';
 
-/** Looks at an order whose outcome is not known, before the caller is told so: about six seconds in all. */
-const LOOKS_MS = [250, 500, 1_000, 2_000, 2_000];
+/** Looks at an order whose outcome is not known, before the caller is told so: about three seconds in all. */
+const LOOKS_MS = [250, 500, 1_000, 1_500];
 
 /**
  * Buys it and answers the order once the registry has done it or has taken it. Throws the refusals of `placeOrder`, the

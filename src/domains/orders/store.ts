@@ -5,7 +5,9 @@ import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
 
-const LIVE: readonly OrderState[] = ['paying', 'held', 'submitted', 'pending'];
+/** Literals, not parameters: with parameters a prepared statement could not use the partial indexes. */
+const isLive = sql<boolean>`state not in ('completed', 'failed')`;
+const hasNotFailed = sql<boolean>`state <> 'failed'`;
 
 export type NewOrder = Pick<
   OrderRow,
@@ -38,12 +40,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
 
 /** The order that did not fail under this key. */
 export async function findOrderByKey(db: WorkspaceDb, key: string): Promise<OrderRow | undefined> {
-  return db
-    .selectFrom('orders')
-    .selectAll()
-    .where('idempotency_key', '=', key)
-    .where('state', '<>', 'failed')
-    .executeTakeFirst();
+  return db.selectFrom('orders').selectAll().where('idempotency_key', '=', key).where(hasNotFailed).executeTakeFirst();
 }
 
 /** Gives a key free whose day is over. */
@@ -70,7 +67,7 @@ export async function findLiveOrder(
     .selectFrom('orders')
     .selectAll()
     .where('domain_id', '=', domainId)
-    .where('state', 'in', LIVE)
+    .where(isLive)
     .orderBy('id', 'desc')
     .limit(1);
   return (kind === undefined ? query : query.where('kind', '=', kind)).executeTakeFirst();
@@ -83,7 +80,7 @@ export async function findLatestRenewal(db: WorkspaceDb, domainId: string): Prom
     .selectAll()
     .where('domain_id', '=', domainId)
     .where('kind', '=', 'renewal')
-    .where('state', '<>', 'failed')
+    .where(hasNotFailed)
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -95,7 +92,7 @@ export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: 
     .updateTable('orders')
     .set({ lease_until: until, next_look_at: until })
     .where('id', '=', id)
-    .where('state', 'in', LIVE)
+    .where(isLive)
     .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
     .returningAll()
     .executeTakeFirst();
@@ -161,7 +158,7 @@ export async function endOrder(
       ended_at: now,
     })
     .where('id', '=', id)
-    .where('state', 'in', LIVE)
+    .where(isLive)
     .returningAll();
   return (submissions === undefined ? query : query.where('submissions', '=', submissions)).executeTakeFirst();
 }
@@ -176,7 +173,7 @@ export async function listDueOrders(
     .selectFrom('orders')
     .select(['workspace_id', 'id'])
     .where('next_look_at', '<=', now)
-    .where('state', 'in', LIVE)
+    .where(isLive)
     .orderBy('next_look_at')
     .limit(limit)
     .execute();

@@ -1,13 +1,17 @@
 /** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+
+/** Literals, not parameters: with parameters a prepared statement could not use the partial indexes. */
+const notGone = sql<boolean>`state <> 'gone'`;
+const isActive = sql<boolean>`state = 'active'`;
 
 export type DomainRow = Selectable<WorkspaceTables['domains']>;
 
 /** The workspace's row of this name, unless the name is gone. */
 export async function findDomain(db: WorkspaceDb, name: string): Promise<DomainRow | undefined> {
-  return db.selectFrom('domains').selectAll().where('name', '=', name).where('state', '<>', 'gone').executeTakeFirst();
+  return db.selectFrom('domains').selectAll().where('name', '=', name).where(notGone).executeTakeFirst();
 }
 
 export async function findDomainById(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
@@ -28,7 +32,7 @@ export async function findOwner(
     .selectFrom('domains')
     .select(['workspace_id', 'id', 'state'])
     .where('name', '=', name)
-    .where('state', '<>', 'gone')
+    .where(notGone)
     .executeTakeFirst();
 }
 
@@ -51,7 +55,7 @@ export async function insertAcquisition(
       renewal_shortfall_cents: null,
       gone_at: null,
     })
-    .onConflict((conflict) => conflict.column('name').where('state', '<>', 'gone').doNothing())
+    .onConflict((conflict) => conflict.column('name').where(notGone).doNothing())
     .returning('id')
     .executeTakeFirst();
   return inserted !== undefined;
@@ -65,7 +69,7 @@ export async function listDomains(
   const query = db
     .selectFrom('domains')
     .selectAll()
-    .where('state', '<>', 'gone')
+    .where(notGone)
     .orderBy('name')
     .limit(page.limit + 1);
   return (page.after === undefined ? query : query.where('name', '>', page.after)).execute();
@@ -83,7 +87,7 @@ export async function listStaleDomains(
   return db
     .selectFrom('domains')
     .select(['workspace_id', 'id'])
-    .where('state', '=', 'active')
+    .where(isActive)
     .where((where) =>
       where.or([
         where('synced_at', 'is', null),
