@@ -31,7 +31,7 @@ const cardless = await startDomains({
       addressRequestsPerMinute: 1e6,
       bodyLimitBytes: 1e6,
       // So that one machine can call from two addresses.
-      trustProxy: 1,
+      trustProxy: ['127.0.0.0/8'],
     },
   },
 });
