@@ -12,7 +12,9 @@ interface RankedName {
 /** A label is easy to remember up to here; each letter beyond it costs. */
 const EASY_LENGTH = 12;
 const LETTER_COST = 0.2;
-const TLD_COST = 1.3;
+const TLD_COST = 1.1;
+/** For each name that the label has been given already. */
+const REPEAT_COST = 0.5;
 const TOPICAL_COST = 1;
 const SPLIT_COST = 1.5;
 /** Across words the point is harder to see. */
@@ -24,8 +26,26 @@ const SHORTEST_SPLIT = 2;
 export function rankNames(asked: AskedWords): string[] {
   const suited = new Set(asked.words.flatMap((word) => TOPICAL_TLDS.get(word) ?? []));
   const ranked = [...listLabelForms(asked).flatMap((form) => underTlds(form, suited)), ...splitByTld(asked.words)];
-  ranked.sort((a, b) => a.cost - b.cost || a.name.length - b.name.length || (a.name < b.name ? -1 : 1));
-  return [...new Set(ranked.map(({ name }) => name))];
+  return spread(ranked).map(({ name }) => name);
+}
+
+/** Each name once, in order of cost, which grows with each name that a label has had: an answer is to be a mixture. */
+function spread(names: readonly RankedName[]): RankedName[] {
+  const costlier = new Map<string, RankedName>();
+  const uses = new Map<string, number>();
+  for (const { name, cost } of names.toSorted(byCost)) {
+    if (costlier.has(name)) continue;
+    const label = name.slice(0, name.indexOf('.'));
+    const used = uses.get(label) ?? 0;
+    uses.set(label, used + 1);
+    costlier.set(name, { name, cost: cost + used * REPEAT_COST });
+  }
+  return [...costlier.values()].sort(byCost);
+}
+
+/** Equal costs: the shorter name, then the alphabet. */
+function byCost(a: RankedName, b: RankedName): number {
+  return a.cost - b.cost || a.name.length - b.name.length || (a.name < b.name ? -1 : 1);
 }
 
 function underTlds({ label, cost, tlds }: LabelForm, suited: ReadonlySet<string>): RankedName[] {
@@ -33,8 +53,10 @@ function underTlds({ label, cost, tlds }: LabelForm, suited: ReadonlySet<string>
   const candidates = isAscii ? (tlds ?? [...new Set([...GENERAL_TLDS, ...suited])]) : UNICODE_TLDS;
   // `shop.shop` says nothing twice.
   const saying = candidates.filter((tld) => tld !== label);
+  const topical = tlds === undefined ? [...suited] : [];
   return saying.map((tld, rank) => {
-    const tldCost = tlds === undefined && suited.has(tld) ? Math.min(TOPICAL_COST, rank * TLD_COST) : rank * TLD_COST;
+    const topicalRank = topical.indexOf(tld) + 1;
+    const tldCost = Math.min(rank * TLD_COST, topicalRank > 0 ? topicalRank * TOPICAL_COST : Number.POSITIVE_INFINITY);
     return { name: `${label}.${tld}`, cost: cost + tldCost + lengthCost(label) };
   });
 }
