@@ -1,0 +1,134 @@
+/** Processes that die between any two steps, a registry of every mood, an owner who cannot decide: no answer is ever bogus. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createRandom, type Random } from '../../../../test/faults/seeded-random.ts';
+import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import {
+  createDnssecWorld,
+  type DnssecWorld,
+  insertZone,
+  type TestZone,
+} from '../../../../test/support/dnssec-zones.ts';
+import type { UpdateEnd } from '../../../../test/support/memory-registry.ts';
+import type { Database, Statement } from '../../../kernel/db/database.ts';
+import { systemDb } from '../../workspace-scope.ts';
+import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
+
+const RUNS = 120;
+const STEPS = 24;
+const HOUR_MS = 3_600_000;
+
+/** A process that dies at its n-th contact with the world outside, before that takes effect or after. */
+function createDoomedKeeper(db: Database, { options }: DnssecWorld, contacts: number, random: Random): DnssecKeeper {
+  let left = contacts;
+  const dies = () => {
+    left -= 1;
+    return left <= 0;
+  };
+  const contact = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (!dies()) return work();
+    if (left === 0 && random.next() < 0.5) await work();
+    throw new Error('the process is dead');
+  };
+  const doomedDb: Database = {
+    kind: db.kind,
+    query: <Row>(statement: Statement) => contact(() => db.query<Row>(statement)),
+    transaction: (work) => contact(() => db.transaction(work)),
+    notify: (channel, payload) => db.notify(channel, payload),
+    listen: (channel, onMessage) => db.listen(channel, onMessage),
+    ping: () => db.ping(),
+    close: () => db.close(),
+  };
+  const { registry, zones } = options;
+  return createDnssecKeeper({
+    ...options,
+    db: doomedDb,
+    registry: {
+      info: (name) => contact(() => registry.info(name)),
+      update: (command) => contact(() => registry.update(command)),
+    },
+    zones: {
+      sign: (name) => contact(() => zones.sign(name)),
+      unsign: (name) => contact(() => zones.unsign(name)),
+    },
+  });
+}
+
+function pickEnd(random: Random): UpdateEnd {
+  const codes = ['status_prohibits', 'policy', 'other', 'pending_transfer'] as const;
+  return random.pick<UpdateEnd>([
+    { kind: 'completed' },
+    { kind: 'completed' },
+    { kind: 'lost' },
+    { kind: 'unanswered' },
+    { kind: 'pending', delayMs: random.integer(1, 30) * HOUR_MS },
+    { kind: 'rejected', code: random.pick(codes) },
+  ]);
+}
+
+describe('DNSSEC under faults', () => {
+  let database: TestDatabase;
+
+  before(async () => {
+    database = await openTestDatabase();
+  });
+  after(() => database?.close());
+
+  function request(zone: TestZone, on: boolean): Promise<string> {
+    const { workspaceId, domainId } = zone;
+    const wish = { workspaceId, domainId, on, publisher: { supportsDnssec: true } };
+    return database.db.transaction((tx) => requestDnssec(tx, wish));
+  }
+
+  async function takeStep(world: DnssecWorld, zone: TestZone, random: Random): Promise<void> {
+    if (random.next() < 0.2) await request(zone, random.next() < 0.5);
+    world.clock.advance(random.pick([1_000, 30_000, HOUR_MS, 25 * HOUR_MS]));
+    world.registry.endWith(pickEnd(random), pickEnd(random));
+    world.registry.failReads(random.next() < 0.2 ? 1 : 0);
+    const isDoomed = random.next() < 0.5;
+    const keeper = isDoomed
+      ? createDoomedKeeper(database.db, world, random.integer(1, 12), random)
+      : createDnssecKeeper({ ...world.options, db: database.db });
+    await keeper.advanceDue().catch((error: unknown) => {
+      if (!isDoomed) throw error;
+    });
+  }
+
+  /** The faults end; whoever is there now brings the zone to where its owner wants it. */
+  async function settle(world: DnssecWorld, zone: TestZone, wanted: string): Promise<void> {
+    world.registry.endWith();
+    world.registry.failReads(0);
+    const keeper = createDnssecKeeper({ ...world.options, db: database.db });
+    for (let hour = 0; hour < 70 && (await stateOf(zone)) !== wanted; hour += 5) {
+      world.clock.advance(5 * HOUR_MS);
+      await keeper.advanceDue();
+    }
+  }
+
+  async function stateOf(zone: TestZone): Promise<string> {
+    const query = systemDb(database.db).selectFrom('zones').select('dnssec').where('domain_id', '=', zone.domainId);
+    return (await query.executeTakeFirstOrThrow()).dnssec;
+  }
+
+  it(`${RUNS} zones of ${STEPS} mishaps each end as their owners want, and validate all the time`, async () => {
+    const seen = new Set<string>();
+    for (let seed = 1; seed <= RUNS; seed += 1) {
+      const random = createRandom(seed);
+      const world = createDnssecWorld();
+      const zone = await insertZone(database.db, `faulty${seed}.example`);
+      world.registry.add(zone.name);
+      for (let step = 0; step < STEPS; step += 1) await takeStep(world, zone, random);
+      seen.add(await stateOf(zone));
+      const on = random.next() < 0.5;
+      await request(zone, on);
+      await settle(world, zone, on ? 'on' : 'off');
+      const hasKey = world.signer.hasKey(zone.name);
+      const end = { state: await stateOf(zone), ds: world.registry.dsOf(zone.name).length, hasKey };
+      const wanted = { state: on ? 'on' : 'off', ds: on ? 1 : 0, hasKey: on };
+      const story = `seed ${seed}: ${world.events.join(', ')}`;
+      assert.deepEqual(world.breaches, [], story);
+      assert.deepEqual(end, wanted, story);
+    }
+    assert.deepEqual([...seen].sort(), ['disabling', 'enabling', 'off', 'on'], 'every state was met in the middle');
+  });
+});
