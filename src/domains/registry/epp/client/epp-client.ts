@@ -44,16 +44,26 @@ export class EppClient {
   readonly #queue = new JobQueue();
   readonly #stopping = new AbortController();
   #lanes: Promise<void>[] = [];
-  #services: AgreedServices | undefined;
+  readonly #services = Promise.withResolvers<AgreedServices>();
   #lastFailure: unknown;
 
   constructor(options: EppClientOptions) {
     this.#options = options;
   }
 
-  /** What the last login agreed on; undefined before the first. */
-  get services(): AgreedServices | undefined {
-    return this.#services;
+  /** What the first login agreed on. Throws `CommandNotSent` when there is none in time. */
+  async services(): Promise<AgreedServices> {
+    const { queueTimeoutMs = 20_000 } = this.#options;
+    const done = new AbortController();
+    const tooLate = wait(queueTimeoutMs, undefined, { signal: AbortSignal.any([done.signal, this.#stopping.signal]) });
+    try {
+      return await Promise.race([this.#services.promise, tooLate.then(() => this.#failLate(queueTimeoutMs))]);
+    } catch (error) {
+      throw error instanceof CommandNotSent ? error : this.#notSent('the client has stopped');
+    } finally {
+      done.abort();
+      tooLate.catch(() => undefined);
+    }
   }
 
   /** Begins to connect, and goes on trying. */
@@ -82,6 +92,8 @@ export class EppClient {
         clTRID: options.clTRID,
         isRepeatable: options.isRepeatable,
         tries: 0,
+        isInFlight: false,
+        isLate: false,
         isSettled: false,
         settle(result) {
           if (job.isSettled) return;
@@ -93,7 +105,8 @@ export class EppClient {
         },
       };
       const queueTimer = setTimeout(() => {
-        if (job.tries === 0) job.settle(this.#notSent(`no connection within ${queueTimeoutMs} ms`));
+        job.isLate = true;
+        if (!job.isInFlight) job.settle(this.#notSent(`no connection within ${queueTimeoutMs} ms`));
       }, queueTimeoutMs);
       const { timeoutMs } = options;
       const answerTimer =
@@ -102,6 +115,10 @@ export class EppClient {
           : setTimeout(() => job.settle(this.#notSent(`no answer within ${timeoutMs} ms`)), timeoutMs);
       this.#queue.add(job);
     });
+  }
+
+  #failLate(timeoutMs: number): never {
+    throw this.#notSent(`no connection within ${timeoutMs} ms`);
   }
 
   #notSent(message: string): CommandNotSent {
@@ -115,7 +132,7 @@ export class EppClient {
     while (!stopping.aborted) {
       try {
         const connection = await EppConnection.open(this.#options);
-        this.#services = connection.services;
+        this.#services.resolve(connection.services);
         logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
         // A server that lets us in and hangs up is no better than one that does not: only an answer ends the waiting.
         if (await this.#serveFrom(connection)) failures = 0;
@@ -152,6 +169,7 @@ export class EppClient {
 
   async #carry(job: Job, connection: EppConnection): Promise<boolean> {
     job.tries += 1;
+    job.isInFlight = true;
     try {
       const response = await connection.exchange(job.command, job.clTRID);
       // 2501, 2502: the session is over and nothing was done (RFC 5730 3).
@@ -168,7 +186,8 @@ export class EppClient {
   }
 
   #retry(job: Job, error: Error): void {
-    if (job.tries >= MAX_TRIES || this.#stopping.signal.aborted) job.settle(error);
+    job.isInFlight = false;
+    if (job.tries >= MAX_TRIES || job.isLate || this.#stopping.signal.aborted) job.settle(error);
     else this.#queue.putBack(job);
   }
 }

@@ -9,6 +9,10 @@ export interface Job {
   readonly isRepeatable: boolean;
   /** Times that it was handed to a connection. */
   tries: number;
+  /** A connection has it. */
+  isInFlight: boolean;
+  /** It has waited for its time: it does not wait again. */
+  isLate: boolean;
   /** Whoever asked has an answer, or has stopped waiting. */
   isSettled: boolean;
   readonly settle: (result: Response | Error) => void;

@@ -1,0 +1,132 @@
+/** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
+import type { CreateCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
+import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
+import { findData } from './commands/response.ts';
+import { readRgpStatuses } from './commands/rgp.ts';
+import { ensureHosts } from './ensure-hosts.ts';
+import { DOMAIN, RGP } from './namespaces.ts';
+import { outcomeOf, rejected } from './outcomes.ts';
+import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
+import { ensureContact } from './registrant-contact.ts';
+import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+
+interface NamedCommand {
+  readonly name: string;
+  readonly transactionId: string;
+}
+
+export async function createDomain(link: RegistryLink, command: CreateCommand): Promise<MutationOutcome> {
+  const { name, years, nameservers, transactionId } = command;
+  const { contactTypes, nameserverModel } = link.rules;
+  const fee = await link.feeOf('create', name, years);
+  const contact = await ensureContact(link, command);
+  if ('outcome' in contact) return contact.outcome;
+  const obstacle = await ensureHosts(link, nameservers, transactionId);
+  if (obstacle !== undefined) return obstacle;
+  const response = await link.askOnce(
+    {
+      kind: 'domain:create',
+      name,
+      years,
+      nameservers: { model: nameserverModel, names: nameservers },
+      registrant: contact.id,
+      contacts: contactTypes.map((type) => ({ type, id: contact.id })),
+      authInfo: mintAuthInfo(),
+      dsRecords: [],
+      fee,
+    },
+    transactionIdOf(transactionId, 'create'),
+  );
+  const data = findData(response, DOMAIN, 'creData');
+  return outcomeOf(response, data && readCreatedDomain(data).expiresAt);
+}
+
+/** Registries refuse a renewal of a term that has moved on with one of these. */
+const WRONG_EXPIRY_CODES: readonly number[] = [2004, 2005, 2105, 2306];
+
+export async function renewDomain(link: RegistryLink, command: RenewCommand): Promise<MutationOutcome> {
+  const { name, years, currentExpiresAt, transactionId } = command;
+  const fee = await link.feeOf('renew', name, years);
+  const currentExpiryDate = dayOf(currentExpiresAt);
+  const response = await link.askOnce(
+    { kind: 'domain:renew', name, currentExpiryDate, years, fee },
+    transactionIdOf(transactionId, 'renew'),
+  );
+  if (WRONG_EXPIRY_CODES.includes(response.code)) {
+    const found = await infoDomain(link, name);
+    if (found?.domain.isOurs && dayOf(found.domain.expiresAt) !== currentExpiryDate) {
+      return rejected('wrong_expiry', `${name} expires at ${found.domain.expiresAt}`);
+    }
+  }
+  const data = findData(response, DOMAIN, 'renData');
+  return outcomeOf(response, data && readRenewedDomain(data).expiresAt);
+}
+
+function dayOf(time: string): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+export async function transferDomain(link: RegistryLink, command: TransferCommand): Promise<MutationOutcome> {
+  const { name, years, authCode, transactionId } = command;
+  const fee = await link.feeOf('transfer', name, years);
+  const response = await link.askOnce(
+    { kind: 'domain:transfer', operation: 'request', name, years, authInfo: authCode, fee },
+    transactionIdOf(transactionId, 'transfer'),
+  );
+  const data = findData(response, DOMAIN, 'trnData');
+  const transfer = data && readTransfer(data);
+  // Some answer 1000 and mean that they have taken the request.
+  if (isSuccess(response.code) && transfer?.status === 'pending') return { kind: 'pending' };
+  return outcomeOf(response, transfer?.expiresAt);
+}
+
+export async function deleteDomain(
+  link: RegistryLink,
+  { name, transactionId }: NamedCommand,
+): Promise<MutationOutcome> {
+  return outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
+}
+
+/** RFC 3915: a request, and where the registry wants one a report. Repeated, it goes on where it was. */
+export async function restoreDomain(link: RegistryLink, command: NamedCommand): Promise<MutationOutcome> {
+  const { name } = command;
+  if (!(await link.supports(RGP))) return rejected('policy', 'the registry does not restore names');
+  const before = await infoDomain(link, name);
+  if (before === undefined) return rejected('object_does_not_exist', `${name} is not at the registry`);
+  if (before.rgpStatuses.includes('pendingRestore')) return reportRestore(link, command, before);
+  const response = await link.askOnce(
+    { ...unchanged(name), restore: { operation: 'request' }, fee: await link.feeOf('restore', name, 1) },
+    transactionIdOf(command.transactionId, 'restore'),
+  );
+  const awaitsReport = isSuccess(response.code) && readRgpStatuses(response.extensions).includes('pendingRestore');
+  return awaitsReport ? reportRestore(link, command, before) : outcomeOf(response);
+}
+
+async function reportRestore(
+  link: RegistryLink,
+  { name, transactionId }: NamedCommand,
+  { domain }: DomainAtRegistry,
+): Promise<MutationOutcome> {
+  const data = `${name}, nameservers ${domain.nameservers.join(' ')}`;
+  const report = {
+    before: data,
+    after: data,
+    deletedAt: domain.updatedAt ?? domain.expiresAt,
+    restoredAt: link.rules.clock.now().toISOString(),
+    reason: 'The registrant asked for the name to be restored.',
+    statements: [
+      'The registrar restores the name at the request of its registrant, and not for its own use or sale.',
+      'What this report says is true to the best of the registrar’s knowledge.',
+    ],
+  };
+  const response = await link.askOnce(
+    { ...unchanged(name), restore: { operation: 'report', report } },
+    transactionIdOf(transactionId, 'restore'),
+  );
+  return outcomeOf(response);
+}
+
+function unchanged(name: string) {
+  return { kind: 'domain:update', name } as const;
+}

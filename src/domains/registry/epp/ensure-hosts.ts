@@ -1,0 +1,30 @@
+import type { MutationOutcome } from '../registry.ts';
+import { readCheckResults } from './commands/domain-results.ts';
+import { requireData } from './commands/response.ts';
+import { HOST } from './namespaces.ts';
+import { outcomeOf } from './outcomes.ts';
+import { type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+
+const OBJECT_EXISTS = 2302;
+
+/**
+ * Makes the host objects that the registry does not have, where it names nameservers by objects. What keeps one from being
+ * made, or undefined.
+ */
+export async function ensureHosts(
+  link: RegistryLink,
+  names: readonly string[],
+  transactionId: string,
+): Promise<MutationOutcome | undefined> {
+  if (names.length === 0 || link.rules.nameserverModel === 'hostAttr') return undefined;
+  const clTRID = transactionIdOf(transactionId, 'host');
+  const check = await link.askRepeatable({ kind: 'host:check', names }, clTRID);
+  if (!isSuccess(check.code)) return outcomeOf(check);
+  const missing = readCheckResults(requireData(check, HOST, 'chkData'), 'name').filter(({ available }) => available);
+  for (const { value: name } of missing) {
+    const created = await link.askRepeatable({ kind: 'host:create', name, addresses: [] }, clTRID);
+    if (!isSuccess(created.code) && created.code !== OBJECT_EXISTS) return outcomeOf(created);
+  }
+  return undefined;
+}

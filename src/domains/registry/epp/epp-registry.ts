@@ -1,0 +1,44 @@
+/** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
+import { systemClock } from '../../../kernel/clock/clock.ts';
+import type { Registry } from '../registry.ts';
+import { createDomain, deleteDomain, renewDomain, restoreDomain, transferDomain } from './change-domains.ts';
+import { EppClient, type EppClientOptions } from './client/epp-client.ts';
+import { read, settle } from './outcomes.ts';
+import { checkNames, infoDomain } from './read-domains.ts';
+import { acknowledgeMessage, pollMessage } from './read-messages.ts';
+import { RegistryLink, type RegistryRules } from './registry-link.ts';
+import { updateDomain } from './update-domain.ts';
+
+/**
+ * Beside the connection: how the registry wants to be spoken to. By default nameservers are host objects, the registrant is
+ * all of its name's contacts, fees are not named, checks go ten names at a time and are `unknown` after 10,000 ms.
+ */
+export type EppRegistryOptions = EppClientOptions & Partial<Omit<RegistryRules, 'clientId'>>;
+
+export function createEppRegistry(options: EppRegistryOptions): Registry {
+  const client = new EppClient(options);
+  const link = new RegistryLink(client, {
+    clock: options.clock ?? systemClock,
+    clientId: options.clientId,
+    nameserverModel: options.nameserverModel ?? 'hostObj',
+    contactTypes: options.contactTypes ?? ['admin', 'tech', 'billing'],
+    fees: options.fees,
+    checkBatchSize: options.checkBatchSize ?? 10,
+    checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
+  });
+  return {
+    kind: 'epp',
+    check: (names) => checkNames(link, names),
+    info: (name) => read(async () => (await infoDomain(link, name))?.domain),
+    create: (command) => settle(() => createDomain(link, command)),
+    renew: (command) => settle(() => renewDomain(link, command)),
+    transfer: (command) => settle(() => transferDomain(link, command)),
+    update: (command) => settle(() => updateDomain(link, command)),
+    delete: (command) => settle(() => deleteDomain(link, command)),
+    restore: (command) => settle(() => restoreDomain(link, command)),
+    poll: () => read(() => pollMessage(link)),
+    acknowledge: (messageId) => read(() => acknowledgeMessage(link, messageId)),
+    start: async () => client.start(),
+    stop: () => client.stop(),
+  };
+}

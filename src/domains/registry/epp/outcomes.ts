@@ -1,0 +1,74 @@
+/** What the registry's answers, and their absence, mean to callers of the port. */
+import { type MutationOutcome, RegistryUnavailable, type RejectionCode } from '../registry.ts';
+import { AnswerLost, CommandNotSent } from './client/errors.ts';
+import type { Response } from './commands/response.ts';
+import { EppFault, isSuccess } from './result-codes.ts';
+import { XmlError } from './xml/parse-xml.ts';
+
+const rejections: Readonly<Record<number, RejectionCode>> = {
+  2004: 'policy',
+  2105: 'not_eligible',
+  2106: 'not_eligible',
+  2201: 'not_authorized',
+  2202: 'bad_auth_code',
+  2300: 'pending_transfer',
+  2302: 'object_exists',
+  2303: 'object_does_not_exist',
+  2304: 'status_prohibits',
+  2305: 'policy',
+  2306: 'policy',
+  2308: 'policy',
+};
+
+/** The server failed on its own side: what it had done by then, nobody knows. */
+const UNKNOWN_CODES: readonly number[] = [2400, 2500];
+
+/** `expiresAt` where a success tells it. */
+export function outcomeOf(response: Response, expiresAt?: string): MutationOutcome {
+  const { code } = response;
+  if (code === 1001) return { kind: 'pending' };
+  if (isSuccess(code)) return expiresAt === undefined ? { kind: 'completed' } : { kind: 'completed', expiresAt };
+  const reason = describeRefusal(response);
+  if (UNKNOWN_CODES.includes(code)) return { kind: 'unknown', reason: `${code}: ${reason}` };
+  return { kind: 'rejected', code: rejections[code] ?? 'other', reason };
+}
+
+export function describeRefusal({ message, reason }: Response): string {
+  return reason === undefined ? message : `${message}: ${reason}`;
+}
+
+export function rejected(code: RejectionCode, reason: string): MutationOutcome {
+  return { kind: 'rejected', code, reason };
+}
+
+/** A mutation never throws for what the registry did, or did not do. */
+export async function settle(work: () => Promise<MutationOutcome>): Promise<MutationOutcome> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof XmlError) return rejected('other', `not sent: ${error.message}`);
+    if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
+    if (!isOfTheRegistry(error)) throw error;
+    return { kind: 'unknown', reason: error.message };
+  }
+}
+
+/** A read throws `RegistryUnavailable` alone. */
+export async function read<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RegistryUnavailable || !isOfTheRegistry(error)) throw error;
+    throw new RegistryUnavailable(error.message, error);
+  }
+}
+
+/** No answer, or one that cannot be understood. Anything else is a mistake of ours and is not hidden. */
+export function isOfTheRegistry(error: unknown): error is Error {
+  return [CommandNotSent, AnswerLost, EppFault, RegistryUnavailable].some((kind) => error instanceof kind);
+}
+
+/** For reads whose answer is a refusal. */
+export function refusalOf(response: Response): RegistryUnavailable {
+  return new RegistryUnavailable(`the registry answered ${response.code}: ${describeRefusal(response)}`);
+}

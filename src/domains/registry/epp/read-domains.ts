@@ -1,0 +1,151 @@
+/** check and info. */
+import type { Availability, RegistryDomain } from '../registry.ts';
+import { readContactData } from './commands/contact.ts';
+import { type CheckResult, type DomainData, readCheckResults, readDomainData } from './commands/domain-results.ts';
+import { formatAmount, readFeeAnswers } from './commands/fee.ts';
+import { findData, type Response, requireData } from './commands/response.ts';
+import { readRgpStatuses } from './commands/rgp.ts';
+import { readDsRecords } from './commands/sec-dns.ts';
+import { CONTACT, DOMAIN, FEE, SEC_DNS } from './namespaces.ts';
+import { describeRefusal, isOfTheRegistry, refusalOf } from './outcomes.ts';
+import type { RegistryLink } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+
+/** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
+export async function checkNames(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
+  const size = link.rules.checkBatchSize;
+  const batches = Array.from({ length: Math.ceil(names.length / size) }, (_, index) =>
+    names.slice(index * size, (index + 1) * size),
+  );
+  const found = await Promise.all(batches.map((batch) => checkBatch(link, batch)));
+  const byName = new Map(found.flat().map((item) => [item.name, item]));
+  return names.map((name) => byName.get(name) ?? { name, availability: 'unknown' });
+}
+
+async function checkBatch(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
+  try {
+    const { fees, checkTimeoutMs } = link.rules;
+    const asksFees = fees !== undefined && (await link.supports(FEE));
+    const question = asksFees
+      ? { currency: fees.currency, commands: [{ name: 'create', years: 1 } as const] }
+      : undefined;
+    const response = await link.askRepeatable(
+      { kind: 'domain:check', names, fees: question },
+      undefined,
+      checkTimeoutMs,
+    );
+    if (!isSuccess(response.code)) return names.map((name) => unknown(name, describeRefusal(response)));
+    const premiums = asksFees ? premiumsOf(link, response) : new Map<string, string>();
+    return readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
+      availabilityOf(result, premiums),
+    );
+  } catch (error) {
+    if (!isOfTheRegistry(error)) throw error;
+    return names.map((name) => unknown(name, error.message));
+  }
+}
+
+function unknown(name: string, reason: string): Availability {
+  return { name, availability: 'unknown', reason };
+}
+
+function availabilityOf(
+  { value, available, reason }: CheckResult,
+  premiums: ReadonlyMap<string, string>,
+): Availability {
+  const name = value.toLowerCase();
+  const premium = premiums.get(name);
+  if (available && premium !== undefined) return { name, availability: 'reserved', reason: premium };
+  if (available) return { name, availability: 'available' };
+  // The standard has words for why, and no code.
+  const availability =
+    reason !== undefined && /reserv|block|prohibit|invalid|not served/i.test(reason) ? 'reserved' : 'taken';
+  return reason === undefined ? { name, availability } : { name, availability, reason };
+}
+
+/** Names that cost more than our price for them allows: at that price they are not to be had. */
+function premiumsOf(link: RegistryLink, response: Response): Map<string, string> {
+  const { fees } = link.rules;
+  const data = response.extensions.find(({ uri, local }) => uri === FEE && local === 'chkData');
+  if (data === undefined || fees === undefined) return new Map();
+  const entries = readFeeAnswers(data).flatMap(({ name, commands }): [string, string][] => {
+    const asked = commands.find((command) => command.name === 'create')?.amountCents;
+    const expected = fees.amountCents('create', name, 1);
+    if (asked === undefined || expected === undefined || asked <= expected) return [];
+    return [[name, `premium name: the registry asks ${formatAmount(asked)} ${fees.currency}`]];
+  });
+  return new Map(entries);
+}
+
+/** A name with what EPP says of it beyond the port's words. */
+export interface DomainAtRegistry {
+  readonly domain: RegistryDomain;
+  readonly registrant: string | undefined;
+  readonly rgpStatuses: readonly string[];
+}
+
+const OBJECT_DOES_NOT_EXIST = 2303;
+const NOT_AUTHORIZED = 2201;
+/** For a name that is another's, a registry may keep dates to itself. */
+const UNTOLD = new Date(0).toISOString();
+
+/** Undefined: there is no such name. Throws what asking throws, and `RegistryUnavailable` for other refusals. */
+export async function infoDomain(link: RegistryLink, name: string): Promise<DomainAtRegistry | undefined> {
+  const response = await link.askRepeatable({ kind: 'domain:info', name });
+  if (response.code === OBJECT_DOES_NOT_EXIST) return undefined;
+  if (response.code === NOT_AUTHORIZED) return ofAnother(name);
+  if (!isSuccess(response.code)) throw refusalOf(response);
+  const data = readDomainData(requireData(response, DOMAIN, 'infData'));
+  const isOurs = data.sponsor === link.rules.clientId;
+  const isPrivate = isOurs && data.registrant !== undefined && (await isContactPrivate(link, data.registrant));
+  const rgpStatuses = readRgpStatuses(response.extensions);
+  const dnssec = response.extensions.find(({ uri, local }) => uri === SEC_DNS && local === 'infData');
+  return {
+    registrant: data.registrant,
+    rgpStatuses,
+    domain: {
+      ...plainDomain(data),
+      isOurs,
+      statuses: [...data.statuses, ...rgpStatuses],
+      dsRecords: readDsRecords(dnssec),
+      isPrivate,
+    },
+  };
+}
+
+function plainDomain(data: DomainData) {
+  return {
+    name: data.name,
+    registryId: data.roid,
+    createdAt: data.createdAt ?? UNTOLD,
+    updatedAt: data.updatedAt ?? null,
+    expiresAt: data.expiresAt ?? UNTOLD,
+    nameservers: [...(data.nameservers?.names ?? [])].sort(),
+  };
+}
+
+/** The registry says no more than that it is there and not ours. */
+function ofAnother(name: string): DomainAtRegistry {
+  const domain: RegistryDomain = {
+    name,
+    registryId: '',
+    isOurs: false,
+    statuses: [],
+    createdAt: UNTOLD,
+    updatedAt: null,
+    expiresAt: UNTOLD,
+    nameservers: [],
+    dsRecords: [],
+    isPrivate: false,
+  };
+  return { domain, registrant: undefined, rgpStatuses: [] };
+}
+
+async function isContactPrivate(link: RegistryLink, id: string): Promise<boolean> {
+  const response = await link.askRepeatable({ kind: 'contact:info', id });
+  // One that is not ours to see, such as a former registrar's, was not hidden by us.
+  if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return false;
+  if (!isSuccess(response.code)) throw refusalOf(response);
+  const data = findData(response, CONTACT, 'infData');
+  return data !== undefined && readContactData(data).disclose === false;
+}

@@ -1,0 +1,85 @@
+/** The registry's message queue in the words of the port. */
+import type { RegistryMessage } from '../registry.ts';
+import { readPendingAction, readTransfer } from './commands/domain-results.ts';
+import { findChange, findData, type Response } from './commands/response.ts';
+import { DOMAIN } from './namespaces.ts';
+import { refusalOf } from './outcomes.ts';
+import { type RegistryLink, stepOf } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+import { findText } from './xml/element.ts';
+
+type Kind = RegistryMessage['kind'];
+
+const NO_MESSAGES = 1300;
+const OBJECT_DOES_NOT_EXIST = 2303;
+
+export async function pollMessage(link: RegistryLink) {
+  const response = await link.askRepeatable({ kind: 'poll', operation: 'req' });
+  if (!isSuccess(response.code)) throw refusalOf(response);
+  const { queue } = response;
+  if (response.code === NO_MESSAGES || queue === undefined) return undefined;
+  const message: RegistryMessage = {
+    id: queue.id,
+    queuedAt: queue.queuedAt ?? new Date(0).toISOString(),
+    text: queue.text ?? '',
+    ...newsOf(response, link.rules.clientId),
+  };
+  return { message, count: queue.count };
+}
+
+/** One that is gone was acknowledged before. */
+export async function acknowledgeMessage(link: RegistryLink, messageId: string): Promise<void> {
+  const response = await link.askRepeatable({ kind: 'poll', operation: 'ack', messageId });
+  if (!isSuccess(response.code) && response.code !== OBJECT_DOES_NOT_EXIST) throw refusalOf(response);
+}
+
+/** What a message is about. A name that it does not tell is empty. */
+export function newsOf(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
+  const pending = findData(response, DOMAIN, 'panData');
+  if (pending !== undefined) {
+    const { name, succeeded, clTRID } = readPendingAction(pending);
+    return { name, kind: pendingKind(stepOf(clTRID), succeeded) };
+  }
+  const transfer = findData(response, DOMAIN, 'trnData');
+  if (transfer !== undefined) {
+    const { name, status, requestedBy } = readTransfer(transfer);
+    return { name, kind: transferKind(status, requestedBy === clientId) };
+  }
+  const { data } = response;
+  const name = data?.uri === DOMAIN ? (findText(data, 'name') ?? '').toLowerCase() : '';
+  const change = findChange(response.extensions);
+  const isPurge = change?.operation === 'autoPurge' || (change?.operation === 'delete' && change.detail === 'purge');
+  return { name, kind: isPurge ? 'deleted' : 'other' };
+}
+
+/** The step is in the transaction id that we gave the command. */
+function pendingKind(step: string | undefined, succeeded: boolean): Kind {
+  switch (step) {
+    case 'create':
+      return succeeded ? 'registration_completed' : 'registration_failed';
+    case 'renew':
+      return succeeded ? 'renewal_completed' : 'renewal_failed';
+    case 'transfer':
+      return succeeded ? 'transfer_completed' : 'transfer_failed';
+    case 'delete':
+      return succeeded ? 'deleted' : 'other';
+    default:
+      return 'other';
+  }
+}
+
+function transferKind(status: string, isRequestedByUs: boolean): Kind {
+  switch (status) {
+    case 'clientApproved':
+    case 'serverApproved':
+      return isRequestedByUs ? 'transfer_completed' : 'transferred_away';
+    case 'clientRejected':
+    case 'clientCancelled':
+    case 'serverCancelled':
+      return isRequestedByUs ? 'transfer_failed' : 'other';
+    case 'pending':
+      return isRequestedByUs ? 'other' : 'transfer_requested';
+    default:
+      return 'other';
+  }
+}

@@ -1,0 +1,79 @@
+/** The contact object of a name's registrant: one a name, so that hiding it concerns that name alone. */
+import { createHash } from 'node:crypto';
+import type { CreateCommand, MutationOutcome, Registrant } from '../registry.ts';
+import type { ContactCreateCommand, PostalInfo } from './commands/contact.ts';
+import { outcomeOf, rejected } from './outcomes.ts';
+import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+
+const BASE32 = '0123456789ABCDEFGHIJKLMNOPQRSTUV';
+const OBJECT_EXISTS = 2302;
+
+/** The same for the same registrant of the same name at the same registrar: creating it again changes nothing. */
+export function contactIdOf(clientId: string, name: string, registrant: Registrant): string {
+  const fields = Object.entries(registrant).sort(([a], [b]) => (a < b ? -1 : 1));
+  const hash = createHash('sha256')
+    .update(JSON.stringify([clientId, name, fields]))
+    .digest();
+  return `IC${[...hash.subarray(0, 14)].map((byte) => BASE32[byte % 32]).join('')}`;
+}
+
+/** Makes the contact, or finds it made. Its id, or why the registry does not take it. */
+export async function ensureContact(
+  link: RegistryLink,
+  command: CreateCommand,
+): Promise<{ readonly id: string } | { readonly outcome: MutationOutcome }> {
+  const { name, registrant, isPrivate, transactionId } = command;
+  const missing = (['city', 'country'] as const).filter((field) => !registrant[field]);
+  if (missing.length > 0) {
+    return { outcome: rejected('policy', `the registry needs the registrant's ${missing.join(' and ')}`) };
+  }
+  const id = contactIdOf(link.rules.clientId, name, registrant);
+  const clTRID = transactionIdOf(transactionId, 'contact');
+  const created = await link.askRepeatable(contactOf(id, registrant, isPrivate), clTRID);
+  if (isSuccess(created.code)) return { id };
+  if (created.code !== OBJECT_EXISTS) return { outcome: outcomeOf(created) };
+  // It may be there from an earlier registration of the name, with another wish for privacy.
+  const updated = await link.askRepeatable(disclosureOf(id, isPrivate), clTRID);
+  return isSuccess(updated.code) ? { id } : { outcome: outcomeOf(updated) };
+}
+
+/** Asks for the contact's data to be kept from the public, or not. */
+export function disclosureOf(id: string, isPrivate: boolean) {
+  return {
+    kind: 'contact:update',
+    id,
+    postalInfo: [],
+    addStatuses: [],
+    removeStatuses: [],
+    disclose: !isPrivate,
+  } as const;
+}
+
+function contactOf(id: string, registrant: Registrant, isPrivate: boolean): ContactCreateCommand {
+  return {
+    kind: 'contact:create',
+    id,
+    postalInfo: [postalInfoOf(registrant)],
+    voice: registrant.phone,
+    email: registrant.email,
+    authInfo: mintAuthInfo(),
+    disclose: !isPrivate,
+  };
+}
+
+function postalInfoOf(registrant: Registrant): PostalInfo {
+  const { name, organization, street, city = '', region, postalCode, country = '' } = registrant;
+  const texts = [name, organization, street, city, region, postalCode].join('');
+  return {
+    // RFC 5733 2.6: the international form is ASCII.
+    type: /^[\x20-\x7e]*$/.test(texts) ? 'int' : 'loc',
+    name,
+    organization,
+    street: street === undefined ? [] : street.split('\n').slice(0, 3),
+    city,
+    region,
+    postalCode,
+    country: country.toUpperCase(),
+  };
+}

@@ -1,0 +1,86 @@
+/** What the adapter's operations share: a way to ask, and how the registry wants to be asked. */
+import { createHash, randomBytes } from 'node:crypto';
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { EppClient } from './client/epp-client.ts';
+import type { EppCommand } from './commands/command.ts';
+import type { ContactType, NameserverModel } from './commands/domain-commands.ts';
+import type { Fee, FeeCommand } from './commands/fee.ts';
+import type { Response } from './commands/response.ts';
+import { FEE } from './namespaces.ts';
+
+/** What commands are expected to cost: a registry with the fee extension refuses one that costs something else. */
+export interface ExpectedFees {
+  /** ISO 4217. */
+  readonly currency: string;
+  /** Cents for all the years; undefined: whatever the registry takes. */
+  amountCents(command: FeeCommand, name: string, years: number): number | undefined;
+}
+
+export interface RegistryRules {
+  readonly clock: Clock;
+  readonly clientId: string;
+  readonly nameserverModel: NameserverModel;
+  /** Roles in which a name's registrant is its contact too. */
+  readonly contactTypes: readonly ContactType[];
+  readonly fees?: ExpectedFees | undefined;
+  /** Names in one check command. */
+  readonly checkBatchSize: number;
+  /** Checks that take longer are `unknown`. */
+  readonly checkTimeoutMs: number;
+}
+
+export class RegistryLink {
+  readonly rules: RegistryRules;
+  readonly #client: EppClient;
+
+  constructor(client: EppClient, rules: RegistryRules) {
+    this.#client = client;
+    this.rules = rules;
+  }
+
+  /** For what may be sent twice: reads, and creating what has an id of our choice. */
+  askRepeatable(command: EppCommand, clTRID: string = mintId('epp'), timeoutMs?: number): Promise<Response> {
+    const options = { clTRID, isRepeatable: true };
+    return this.#client.execute(command, timeoutMs === undefined ? options : { ...options, timeoutMs });
+  }
+
+  /** For what must not be sent twice without a look. Throws `AnswerLost` when it was sent and not answered. */
+  askOnce(command: EppCommand, clTRID: string): Promise<Response> {
+    return this.#client.execute(command, { clTRID, isRepeatable: false });
+  }
+
+  /** Whether the registry understands the extension. Throws `CommandNotSent` when there is no registry to ask. */
+  async supports(extensionUri: string): Promise<boolean> {
+    return (await this.#client.services()).extensionUris.has(extensionUri);
+  }
+
+  async feeOf(command: FeeCommand, name: string, years: number): Promise<Fee | undefined> {
+    const { fees } = this.rules;
+    const amountCents = fees?.amountCents(command, name, years);
+    if (fees === undefined || amountCents === undefined || !(await this.supports(FEE))) return undefined;
+    return { currency: fees.currency, amountCents };
+  }
+}
+
+/** Steps of an operation, each a command of its own. Notices of pending ones repeat it, and are told apart by it. */
+export type Step = 'contact' | 'host' | 'create' | 'renew' | 'transfer' | 'update' | 'delete' | 'restore';
+
+const MAX_ID = 64;
+
+/** The clTRID of a step: the caller's id and the step. An id that is too long is cut, and told apart by a hash. */
+export function transactionIdOf(transactionId: string, step: Step): string {
+  const id = `${transactionId}.${step}`;
+  if (id.length <= MAX_ID) return id;
+  const hash = createHash('sha256').update(transactionId).digest('hex').slice(0, 12);
+  return `${transactionId.slice(0, MAX_ID - hash.length - step.length - 2)}-${hash}.${step}`;
+}
+
+export function stepOf(clTRID: string | undefined): string | undefined {
+  return clTRID?.split('.').at(-1);
+}
+
+/** For objects that must have one and never need it: nobody can know it, and `update` sets another. */
+export function mintAuthInfo(): string {
+  return `${randomBytes(11).toString('base64url')}!`;
+}

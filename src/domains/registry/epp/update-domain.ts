@@ -1,0 +1,117 @@
+/** update: the difference between what the registry has and what is wanted. */
+import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
+import type { DomainItems, DomainUpdateCommand, NameserverModel } from './commands/domain-commands.ts';
+import type { DsChange } from './commands/sec-dns.ts';
+import { ensureHosts } from './ensure-hosts.ts';
+import { SEC_DNS } from './namespaces.ts';
+import { outcomeOf, rejected } from './outcomes.ts';
+import { infoDomain } from './read-domains.ts';
+import { disclosureOf } from './registrant-contact.ts';
+import { type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { isSuccess } from './result-codes.ts';
+
+const UPDATE_LOCK = 'clientUpdateProhibited';
+const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clientDeleteProhibited'];
+
+/** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
+export async function updateDomain(link: RegistryLink, command: UpdateCommand): Promise<MutationOutcome> {
+  const { name, transactionId, nameservers = [] } = command;
+  const found = await infoDomain(link, name);
+  if (found === undefined) return rejected('object_does_not_exist', `${name} is not at the registry`);
+  if (!found.domain.isOurs) return rejected('not_authorized', `${name} is with another registrar`);
+  if (command.dsRecords !== undefined && !(await link.supports(SEC_DNS))) {
+    return rejected('policy', 'the registry takes no DS records');
+  }
+  const added = nameservers.filter((host) => !found.domain.nameservers.includes(host));
+  const obstacle = await ensureHosts(link, added, transactionId);
+  if (obstacle !== undefined) return obstacle;
+
+  let outcome: MutationOutcome = { kind: 'completed' };
+  for (const update of planUpdates(found.domain, command, link.rules.nameserverModel)) {
+    const response = await link.askOnce(update, transactionIdOf(transactionId, 'update'));
+    outcome = outcomeOf(response);
+    if (!isSuccess(response.code)) return outcome;
+  }
+  const { isPrivate } = command;
+  if (isPrivate === undefined || isPrivate === found.domain.isPrivate) return outcome;
+  if (found.registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
+  const hidden = await link.askRepeatable(
+    disclosureOf(found.registrant, isPrivate),
+    transactionIdOf(transactionId, 'contact'),
+  );
+  return isSuccess(hidden.code) ? outcome : outcomeOf(hidden);
+}
+
+/**
+ * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
+ * 2.3), so the lock is lifted first and put back with the change.
+ */
+export function planUpdates(
+  domain: RegistryDomain,
+  command: UpdateCommand,
+  model: NameserverModel,
+): DomainUpdateCommand[] {
+  const statuses = new Set(domain.statuses);
+  // Of our lock only this is missing after an update that was cut off between its two commands.
+  const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));
+  const wanted = command.locked === undefined && isHalfLocked ? { ...command, locked: true } : command;
+  const others = planChange(domain, wanted, model);
+  if (others === undefined) return [];
+  if (!statuses.has(UPDATE_LOCK)) return [others];
+
+  const unlock: DomainUpdateCommand = {
+    kind: 'domain:update',
+    name: domain.name,
+    remove: { contacts: [], statuses: [UPDATE_LOCK] },
+  };
+  const unlocked = { ...domain, statuses: domain.statuses.filter((status) => status !== UPDATE_LOCK) };
+  // A lock on updates that another put there, without the rest of ours, stays too.
+  const keep = command.locked ?? true;
+  const after = planChange(unlocked, wanted, model, keep ? [UPDATE_LOCK] : []);
+  return after === undefined ? [unlock] : [unlock, after];
+}
+
+/** Undefined where nothing differs. */
+function planChange(
+  domain: RegistryDomain,
+  command: UpdateCommand,
+  model: NameserverModel,
+  extraStatuses: readonly string[] = [],
+): DomainUpdateCommand | undefined {
+  const has = new Set(domain.statuses);
+  const locks = command.locked === true ? [...new Set([...LOCK, ...extraStatuses])] : extraStatuses;
+  const add: Changes = {
+    names: (command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)),
+    statuses: locks.filter((status) => !has.has(status)),
+  };
+  const remove: Changes = {
+    names: domain.nameservers.filter((host) => command.nameservers?.includes(host) === false),
+    statuses: command.locked === false ? LOCK.filter((status) => has.has(status)) : [],
+  };
+  const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain.dsRecords, command.dsRecords);
+  const items = { add: itemsOf(add, model), remove: itemsOf(remove, model) };
+  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authCode === undefined) {
+    return undefined;
+  }
+  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authCode };
+}
+
+interface Changes {
+  readonly names: readonly string[];
+  readonly statuses: readonly string[];
+}
+
+function itemsOf({ names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
+  if (names.length === 0 && statuses.length === 0) return undefined;
+  return { nameservers: names.length > 0 ? { model, names } : undefined, contacts: [], statuses };
+}
+
+function dsChangeOf(before: readonly DsRecord[], after: readonly DsRecord[]): DsChange | undefined {
+  const keyOf = (record: DsRecord) =>
+    `${record.keyTag} ${record.algorithm} ${record.digestType} ${record.digest.toUpperCase()}`;
+  const keysBefore = new Set(before.map(keyOf));
+  const keysAfter = new Set(after.map(keyOf));
+  const add = after.filter((record) => !keysBefore.has(keyOf(record)));
+  const remove = before.filter((record) => !keysAfter.has(keyOf(record)));
+  return add.length === 0 && remove.length === 0 ? undefined : { add, remove };
+}
