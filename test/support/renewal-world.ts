@@ -55,6 +55,7 @@ export class RenewalWorld {
   readonly clock: ManualClock;
   readonly charges: Charge[] = [];
   readonly #registry = new Map<string, RegistryName>();
+  #unsettled = 0;
   /** Nothing is answered while true. */
   isRegistryAway = false;
   /** Names that are never answered for. */
@@ -163,7 +164,7 @@ export class RenewalWorld {
 
   /** Brings every order to its end, as the orders' worker does while the registry answers. */
   async settleOrders(): Promise<void> {
-    if (this.isRegistryAway) return;
+    if (this.isRegistryAway || this.#unsettled === 0) return;
     const orders = await systemDb(this.db)
       .selectFrom('orders')
       .selectAll()
@@ -178,6 +179,7 @@ export class RenewalWorld {
       else atRegistry.expiresAt = addYears(atRegistry.expiresAt, order.years);
       const info = await this.#info(name);
       const now = this.clock.now();
+      this.#unsettled -= 1;
       await this.db.transaction(async (tx) => {
         const db = workspaceDb(tx, workspaceId);
         const end = isRefused ? release : capture;
@@ -237,7 +239,10 @@ export class RenewalWorld {
         if (rowCount === 0) return { refused: 'in_progress' };
         await hold(tx, { workspaceId, orderId, amountCents: priceCents });
         const at = this.clock.now();
-        tx.afterCommit(() => this.charges.push({ ...asked, orderId, at }));
+        tx.afterCommit(() => {
+          this.charges.push({ ...asked, orderId, at });
+          this.#unsettled += 1;
+        });
         return { orderId, state: 'submitted' };
       });
     } catch (error) {

@@ -119,12 +119,21 @@ class Keeper implements RenewalKeeper {
   }
 
   async runDue(): Promise<RenewalRun> {
+    const start = this.#resumeAfter;
+    this.#resumeAfter = undefined;
+    const first = await this.#walk(start, undefined);
+    if (start === undefined || !first.isWhole) return first;
+    const rest = await this.#walk(undefined, start);
+    return { looked: first.looked + rest.looked, charged: first.charged + rest.charged, isWhole: rest.isWhole };
+  }
+
+  /** Looks at the terms behind one place in the order of expiries, up to another and with it. */
+  async #walk(from: Position | undefined, to: Position | undefined): Promise<RenewalRun> {
     const { db, clock, batchSize = 100 } = this.#options;
     let [looked, charged, unanswered] = [0, 0, 0];
-    let after = this.#resumeAfter;
-    this.#resumeAfter = undefined;
+    let after = from;
     for (;;) {
-      const batch = await listEndingTerms(systemDb(db), chargeHorizon(clock.now()), after, batchSize);
+      const batch = await listEndingTerms(systemDb(db), chargeHorizon(clock.now()), { after, to }, batchSize);
       for (const domain of batch) {
         looked += 1;
         const step = await this.#tend(domain);

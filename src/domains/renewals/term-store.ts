@@ -1,5 +1,5 @@
 /** Rows of domains, as the scheduler of renewals reads and marks them. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { RenewalState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -11,14 +11,14 @@ export interface Position {
   readonly id: string;
 }
 
-/** Names whose term ends by `until`, soonest first, behind a place in that order. */
+/** Names whose term ends by `until`, soonest first: those behind the place `after`, up to the place `to` and with it. */
 export async function listEndingTerms(
   db: SystemDb,
   until: Date,
-  after: Position | undefined,
+  { after, to }: { readonly after: Position | undefined; readonly to: Position | undefined },
   limit: number,
 ): Promise<(DomainRow & { expires_at: Date })[]> {
-  const query = db
+  let query = db
     .selectFrom('domains')
     .selectAll()
     .where('state', '=', 'active')
@@ -26,17 +26,10 @@ export async function listEndingTerms(
     .where('expires_at', '<=', until)
     .orderBy('expires_at')
     .orderBy('id')
-    .limit(limit)
-    .$narrowType<{ expires_at: Date }>();
-  if (after === undefined) return query.execute();
-  return query
-    .where((where) =>
-      where.or([
-        where('expires_at', '>', after.expiresAt),
-        where.and([where('expires_at', '=', after.expiresAt), where('id', '>', after.id)]),
-      ]),
-    )
-    .execute();
+    .limit(limit);
+  if (after !== undefined) query = query.where(sql<boolean>`(expires_at, id) > (${after.expiresAt}, ${after.id})`);
+  if (to !== undefined) query = query.where(sql<boolean>`(expires_at, id) <= (${to.expiresAt}, ${to.id})`);
+  return query.$narrowType<{ expires_at: Date }>().execute();
 }
 
 /** The row, held until the transaction ends; undefined when another transaction holds it. */
