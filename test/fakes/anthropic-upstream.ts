@@ -31,9 +31,12 @@ export type AnthropicUpstream = Upstream<AnthropicBehaviour>;
 
 type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
+const SIGNATURE = 'c2lnbmF0dXJl';
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', stop_sequence: null };
+
 const DEFAULT_ANSWER: AnthropicAnswer = { type: 'answer', deltas: ['Hello', ' there', '.'] };
 
-/** A server that speaks Anthropic's streaming messages, at `url` + `/messages`. */
+/** A server that speaks Anthropic's messages, streamed and whole, at `url` + `/messages`. */
 export function startAnthropicUpstream(): Promise<AnthropicUpstream> {
   return startUpstream<AnthropicBehaviour>('/v1', DEFAULT_ANSWER, answer);
 }
@@ -41,7 +44,9 @@ export function startAnthropicUpstream(): Promise<AnthropicUpstream> {
 async function answer(behaviour: AnthropicBehaviour, exchange: Exchange): Promise<void> {
   switch (behaviour.type) {
     case 'answer':
-      return streamAnswer(behaviour, exchange);
+      return Object(exchange.body).stream === true
+        ? streamAnswer(behaviour, exchange)
+        : sendAnswer(behaviour, exchange);
     case 'prompt_too_long':
       return answerFault({ type: 'status', status: 400 }, exchange, {
         type: 'error',
@@ -64,6 +69,19 @@ async function streamAnswer(behaviour: AnthropicAnswer, exchange: Exchange): Pro
     writeEvent(exchange, event);
   }
   response.end();
+}
+
+/** `fault` is for streams alone. */
+async function sendAnswer(behaviour: AnthropicAnswer, { response }: Exchange): Promise<void> {
+  const { thinking, deltas, toolUses = [] } = behaviour;
+  const content = [
+    ...(thinking === undefined ? [] : [{ type: 'thinking', thinking: thinking.join(''), signature: SIGNATURE }]),
+    ...(deltas === undefined ? [] : [{ type: 'text', text: deltas.join('') }]),
+    ...toolUses.map(({ id, name, input }, index) => ({ type: 'tool_use', id: id ?? `toolu_${index}`, name, input })),
+  ];
+  const usage = { ...renderInputUsage(behaviour), output_tokens: behaviour.outputTokens ?? 5 };
+  const message = { ...MESSAGE, content, stop_reason: stopReasonOf(behaviour), usage };
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
 }
 
 async function breakOff(type: NonNullable<AnthropicAnswer['fault']>['type'], exchange: Exchange): Promise<void> {
@@ -91,7 +109,7 @@ function listEvents(behaviour: AnthropicAnswer): StreamEvent[] {
   const blocks: { start: object; deltas: object[] }[] = [];
   if (behaviour.thinking !== undefined) {
     const deltas = behaviour.thinking.map((thinking) => ({ type: 'thinking_delta', thinking }));
-    const signature = { type: 'signature_delta', signature: 'c2lnbmF0dXJl' };
+    const signature = { type: 'signature_delta', signature: SIGNATURE };
     blocks.push({ start: { type: 'thinking', thinking: '', signature: '' }, deltas: [...deltas, signature] });
   }
   if (behaviour.deltas !== undefined) {
@@ -102,22 +120,8 @@ function listEvents(behaviour: AnthropicAnswer): StreamEvent[] {
     const start = { type: 'tool_use', id: use.id ?? `toolu_${index}`, name: use.name, input: {} };
     blocks.push({ start, deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(use.input) }] });
   }
-  const usage = {
-    input_tokens: behaviour.inputTokens ?? 10,
-    cache_creation_input_tokens: behaviour.cacheWriteTokens ?? 0,
-    cache_read_input_tokens: behaviour.cacheReadTokens ?? 0,
-  };
-  const message = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude',
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { ...usage, output_tokens: 1 },
-  };
-  const stopReason = behaviour.stopReason ?? (behaviour.toolUses === undefined ? 'end_turn' : 'tool_use');
+  const usage = { ...renderInputUsage(behaviour), output_tokens: 1 };
+  const message = { ...MESSAGE, content: [], stop_reason: null, usage };
   return [
     { type: 'message_start', message },
     ...blocks.flatMap(({ start, deltas }, index) => [
@@ -127,9 +131,21 @@ function listEvents(behaviour: AnthropicAnswer): StreamEvent[] {
     ]),
     {
       type: 'message_delta',
-      delta: { stop_reason: stopReason, stop_sequence: null },
+      delta: { stop_reason: stopReasonOf(behaviour), stop_sequence: null },
       usage: { output_tokens: behaviour.outputTokens ?? 5 },
     },
     { type: 'message_stop' },
   ];
+}
+
+function renderInputUsage(behaviour: AnthropicAnswer): object {
+  return {
+    input_tokens: behaviour.inputTokens ?? 10,
+    cache_creation_input_tokens: behaviour.cacheWriteTokens ?? 0,
+    cache_read_input_tokens: behaviour.cacheReadTokens ?? 0,
+  };
+}
+
+function stopReasonOf({ stopReason, toolUses }: AnthropicAnswer): string {
+  return stopReason ?? (toolUses === undefined ? 'end_turn' : 'tool_use');
 }

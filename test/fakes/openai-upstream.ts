@@ -52,7 +52,8 @@ export interface OpenAiAnswer {
     readonly afterChunks: number;
     /**
      * `hang`: silence; `reset`: the socket is destroyed; `end`: a clean end without finish_reason and [DONE];
-     * `garbage`: an event that is no JSON; `error`: an error event of the dialect.
+     * `garbage`: an event that is no JSON; `error`: an error event of the dialect. Of an answer that was asked for whole
+     * the text breaks off in its middle, and `error` is status 500.
      */
     readonly type: 'hang' | 'reset' | 'end' | 'garbage' | 'error';
   };
@@ -60,11 +61,14 @@ export interface OpenAiAnswer {
 
 export type OpenAiUpstream = Upstream<OpenAiBehaviour>;
 
+/** Of every answer, in seconds. */
+const CREATED = 1_767_225_600;
+
 const DEFAULT_ANSWER: OpenAiAnswer = { type: 'answer', deltas: ['Hello', ' there', '.'] };
 
 /**
- * A server that speaks OpenAI's streaming chat completions, at `url` + `/chat/completions`, and its embeddings, at `url` +
- * `/embeddings`.
+ * A server that speaks OpenAI's chat completions, streamed and whole, at `url` + `/chat/completions`, and its embeddings,
+ * at `url` + `/embeddings`.
  */
 export function startOpenAiUpstream(): Promise<OpenAiUpstream> {
   return startUpstream<OpenAiBehaviour>('/v1', DEFAULT_ANSWER, answer);
@@ -73,7 +77,9 @@ export function startOpenAiUpstream(): Promise<OpenAiUpstream> {
 async function answer(behaviour: OpenAiBehaviour, exchange: Exchange): Promise<void> {
   switch (behaviour.type) {
     case 'answer':
-      return streamAnswer(behaviour, exchange);
+      return Object(exchange.body).stream === true
+        ? streamAnswer(behaviour, exchange)
+        : sendAnswer(behaviour, exchange);
     case 'embeddings':
       return answerEmbeddings(behaviour, exchange);
     case 'context_length_exceeded':
@@ -130,6 +136,52 @@ async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promis
   response.end('data: [DONE]\n\n');
 }
 
+/** After the time that its stream would take. */
+async function sendAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promise<void> {
+  const { response } = exchange;
+  const { fault, firstDelayMs = 0, delayMs = 0 } = behaviour;
+  const model = readModel(exchange.body);
+  const pauses = Math.max(0, listChunks(behaviour, model).length - 1);
+  if (fault?.type === 'hang') return exchange.hang();
+  if (!(await exchange.pause(firstDelayMs + pauses * delayMs))) return;
+  const text = JSON.stringify(renderAnswer(behaviour, model));
+  const half = text.slice(0, text.length / 2);
+  switch (fault?.type) {
+    case 'error':
+      response.writeHead(500, { 'content-type': 'application/json' });
+      response.end('{"error":{"message":"The engine is overloaded","type":"server_error"}}');
+      return;
+    case 'reset':
+      response.writeHead(200, { 'content-type': 'application/json' }).write(half);
+      await exchange.pause(20);
+      return exchange.destroy();
+    default:
+      response.writeHead(200, { 'content-type': 'application/json' }).end(fault === undefined ? text : half);
+  }
+}
+
+function renderAnswer(behaviour: OpenAiAnswer, model: string): unknown {
+  const toolCalls = (behaviour.toolCalls ?? []).map(({ id, name, arguments: args }, index) => ({
+    id: id ?? `call_${index}`,
+    type: 'function',
+    function: { name, arguments: args },
+  }));
+  const message = {
+    role: 'assistant',
+    content: behaviour.deltas?.join('') ?? null,
+    ...(behaviour.reasoning === undefined ? {} : { reasoning_content: behaviour.reasoning.join('') }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+  };
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: CREATED,
+    model,
+    choices: [{ index: 0, message, finish_reason: finishOf(behaviour) }],
+    ...(behaviour.usage === undefined ? {} : { usage: renderUsage(behaviour.usage) }),
+  };
+}
+
 async function breakOff(type: NonNullable<OpenAiAnswer['fault']>['type'], exchange: Exchange): Promise<void> {
   const { response } = exchange;
   switch (type) {
@@ -169,28 +221,29 @@ function listChunks(behaviour: OpenAiAnswer, model: string): unknown[] {
       ];
     }),
   ];
-  const finishReason = behaviour.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
-  const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_767_225_600, model };
+  const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: CREATED, model };
   const chunks: unknown[] = deltas.map((delta, index) => ({
     ...base,
     choices: [{ index: 0, delta: index === 0 ? { role: 'assistant', ...Object(delta) } : delta, finish_reason: null }],
   }));
-  chunks.push({ ...base, choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
-  if (behaviour.usage !== undefined) {
-    const { promptTokens, completionTokens, cachedTokens = 0, reasoningTokens = 0 } = behaviour.usage;
-    chunks.push({
-      ...base,
-      choices: [],
-      usage: {
-        prompt_tokens: promptTokens,
-        completion_tokens: completionTokens,
-        total_tokens: promptTokens + completionTokens,
-        prompt_tokens_details: { cached_tokens: cachedTokens },
-        completion_tokens_details: { reasoning_tokens: reasoningTokens },
-      },
-    });
-  }
+  chunks.push({ ...base, choices: [{ index: 0, delta: {}, finish_reason: finishOf(behaviour) }] });
+  if (behaviour.usage !== undefined) chunks.push({ ...base, choices: [], usage: renderUsage(behaviour.usage) });
   return chunks;
+}
+
+function finishOf({ finishReason, toolCalls = [] }: OpenAiAnswer): string {
+  return finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
+}
+
+function renderUsage(usage: NonNullable<OpenAiAnswer['usage']>): unknown {
+  const { promptTokens, completionTokens, cachedTokens = 0, reasoningTokens = 0 } = usage;
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  };
 }
 
 function readModel(body: unknown): string {

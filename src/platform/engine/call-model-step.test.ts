@@ -30,6 +30,7 @@ function ask(text: string, flush: () => Promise<void>): ModelStep {
     usedCallIds: new Set(),
     flush,
     limits: undefined,
+    whole: false,
     partial: emptyAnswer(),
   };
 }

@@ -64,6 +64,8 @@ export interface ModelStep {
   readonly usedCallIds: ReadonlySet<string>;
   readonly flush: () => Promise<void>;
   readonly limits: Partial<ModelCallLimits> | undefined;
+  /** Nobody reads along: the answer may come in one piece. */
+  readonly whole: boolean;
   /** Grows while the answer arrives, so that a cut-off call can be accounted for. */
   readonly partial: PartialAnswer;
 }
@@ -93,7 +95,8 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
     live.emitText('reasoning', text, step.step);
   };
   const options = callOptions(step);
-  const parts = streamModelCall({ model: step.model, options, signal: live.abort.signal, limits: step.limits });
+  const { model, limits, whole } = step;
+  const parts = streamModelCall({ model, options, signal: live.abort.signal, limits, whole });
   for await (const part of parts) {
     switch (part.type) {
       case 'text-delta':

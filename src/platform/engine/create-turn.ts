@@ -24,6 +24,8 @@ import type { ClientTool, ResponseFormat, ToolChoice, TurnConfig, TurnOverrides 
 export interface TurnRequest {
   readonly projectId: string;
   readonly smithId: string;
+  /** The smith, where the caller has just read it. */
+  readonly smith?: SmithForTurn | undefined;
   /** Absent: a new thread. */
   readonly threadId?: string;
   readonly input: readonly InputMessage[];
@@ -50,6 +52,8 @@ export interface TurnRequest {
   readonly stateless?: boolean;
   /** Default: a native run. */
   readonly surface?: TurnSurface;
+  /** The caller waits for the end and reads nothing before it: the model may be asked for its answers in one piece. */
+  readonly whole?: boolean;
 }
 
 /** The surface that starts a turn, and what it needs to show the turn again. */
@@ -94,7 +98,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const { db } = engine;
   const { projectId, smithId, idempotency } = request;
   const parsed = parseInput(request.input);
-  const smith = await loadSmithForTurn(db, projectId, smithId);
+  const smith = request.smith ?? (await loadSmithForTurn(db, projectId, smithId));
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
@@ -132,6 +136,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     lastSeq: 1,
     admission,
     model,
+    whole: request.whole === true,
     state: {
       config,
       actor: request.actor,

@@ -99,6 +99,8 @@ export interface Execution {
   readonly model?: LanguageModelV4;
   /** Set where an earlier attempt was cut off: what `run.restarted` says. */
   readonly restarted?: Record<string, unknown>;
+  /** Nobody reads along: answers of the model may come in one piece. Absent: they are streamed. */
+  readonly whole?: boolean;
 }
 
 export const CONCURRENCY_RETRY_SECONDS = 1;
@@ -167,6 +169,7 @@ export function createEngine(parts: EngineParts): Engine {
           loadFiles: (prompt) => loadAttachedFiles(parts.files, key.projectId, prompt),
           listTools: () => listTools(key, state.config),
           restarted: execution.restarted !== undefined,
+          whole: execution.whole === true,
         },
         turn,
         {

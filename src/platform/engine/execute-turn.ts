@@ -56,6 +56,8 @@ export interface TurnParts {
   readonly listTools: () => Promise<readonly Tool[]>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
+  /** Nobody reads along: answers of the model may come in one piece. */
+  readonly whole: boolean;
 }
 
 /** Answers that are asked for before a turn fails for not being of the requested format. */
@@ -129,7 +131,7 @@ class TurnExecution {
   }
 
   async #answerWithinWindow(model: LanguageModelV4): Promise<ModelAnswer> {
-    const { modelCall, flush } = this.#parts;
+    const { modelCall, flush, whole } = this.#parts;
     const { signal } = this.#live.abort;
     const tools = [...this.#tools.values()];
     for (let attempt = 1; ; attempt += 1) {
@@ -150,6 +152,7 @@ class TurnExecution {
           usedCallIds: new Set(this.#state.calls.map((call) => call.callId)),
           flush,
           limits: modelCall,
+          whole,
           partial,
         });
       } catch (error) {

@@ -2,6 +2,7 @@
  * Wake-ups about runs, within this replica and between replicas: "this run has news" and "cancel this run". Hints only;
  * whoever is woken reads the rows.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../kernel/db/database.ts';
 
 const NEWS_CHANNEL = 'run_news';
@@ -9,6 +10,11 @@ const CANCEL_CHANNEL = 'run_cancel';
 const ORPHAN_CHANNEL = 'run_orphans';
 /** Keeps a message under the limit of a notification. */
 const IDS_PER_MESSAGE = 200;
+/**
+ * News of so long a time travel together, after the first at once: PostgreSQL commits notifications one after the other,
+ * whoever sends them.
+ */
+const NEWS_INTERVAL_MS = 20;
 
 export interface RunSignals {
   start(handlers: { onCancel: (runId: string) => void; onOrphans: () => void }): Promise<void>;
@@ -30,6 +36,9 @@ export interface RunWatch {
 export function createRunSignals(db: Database, onError: (error: unknown) => void): RunSignals {
   const watches = new Map<string, Set<Watch>>();
   const stops: (() => Promise<void>)[] = [];
+  const stopping = new AbortController();
+  const news = new Set<string>();
+  let sending: Promise<void> | undefined;
   const wake = (runId: string) => {
     for (const watch of watches.get(runId) ?? []) watch.wake();
   };
@@ -45,9 +54,8 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     announce(runIds) {
       runIds.forEach(wake);
       if (db.kind === 'embedded') return;
-      for (let from = 0; from < runIds.length; from += IDS_PER_MESSAGE) {
-        db.notify(NEWS_CHANNEL, runIds.slice(from, from + IDS_PER_MESSAGE).join(',')).catch(onError);
-      }
+      for (const id of runIds) news.add(id);
+      sending ??= sendNews();
     },
     requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId),
     announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
@@ -62,10 +70,33 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
       return watch;
     },
     async stop() {
+      stopping.abort();
+      await sending;
       await Promise.all(stops.map((stop) => stop()));
     },
   };
+
+  /** Until there are none left. */
+  async function sendNews(): Promise<void> {
+    while (news.size > 0) {
+      const ids = [...news];
+      news.clear();
+      for (let from = 0; from < ids.length; from += IDS_PER_MESSAGE) {
+        const payload = ids.slice(from, from + IDS_PER_MESSAGE).join(',');
+        await db.query({ ...newsStatement, values: [NEWS_CHANNEL, payload] }).catch(onError);
+      }
+      if (!stopping.signal.aborted)
+        await wait(NEWS_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+    sending = undefined;
+  }
 }
+
+/** A hint that a crash may lose is not worth a wait for the disk, during which no other could be sent. */
+const newsStatement = {
+  name: 'send_news',
+  text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
+};
 
 class Watch implements RunWatch {
   readonly #onClose: () => void;

@@ -39,9 +39,16 @@ export interface Submitted {
   readonly lastSeq: number;
 }
 
+/** What the surface that brings submissions adds. */
+export interface SubmittingRequest {
+  /** What it will want to show again. */
+  readonly echo?: JsonObject;
+  /** The caller waits for the end and reads nothing before it: see `TurnRequest`. */
+  readonly whole?: boolean;
+}
+
 /**
- * All submissions are recorded together or none is. `request` is what the surface that brings them will want to show
- * again. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
+ * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
  * answered before, or waits for its approval first) and `conversation_locked`.
  */
 export async function submitToTurn(
@@ -49,16 +56,16 @@ export async function submitToTurn(
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
   submissions: readonly Submission[],
   actor: Actor,
-  request?: JsonObject,
+  { echo, whole = false }: SubmittingRequest = {},
 ): Promise<Submitted> {
   const admission = engine.admit(run.projectId);
   try {
     const { row, turn, lastSeq } = await engine.db.transaction((tx) =>
-      record(engine, tx, run, submissions, actor, request),
+      record(engine, tx, run, submissions, actor, echo),
     );
     const live =
       row.status === 'in_progress'
-        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission })
+        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, whole })
         : undefined;
     if (live === undefined) admission.release();
     engine.signals.announce([row.id]);
@@ -76,7 +83,7 @@ async function record(
   { projectId, smithId, runId }: { readonly projectId: string; readonly smithId: string; readonly runId: string },
   submissions: readonly Submission[],
   actor: Actor,
-  request: JsonObject | undefined,
+  echo: JsonObject | undefined,
 ): Promise<{ row: RunRow; turn: ResumableTurn; lastSeq: number }> {
   const run = await lockPausedRun(tx, projectId, smithId, runId);
   const before = await loadTurn(tx, run);
@@ -87,7 +94,7 @@ async function record(
     else await recordDecision(tx, run, turn, step, submission, actor);
     turn = await loadTurn(tx, run);
   }
-  if (request !== undefined) await keepRequest(tx, run, request);
+  if (echo !== undefined) await keepRequest(tx, run, echo);
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
   const row = waits ? await keepWaiting(tx, run, turn) : await goOn(tx, run, engine.replicaId);
   return { row, turn, lastSeq: before.lastSeq };

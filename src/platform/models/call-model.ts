@@ -2,12 +2,17 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Stream
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
 import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
+import { demandsStream, generateWhole } from './whole-answer.ts';
 
-export interface ModelCallLimits extends UpstreamLimits, RetryLimits {}
+export interface ModelCallLimits extends UpstreamLimits, RetryLimits {
+  /** Until an answer that was asked for in one piece is there: providers send nothing before its end. */
+  readonly wholeTimeoutMs: number;
+}
 
 export const DEFAULT_MODEL_CALL_LIMITS: ModelCallLimits = {
   connectTimeoutMs: 60_000,
   idleTimeoutMs: 120_000,
+  wholeTimeoutMs: 900_000,
   maxAttempts: 3,
   maxRetryAfterMs: 30_000,
   backoffBaseMs: 500,
@@ -26,6 +31,11 @@ export interface ModelCall {
   readonly model: LanguageModelV4;
   /** Without `abortSignal`: pass `signal`. */
   readonly options: LanguageModelV4CallOptions;
+  /**
+   * Nobody waits for the beginning of the answer: ask for it in one piece, which costs a fraction of a stream's work here
+   * and there. A model that can only stream is asked for a stream instead.
+   */
+  readonly whole?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly limits?: Partial<ModelCallLimits> | undefined;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
@@ -45,6 +55,9 @@ const PREAMBLE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
   'ping',
 ]);
 
+/** Models that refused to answer in one piece. */
+const streamOnly = new WeakSet<LanguageModelV4>();
+
 /**
  * Calls a model and yields the parts of its answer, the last being `finish`. Failures before the first part of content
  * are tried again where that may help (408, 409, 425, 429, 5xx, the network); preamble parts of a failed attempt are
@@ -56,13 +69,20 @@ const PREAMBLE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
 export async function* streamModelCall(call: ModelCall): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
   const limits: ModelCallLimits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
   for (let attempt = 1; ; attempt++) {
-    const upstream = new UpstreamStream(limits, call.signal);
+    const whole = call.whole === true && !streamOnly.has(call.model);
+    const upstream = new UpstreamStream(
+      whole ? { ...limits, connectTimeoutMs: limits.wholeTimeoutMs } : limits,
+      call.signal,
+    );
     const preamble: LanguageModelV4StreamPart[] = [];
     let answering = false;
     let finished = false;
     let failure: Failure | undefined;
     try {
-      await upstream.open(call.model, call.options);
+      await upstream.open((abortSignal) => {
+        const options = { ...call.options, abortSignal };
+        return whole ? generateWhole(call.model, options) : call.model.doStream(options);
+      });
       while (!finished && failure === undefined) {
         const { value: part } = await upstream.read();
         upstream.accept(part);
@@ -80,11 +100,15 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
         yield part;
       }
     } catch (error) {
-      failure = describeThrown(error, upstream.stopReason, answering, call);
+      failure = describeThrown(error, upstream.stopReason, { whole, answering }, call);
     } finally {
       upstream.close(finished);
     }
     if (failure === undefined) return;
+    if (whole && demandsStream(failure)) {
+      streamOnly.add(call.model);
+      continue;
+    }
     const delayMs = answering ? undefined : planRetry(failure, attempt, limits, call.random ?? Math.random);
     if (delayMs === undefined) throw makeModelCallError(call.model, failure, attempt);
     call.onRetry?.({ attempt, delayMs, kind: failure.kind, status: failure.status });
@@ -117,13 +141,18 @@ const CUT_OFF: Failure = { kind: 'truncated', transient: false, text: 'The strea
 const FAILED: Failure = { kind: 'upstream', transient: false, text: 'The model reported an error without a reason' };
 
 /** Rethrows what is not the upstream's: the caller's abort. */
-function describeThrown(error: unknown, stop: StopReason | undefined, answering: boolean, call: ModelCall): Failure {
+function describeThrown(
+  error: unknown,
+  stop: StopReason | undefined,
+  { whole, answering }: { readonly whole: boolean; readonly answering: boolean },
+  call: ModelCall,
+): Failure {
   if (stop !== undefined) {
     if (stop.type === 'aborted') throw stop.reason;
     const limits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
     const text =
       stop.after === 'connect'
-        ? `sent nothing for ${limits.connectTimeoutMs / 1000} seconds`
+        ? `sent nothing for ${(whole ? limits.wholeTimeoutMs : limits.connectTimeoutMs) / 1000} seconds`
         : `fell silent for ${limits.idleTimeoutMs / 1000} seconds in the middle of its answer`;
     return { kind: 'timeout', transient: false, text };
   }

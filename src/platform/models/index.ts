@@ -50,6 +50,7 @@ export {
 } from './reasoning.ts';
 export {
   createProviderAccessFinder,
+  findModelKey,
   loadModelKeys,
   modelKeyContext,
   type ProviderAccess,

@@ -88,6 +88,8 @@ const CONTEXT_LENGTH = new RegExp(
 const WRONG_KEY =
   /api[ _-]?key (is )?(not valid|invalid|expired)|invalid[ _](x-)?api[ _-]?key|invalid_api_key|unrecognizedclient/i;
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i;
+const UNREADABLE =
+  /JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated|AI_InvalidResponse/;
 const CUT_OFF = /ended without a finish reason/i;
 
 /** The members that the provider packages put on what they throw or put into an `error` part. */
@@ -120,7 +122,7 @@ export function classifyFailure(error: unknown, nowMs: number): Failure {
   if (status === undefined || (status >= 200 && status < 300)) {
     const network = members.name === 'TypeError' || isNetworkError(error);
     if (network || members.retryable === true) return { ...base, kind: 'upstream', transient: true };
-    if (isUnreadable(members)) return { ...base, kind: 'invalid_response', transient: false };
+    if (isUnreadable(error)) return { ...base, kind: 'invalid_response', transient: false };
     return { ...base, kind: 'upstream', transient: false };
   }
   return { ...base, kind: 'upstream', transient: status >= 500 || RETRYABLE_STATUS.has(status) };
@@ -138,10 +140,10 @@ export function isNetworkError(error: unknown): boolean {
   return false;
 }
 
-function isUnreadable(members: ErrorMembers): boolean {
-  return /JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated|AI_InvalidResponse/.test(
-    members.name,
-  );
+/** A whole answer that is unreadable comes as a failed call that was caused by it. */
+function isUnreadable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return UNREADABLE.test(error.name) || (error.cause instanceof Error && UNREADABLE.test(error.cause.name));
 }
 
 function readMembers(error: unknown): ErrorMembers {

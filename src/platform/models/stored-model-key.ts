@@ -30,6 +30,11 @@ export function modelKeyContext(projectId: string, smithId: string, provider: st
   return `model_keys/${projectId}/${smithId}/${provider}`;
 }
 
+/** The key that a provider is called with: the first that is its own. */
+export function findModelKey(keys: readonly StoredModelKey[], provider: string): StoredModelKey | undefined {
+  return keys.find((key) => key.provider === provider);
+}
+
 /** With what, and how, a provider is called for a project. */
 export interface ProviderAccess {
   /** Absent where no key is stored. */
@@ -43,6 +48,9 @@ export type ProviderAccessFinder = (
   keys: readonly StoredModelKey[],
 ) => ProviderAccess;
 
+/** Calls of models have limits of their own, and a whole answer sends nothing before its end. */
+const NO_TIMEOUTS = { headersTimeoutMs: 0, bodyTimeoutMs: 0 };
+
 /**
  * Unseals the first of the keys that is the provider's. A tenant's base URL may be a private address (Ollama and vLLM
  * usually are) unless the operator says otherwise; a smith's own key comes from an end user, whose address must be
@@ -53,11 +61,12 @@ export function createProviderAccessFinder(
   outbound: Outbound,
   allowPrivate: boolean,
 ): ProviderAccessFinder {
+  const fetches = { public: outbound.fetch('public', NO_TIMEOUTS), private: outbound.fetch('private', NO_TIMEOUTS) };
   return (projectId, provider, keys) => {
-    const key = keys.find((candidate) => candidate.provider === provider);
+    const key = findModelKey(keys, provider);
     // Without a key only a provider's own address is called, which for Ollama and its like is this machine.
     if (key === undefined) {
-      return { credentials: undefined, fetch: outbound.fetch(allowPrivate ? 'private' : 'public') };
+      return { credentials: undefined, fetch: fetches[allowPrivate ? 'private' : 'public'] };
     }
     const policy = key.smith_id === '' && allowPrivate ? 'private' : 'public';
     const credentials = {
@@ -65,6 +74,6 @@ export function createProviderAccessFinder(
       ...(key.base_url === null ? {} : { baseUrl: key.base_url }),
       ...(key.workspace_id === null ? {} : { workspaceId: key.workspace_id }),
     };
-    return { credentials, fetch: outbound.fetch(policy) };
+    return { credentials, fetch: fetches[policy] };
   };
 }

@@ -1,4 +1,4 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 
 export interface UpstreamLimits {
   /** Until the first part that comes from the provider (not the package's own `stream-start`). */
@@ -50,14 +50,14 @@ export class UpstreamStream {
     this.#stopped.promise.catch(() => {});
   }
 
-  /** Sends the request. Throws `StoppedError`, or whatever the provider's package throws. */
-  async open(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<void> {
+  /** Sends the request, which is given its signal. Throws `StoppedError`, or whatever the provider's package throws. */
+  async open(send: (signal: AbortSignal) => PromiseLike<LanguageModelV4StreamResult>): Promise<void> {
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (this.#signal?.aborted) this.#onAbort();
     this.#throwIfStopped();
     this.#waitingSince = performance.now();
     this.#arm(this.#limits.connectTimeoutMs);
-    const request = (async () => model.doStream({ ...options, abortSignal: this.#request.signal }))();
+    const request = (async () => send(this.#request.signal))();
     // A stream that arrives after the stop is nobody's.
     request.then((late) => (this.#stop === undefined ? undefined : late.stream.cancel())).catch(ignore);
     const { stream } = await Promise.race([request, this.#stopped.promise]);

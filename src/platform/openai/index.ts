@@ -2,4 +2,10 @@
 export { chooseModel } from './choose-model.ts';
 export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
 export { type ParsedTools, parseTools, requireStores } from './parse-tools.ts';
-export { resolveSmith, type SmithQuestion, type SmithStore } from './resolve-smith.ts';
+export {
+  type ResolvedSmith,
+  resolveSmith,
+  resolveSmithForTurn,
+  type SmithQuestion,
+  type SmithStore,
+} from './resolve-smith.ts';

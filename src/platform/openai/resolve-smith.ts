@@ -4,7 +4,8 @@ import type { Database, Executor, Transaction } from '../../kernel/db/database.t
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { requireSmith } from '../access/gate.ts';
-import { findSmith, MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../resources/smiths/index.ts';
+import { loadSmithForTurn, type SmithForTurn } from '../engine/load-smith-turn.ts';
+import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../resources/smiths/index.ts';
 import { type TenantDb, tenantDb } from '../tenant-scope.ts';
 
 export interface SmithQuestion {
@@ -17,23 +18,32 @@ export interface SmithQuestion {
 /** The database, or the transaction in which a smith that is provisioned is to be made. */
 export type SmithStore = (Executor & Pick<Database, 'transaction'>) | Transaction;
 
+export interface ResolvedSmith {
+  readonly id: string;
+  /** As a turn starts with it, where it was read to be found: `createTurn` then does not read it again. */
+  readonly loaded?: SmithForTurn;
+}
+
 /**
- * The smith's id. A smith token is the smith, and its `user` is a mere note. Otherwise `IC-Smith-Id` names the smith, or
+ * The smith of a turn. A smith token is the smith, and its `user` is a mere note. Otherwise `IC-Smith-Id` names the smith, or
  * `user` and `IC-Agent-Id` together, which make it when there is none, or `user` alone. Throws `smith_mismatch`,
  * `smith_required`, `user_required`, `smith_unresolved`, `not_found` (the agent) and `agent_unpublished`.
  */
-export async function resolveSmith(db: SmithStore, { caller, headers, user }: SmithQuestion): Promise<string> {
+export async function resolveSmithForTurn(
+  db: SmithStore,
+  { caller, headers, user }: SmithQuestion,
+): Promise<ResolvedSmith> {
   const named = headerOf(headers, 'ic-smith-id');
   if (caller.kind === 'smith') {
     if (named !== undefined) requireSmith(caller, named);
-    return caller.smithId;
+    return { id: caller.smithId };
+  }
+  if (named !== undefined) {
+    const loaded = await loadSmithForTurn(db, caller.projectId, named);
+    if (loaded === undefined) throw new ApiError('smith_unresolved', { param: 'IC-Smith-Id' });
+    return { id: named, loaded };
   }
   const scoped = tenantDb(db, caller.projectId);
-  if (named !== undefined) {
-    if ((await findSmith(scoped, named)) === undefined)
-      throw new ApiError('smith_unresolved', { param: 'IC-Smith-Id' });
-    return named;
-  }
   const externalId = user ?? '';
   const agentId = headerOf(headers, 'ic-agent-id');
   if (externalId === '') {
@@ -41,9 +51,14 @@ export async function resolveSmith(db: SmithStore, { caller, headers, user }: Sm
       ? new ApiError('smith_required', { param: 'user' })
       : new ApiError('user_required', { param: 'user' });
   }
-  if (agentId === undefined) return findByUser(scoped, externalId);
+  if (agentId === undefined) return { id: await findByUser(scoped, externalId) };
   const [known] = await selectByExternalId(scoped, externalId).where('agent_id', '=', agentId).execute();
-  return known?.id ?? provision(db, caller, externalId, agentId);
+  return { id: known?.id ?? (await provision(db, caller, externalId, agentId)) };
+}
+
+/** As `resolveSmithForTurn`, for those who need the id alone. */
+export async function resolveSmith(db: SmithStore, question: SmithQuestion): Promise<string> {
+  return (await resolveSmithForTurn(db, question)).id;
 }
 
 async function findByUser(db: TenantDb, externalId: string): Promise<string> {

@@ -9,10 +9,11 @@ import { submitToTurn } from '../../engine/submit-to-turn.ts';
 import {
   chooseModel,
   parseTools,
+  type ResolvedSmith,
   readReasoningEffort,
   readResponseFormat,
   requireStores,
-  resolveSmith,
+  resolveSmithForTurn,
 } from '../../openai/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -36,11 +37,11 @@ export function createChatCompletion({ engine, publicUrl }: ChatServices) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
     const { body } = request;
     const input = readMessages(body.messages);
-    const smithId = await resolveSmith(engine.db, { ...request, user: body.user });
-    const threadId = await findThread(request, smithId);
+    const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
+    const threadId = await findThread(request, smith.id);
     const stretch =
-      (await goOn(engine, request, { smithId, threadId, results: input.results })) ??
-      (await begin(engine, request, { smithId, threadId, input }));
+      (await goOn(engine, request, { smithId: smith.id, threadId, results: input.results })) ??
+      (await begin(engine, request, { smith, threadId, input }));
     if (body.stream === true) {
       const includeUsage = body.stream_options?.include_usage === true;
       return answerStreamed(engine, stretch, { publicUrl, includeUsage });
@@ -81,7 +82,8 @@ async function goOn(
   }));
   const key = { projectId, smithId, runId: paused.id };
   const echo = { ...echoOf(body), ...(mark === undefined ? {} : { mark }) };
-  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), echo);
+  const whole = body.stream !== true;
+  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), { echo, whole });
   return { run, number: paused.requests.length + 1, after: lastSeq, usedBefore: usageOf(paused) };
 }
 
@@ -89,10 +91,10 @@ async function goOn(
 async function begin(
   engine: Engine,
   request: Request,
-  turn: { readonly smithId: string; readonly threadId: string | undefined; readonly input: ChatInput },
+  turn: { readonly smith: ResolvedSmith; readonly threadId: string | undefined; readonly input: ChatInput },
 ): Promise<Stretch> {
   const { caller, body, idempotency } = request;
-  const { smithId, threadId, input } = turn;
+  const { smith, threadId, input } = turn;
   requireCalls(input.results);
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
   await requireStores(engine.db, caller, fileSearch);
@@ -102,7 +104,8 @@ async function begin(
   const isAlone = tools.length === 0 && fileSearch === undefined && threadId === undefined;
   const { run } = await createTurn(engine, {
     projectId: caller.projectId,
-    smithId,
+    smithId: smith.id,
+    smith: smith.loaded,
     ...(threadId === undefined ? {} : { threadId }),
     input: input.messages,
     channel: 'api',
@@ -122,8 +125,9 @@ async function begin(
     stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     idempotency,
     ...(fileSearch === undefined ? {} : { fileSearch }),
-    stateless: asksForSchema && isAlone && (await isToolless(engine.db, caller.projectId, smithId)),
+    stateless: asksForSchema && isAlone && (await isToolless(engine.db, caller.projectId, smith.id)),
     // A conversation is there to be kept.
+    whole: body.stream !== true,
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
   }).catch((error: unknown) => {
     throw nameMessage(error, input.offset);

@@ -12,10 +12,11 @@ import { submitToTurn } from '../../engine/submit-to-turn.ts';
 import {
   chooseModel,
   parseTools,
+  type ResolvedSmith,
   readReasoningEffort,
   readResponseFormat,
   requireStores,
-  resolveSmith,
+  resolveSmithForTurn,
 } from '../../openai/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { awaitResponse, streamResponse } from './answer-response.ts';
@@ -76,9 +77,9 @@ async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun
 
 async function begin(engine: Engine, request: Request): Promise<Begun> {
   const { caller, body } = request;
-  const smithId = await resolveSmith(engine.db, { ...request, user: body.user });
-  const plan = await planTurn(engine.db, caller, smithId, body);
-  return plan.kind === 'answer' ? goOn(engine, request, plan) : start(engine, request, smithId, plan);
+  const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
+  const plan = await planTurn(engine.db, caller, smith.id, body);
+  return plan.kind === 'answer' ? goOn(engine, request, plan) : start(engine, request, smith, plan);
 }
 
 /** Brings the paused run what it waits for. */
@@ -95,13 +96,16 @@ async function goOn(
     { projectId, smithId: plan.run.smith_id, runId: plan.run.id },
     plan.submissions,
     actorOf(caller),
-    describeRequest(body, {
-      stretch: number,
-      nowMs: Date.now(),
-      conversationId: plan.conversationId,
-      answers: plan.items,
-      idempotency,
-    }),
+    {
+      echo: describeRequest(body, {
+        stretch: number,
+        nowMs: Date.now(),
+        conversationId: plan.conversationId,
+        answers: plan.items,
+        idempotency,
+      }),
+      whole: isAwaited(body),
+    },
   );
   if (idempotency !== undefined) await keepClaim(db, projectId, idempotency, run.id);
   return { run: await getRun(db, projectId, run.id), number, live, isRepeated: false };
@@ -110,7 +114,7 @@ async function goOn(
 async function start(
   engine: Engine,
   { caller, body, idempotency }: Request,
-  smithId: string,
+  smith: ResolvedSmith,
   plan: Extract<TurnPlan, { kind: 'start' }>,
 ): Promise<Begun> {
   const { db } = engine;
@@ -125,7 +129,8 @@ async function start(
   const nowMs = Date.now();
   const created = await createTurn(engine, {
     projectId,
-    smithId,
+    smithId: smith.id,
+    smith: smith.loaded,
     ...(conversationId === undefined ? {} : { threadId: conversationId }),
     ...(continues === undefined ? {} : { continues }),
     input: plan.messages,
@@ -146,7 +151,8 @@ async function start(
     stop: [],
     idempotency,
     ...(fileSearch === undefined ? {} : { fileSearch }),
-    stateless: isOneShot && (await isToolless(db, projectId, smithId)),
+    stateless: isOneShot && (await isToolless(db, projectId, smith.id)),
+    whole: isAwaited(body),
     surface: {
       kind: 'response',
       stored: body.store !== false,
@@ -158,4 +164,9 @@ async function start(
   const { run } = created;
   if (created.kind === 'started') return { run, number: 1, live: created.live, isRepeated: false };
   return { run, number: 1, live: undefined, isRepeated: true };
+}
+
+/** Whether the caller waits for the end and reads nothing before it; a background response may be followed meanwhile. */
+function isAwaited({ stream, background }: ResponseIn): boolean {
+  return stream !== true && background !== true;
 }
