@@ -14,7 +14,7 @@ import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
 
-const RUNS = 120;
+const RUNS = 80;
 const STEPS = 24;
 const HOUR_MS = 3_600_000;
 
@@ -61,6 +61,7 @@ function pickEnd(random: Random): UpdateEnd {
     { kind: 'completed' },
     { kind: 'lost' },
     { kind: 'unanswered' },
+    { kind: 'late', delayMs: random.integer(1, 20) * HOUR_MS },
     { kind: 'pending', delayMs: random.integer(1, 30) * HOUR_MS },
     { kind: 'rejected', code: random.pick(codes) },
   ]);
@@ -81,7 +82,7 @@ describe('DNSSEC under faults', () => {
   }
 
   async function takeStep(world: DnssecWorld, zone: TestZone, random: Random): Promise<void> {
-    if (random.next() < 0.2) await request(zone, random.next() < 0.5);
+    if (random.next() < 0.3) await request(zone, random.next() < 0.5);
     world.clock.advance(random.pick([1_000, 30_000, HOUR_MS, 25 * HOUR_MS]));
     world.registry.endWith(pickEnd(random), pickEnd(random));
     world.registry.failReads(random.next() < 0.2 ? 1 : 0);

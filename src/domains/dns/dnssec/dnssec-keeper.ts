@@ -60,16 +60,23 @@ class Keeper implements DnssecKeeper {
   }
 
   async advanceDue(): Promise<number> {
-    const counts = await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#advanceOneByOne()));
-    return counts.reduce((sum, count) => sum + count, 0);
-  }
-
-  async #advanceOneByOne(): Promise<number> {
-    for (let count = 0; ; count += 1) {
-      const zone = this.#stopped ? undefined : await claimDueZone(this.#context.db, this.#context.clock.now());
-      if (zone === undefined) return count;
-      await advanceDnssec(this.#context, zone);
-    }
+    let count = 0;
+    const workers: Promise<void>[] = [];
+    const work = async (): Promise<void> => {
+      for (;;) {
+        const zone = this.#stopped ? undefined : await claimDueZone(this.#context.db, this.#context.clock.now());
+        if (zone === undefined) return;
+        // Where there is one there may be more; a sweep that finds nothing costs one query.
+        if (workers.length < CONCURRENCY) workers.push(work());
+        count += 1;
+        await advanceDnssec(this.#context, zone);
+      }
+    };
+    workers.push(work());
+    const ends: PromiseSettledResult<void>[] = [];
+    while (ends.length < workers.length) ends.push(...(await Promise.allSettled(workers.slice(ends.length))));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return count;
   }
 
   #wake(): void {

@@ -134,11 +134,23 @@ describe('dig, by UDP and by TCP', { skip: hasDig() ? false : digMissing }, () =
     ['to-wild.example.test', 'A', ['192.0.2.9', 'any.wild.example.test.']],
     ['example.test', 'ANY', ['"RFC8482" ""']],
   ];
-  for (const [name, type, values] of expected) {
-    test(`${name} ${type}`, async () => {
-      const transports = ['+notcp', '+tcp'];
-      const answers = await Promise.all(transports.map((transport) => digShort(server.port, name, type, transport)));
-      assert.deepEqual(answers, [values, values]);
+  /** One process asks everything: what it prints begins anew with each question, which has a semicolon before it. */
+  const answersBy = async (transport: string): Promise<string[][]> => {
+    const questions = expected.flatMap(([name, type]) => [name, type, transport]);
+    const output = await dig(server.port, ['+noall', '+question', '+answer', '+noclass', '+nottlid', ...questions]);
+    return output
+      .split(/^;.*$/m)
+      .slice(1)
+      .map((answer) => answer.trim().split('\n').map(valueOfLine).sort());
+  };
+  const valueOfLine = (line: string) => line.replace(/^\S+\s+\S+\s+/, '');
+
+  for (const transport of ['+notcp', '+tcp']) {
+    test(`each type of record (${transport})`, async () => {
+      assert.deepEqual(
+        await answersBy(transport),
+        expected.map(([, , values]) => values),
+      );
     });
   }
 
