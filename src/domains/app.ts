@@ -1,55 +1,32 @@
 /** The domain service put together: every resource in one list, read top to bottom. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../kernel/clock/clock.ts';
-import type { Config } from '../kernel/config/config.ts';
-import type { Database } from '../kernel/db/database.ts';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
-import { createJobs, type Jobs } from '../kernel/jobs/jobs.ts';
-import type { Logger } from '../kernel/log/log.ts';
-import type { Metrics } from '../kernel/metrics/metrics.ts';
-import type { Vault } from '../kernel/vault/vault.ts';
+import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
-import type { ZonePublisher } from './dns/publisher.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
-import { type AnswerStore, createAnswerStore } from './idempotency-store.ts';
+import { createAnswerStore } from './idempotency-store.ts';
+import { createKeepers } from './keepers.ts';
 import { BASE_PATH } from './operation.ts';
-import { createOrderKeeper, type OrderKeeper } from './orders/index.ts';
-import type { Registry } from './registry/registry.ts';
+import type { OrderKeeper } from './orders/index.ts';
+import type { RenewalKeeper } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
+import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
-import { defineLedgerAudit, definePayments } from './wallet/index.ts';
-import type { Payments } from './wallet/payments/payments.ts';
+import { suggestionOperations } from './resources/suggestions/operations.ts';
+import { tldOperations } from './resources/tlds/operations.ts';
+import { zoneOperations } from './resources/zones/operations.ts';
+import type { DomainsParts, Services } from './services.ts';
 
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
 const JOBS_GRACE_MS = 1_000;
 /** How long answers that are being written may take once everything else has stopped. */
 const CONNECTIONS_GRACE_MS = 500;
 
-export interface DomainsParts {
-  readonly config: Pick<
-    Config,
-    'projectRequestsPerMinute' | 'addressRequestsPerMinute' | 'bodyLimitBytes' | 'trustProxy'
-  >;
-  /** The service's root, without the base path. */
-  readonly publicUrl: string;
-  readonly db: Database;
-  readonly vault: Vault;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly registry: Registry;
-  readonly publisher: ZonePublisher;
-  readonly payments: Payments;
-  /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */
-  readonly nameservers: readonly string[];
-  /** Play money of a new workspace; only with the simulated registry. */
-  readonly demoCreditCents: number;
-  readonly overloadDelayMs?: number;
-}
-
 export interface Domains {
   readonly orders: OrderKeeper;
+  readonly renewals: RenewalKeeper;
+  readonly renewals: RenewalKeeper;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -60,23 +37,23 @@ export interface Domains {
   stop(): Promise<void>;
 }
 
-export interface Services extends DomainsParts {
-  readonly jobs: Jobs;
-  readonly answers: AnswerStore;
-}
-
 /** Every operation of the service. */
 function listOperations(services: Services): Operation<never>[] {
-  return [...accountOperations(services), ...domainOperations(services)];
+  return [
+    ...availabilityOperations(services),
+    ...suggestionOperations(),
+    ...tldOperations(),
+    ...accountOperations(services),
+    ...domainOperations(services),
+    ...zoneOperations(services),
+  ];
 }
 
 export async function createDomains(parts: DomainsParts): Promise<Domains> {
   const { config, db, logger, metrics, registry, publisher } = parts;
   const jobs = createJobs(db, { logger });
   const services: Services = { ...parts, jobs, answers: createAnswerStore(parts.vault) };
-  const orders = createOrderKeeper(services);
-  definePayments(jobs, services);
-  defineLedgerAudit(jobs, services);
+  const keepers = createKeepers(services);
   const operations = listOperations(services);
   const app = await createService({
     name: 'ironcraft-domains',
@@ -103,19 +80,20 @@ export async function createDomains(parts: DomainsParts): Promise<Domains> {
   });
   return {
     app,
-    orders,
+    orders: keepers.orders,
+    renewals: keepers.renewals,
     operations,
     async start() {
       await registry.start();
       await publisher.start();
       await jobs.start();
-      orders.start();
+      await keepers.start();
     },
     async drain(timeoutMs) {
-      await Promise.all([orders.stop(), jobs.stop({ graceMs: timeoutMs })]);
+      await Promise.all([keepers.stop(), jobs.stop({ graceMs: timeoutMs })]);
     },
     async stop() {
-      await Promise.all([orders.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
+      await Promise.all([keepers.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
       await Promise.all([registry.stop(), publisher.stop()]);
       const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();
