@@ -11,6 +11,8 @@ import { ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 import { isSuccess } from './result-codes.ts';
 
+const OBJECT_EXISTS = 2302;
+
 interface NamedCommand {
   readonly name: string;
   readonly transactionId: string;
@@ -38,8 +40,15 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
     },
     transactionIdOf(transactionId, 'create'),
   );
+  if (response.code === OBJECT_EXISTS && (await isBeingCreated(link, name))) return { kind: 'pending' };
   const data = findData(response, DOMAIN, 'creData');
   return outcomeOf(response, data && readCreatedDomain(data).expiresAt);
+}
+
+/** For a create that is repeated: the first one, whose answer was lost, is still at work. */
+async function isBeingCreated(link: RegistryLink, name: string): Promise<boolean> {
+  const found = await infoDomain(link, name);
+  return found?.domain.isOurs === true && found.domain.statuses.includes('pendingCreate');
 }
 
 /** Registries refuse a renewal of a term that has moved on with one of these. */

@@ -106,7 +106,8 @@ export async function infoDomain(link: RegistryLink, name: string): Promise<Doma
     domain: {
       ...plainDomain(data),
       isOurs,
-      statuses: [...data.statuses, ...rgpStatuses],
+      // pendingDelete is a status of both mappings.
+      statuses: [...new Set([...data.statuses, ...rgpStatuses])],
       dsRecords: readDsRecords(dnssec),
       isPrivate,
     },

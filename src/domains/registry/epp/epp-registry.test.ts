@@ -1,0 +1,369 @@
+/** Our adapter against our server over TLS: every operation of the port, and what a cut wire does to each. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { openTestEpp, openWire, PASSWORD, type TestEpp, type Wire } from '../../../../test/support/epp.ts';
+import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
+import type { MutationOutcome, Registry } from '../registry.ts';
+
+const registrant = {
+  name: 'Zoë Ångström',
+  email: 'zoe@example.net',
+  street: '5 Kungsgatan',
+  city: 'Göteborg',
+  country: 'se',
+  phone: '+46.31123456',
+};
+const nameservers = ['ns1.ironcraft.example', 'ns2.ironcraft.example'];
+const dsRecord = { keyTag: 12_345, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) };
+
+let database: TestDatabase;
+let epp: TestEpp;
+let registry: Registry;
+let wire: Wire;
+/** The same registrar behind a wire that can be cut. */
+let wired: Registry;
+let count = 0;
+
+before(async () => {
+  database = await openTestDatabase();
+  epp = await openTestEpp(database.db, { delays: { createSeconds: 0, renewSeconds: 0 } });
+  registry = await epp.connect();
+  wire = await openWire(epp.server.port);
+  wired = await epp.connect({ port: wire.port });
+});
+after(async () => {
+  await epp.close();
+  await wire.close();
+  await database.close();
+});
+
+function newName(label = 'name'): string {
+  count += 1;
+  return `${label}-${count}.com`;
+}
+
+function creation(name: string) {
+  return { name, transactionId: `ord_${name}`, years: 1, registrant, nameservers, isPrivate: true };
+}
+
+async function register(name = newName()): Promise<string> {
+  const outcome = await registry.create(creation(name));
+  assert.equal(outcome.kind, 'completed');
+  return name;
+}
+
+async function infoOf(name: string) {
+  const info = await registry.info(name);
+  assert.ok(info);
+  return info;
+}
+
+function codeOf(outcome: MutationOutcome): string {
+  assert.equal(outcome.kind, 'rejected', JSON.stringify(outcome));
+  return outcome.kind === 'rejected' ? outcome.code : '';
+}
+
+test('names are checked in batches, in their order', async () => {
+  const taken = await register();
+  const free = Array.from({ length: 23 }, (_, index) => `free-${index}.com`);
+  const names = [...free.slice(0, 12), taken, 'reserved-1.com', 'a.nowhere', ...free.slice(12)];
+  const found = await registry.check(names);
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    names,
+  );
+  assert.deepEqual(
+    found.filter(({ availability }) => availability !== 'available').map(({ availability }) => availability),
+    ['taken', 'reserved', 'reserved'],
+  );
+});
+
+test('a name is registered with its contact and its hosts, and read back', async () => {
+  const name = newName();
+  const outcome = await registry.create({ ...creation(name), years: 2 });
+  assert.deepEqual(outcome, { kind: 'completed', expiresAt: '2028-03-01T12:00:00.000Z' });
+  const info = await infoOf(name);
+  assert.match(info.registryId, /./);
+  assert.deepEqual(
+    { ...info, registryId: '' },
+    {
+      name,
+      registryId: '',
+      isOurs: true,
+      statuses: ['ok', 'addPeriod'],
+      createdAt: '2026-03-01T12:00:00.000Z',
+      updatedAt: null,
+      expiresAt: '2028-03-01T12:00:00.000Z',
+      nameservers,
+      dsRecords: [],
+      isPrivate: true,
+    },
+  );
+  const { registrant: id } = done(await epp.core.infoDomain(epp.ours, { name }));
+  const contact = done(await epp.core.infoContact(epp.ours, { id }));
+  assert.deepEqual(contact.postalInfo, [
+    { type: 'loc', name: registrant.name, street: [registrant.street], city: registrant.city, country: 'SE' },
+  ]);
+  assert.equal(contact.disclose, false);
+});
+
+test('a name that is not there is undefined, and one of another registrar is not ours', async () => {
+  assert.equal(await registry.info('nobody-has-this.com'), undefined);
+  assert.equal((await infoOf('taken-one.com')).isOurs, false);
+});
+
+test('what the registry refuses is told apart', async () => {
+  assert.equal(codeOf(await registry.create(creation('taken-two.com'))), 'object_exists');
+  assert.equal(codeOf(await registry.create(creation('refuse-this.com'))), 'policy');
+  const { city: _, ...homeless } = registrant;
+  const lacking = await registry.create({ ...creation(newName()), registrant: homeless });
+  assert.deepEqual(lacking, { kind: 'rejected', code: 'policy', reason: "the registry needs the registrant's city" });
+  const unwritable = await registry.create({ ...creation(newName()), registrant: { ...registrant, name: 'a\u0000b' } });
+  assert.equal(codeOf(unwritable), 'other');
+  assert.equal(codeOf(await registry.delete({ name: 'nobody.com', transactionId: 'del-1' })), 'object_does_not_exist');
+  assert.equal(codeOf(await registry.delete({ name: 'taken-two.com', transactionId: 'del-2' })), 'not_authorized');
+  assert.equal(codeOf(await registry.restore({ name: await register(), transactionId: 'res-1' })), 'status_prohibits');
+});
+
+test('a renewal moves the expiry that it names, once', async () => {
+  const name = await register();
+  const { expiresAt: currentExpiresAt } = await infoOf(name);
+  const command = { name, transactionId: 'ren-1', years: 2, currentExpiresAt };
+  assert.deepEqual(await registry.renew(command), { kind: 'completed', expiresAt: '2029-03-01T12:00:00.000Z' });
+  assert.equal(codeOf(await registry.renew(command)), 'wrong_expiry');
+  assert.equal((await infoOf(name)).expiresAt, '2029-03-01T12:00:00.000Z');
+  const refused = await registry.renew({ ...command, currentExpiresAt: '2029-03-01T12:00:00Z', years: 99 });
+  assert.equal(codeOf(refused), 'policy');
+});
+
+test('a transfer needs the auth code, is pending, and ends with a message', async () => {
+  const command = { name: 'taken-mine.com', transactionId: 'tra-1', authCode: 'simulated-auth', years: 1 };
+  assert.equal(codeOf(await registry.transfer({ ...command, authCode: 'not-it-at-all' })), 'bad_auth_code');
+  assert.deepEqual(await registry.transfer(command), { kind: 'pending' });
+  assert.equal(codeOf(await registry.transfer(command)), 'pending_transfer');
+  assert.ok((await infoOf(command.name)).statuses.includes('pendingTransfer'));
+  epp.clock.advance(6 * DAY_MS);
+  assert.equal((await infoOf(command.name)).isOurs, true);
+  const news = await drain(registry);
+  assert.ok(news.some(({ name, kind }) => name === command.name && kind === 'transfer_completed'));
+  assert.equal(codeOf(await registry.transfer({ ...command, transactionId: 'tra-2' })), 'not_eligible');
+});
+
+async function drain(from: Registry) {
+  const messages = [];
+  for (;;) {
+    const found = await from.poll();
+    if (found === undefined) return messages;
+    messages.push(found.message);
+    await from.acknowledge(found.message.id);
+    // One that is repeated finds it gone, and that is what it wants.
+    await from.acknowledge(found.message.id);
+  }
+}
+
+test('an update sends what differs, and nothing where nothing does', async () => {
+  const name = await register();
+  const change = {
+    name,
+    transactionId: 'upd-1',
+    nameservers: ['ns2.ironcraft.example', 'ns3.elsewhere.example'],
+    dsRecords: [dsRecord],
+    isPrivate: false,
+    locked: true,
+    authCode: 'a-new-auth-code',
+  };
+  assert.deepEqual(await registry.update(change), { kind: 'completed' });
+  const { statuses, ...info } = await infoOf(name);
+  assert.deepEqual(info.nameservers, ['ns2.ironcraft.example', 'ns3.elsewhere.example']);
+  assert.deepEqual(info.dsRecords, [dsRecord]);
+  assert.equal(info.isPrivate, false);
+  for (const status of ['clientDeleteProhibited', 'clientTransferProhibited', 'clientUpdateProhibited']) {
+    assert.ok(statuses.includes(status), status);
+  }
+  assert.equal(done(await epp.core.infoDomain(epp.ours, { name })).authInfo, 'a-new-auth-code');
+  epp.clock.advance(1_000);
+  const { authCode: _, ...same } = change;
+  assert.deepEqual(await registry.update(same), { kind: 'completed' });
+  assert.equal((await infoOf(name)).updatedAt, info.updatedAt);
+});
+
+test('a locked name changes and stays locked, until it is unlocked', async () => {
+  const name = await register();
+  await registry.update({ name, transactionId: 'loc-1', locked: true });
+  assert.deepEqual(await registry.update({ name, transactionId: 'loc-2', nameservers: [] }), { kind: 'completed' });
+  const locked = await infoOf(name);
+  assert.deepEqual(locked.nameservers, []);
+  assert.equal(locked.statuses.filter((status) => status.startsWith('client')).length, 3);
+  assert.equal(codeOf(await registry.delete({ name, transactionId: 'loc-3' })), 'status_prohibits');
+  assert.deepEqual(await registry.update({ name, transactionId: 'loc-4', locked: false }), { kind: 'completed' });
+  assert.equal((await infoOf(name)).statuses.filter((status) => status.startsWith('client')).length, 0);
+});
+
+test('a lock of which a cut left only a part is completed by the next update', async () => {
+  const name = await register();
+  await registry.update({ name, transactionId: 'hal-1', locked: true });
+  done(await epp.core.updateDomain(epp.ours, { name, statuses: { remove: ['clientUpdateProhibited'] } }));
+  await registry.update({ name, transactionId: 'hal-2', dsRecords: [dsRecord] });
+  assert.ok((await infoOf(name)).statuses.includes('clientUpdateProhibited'));
+  // Somebody's own status is none of ours.
+  const other = await register();
+  done(await epp.core.updateDomain(epp.ours, { name: other, statuses: { add: ['clientTransferProhibited'] } }));
+  await registry.update({ name: other, transactionId: 'hal-3', dsRecords: [dsRecord] });
+  const { statuses } = await infoOf(other);
+  assert.deepEqual(
+    statuses.filter((status) => status.startsWith('client')),
+    ['clientTransferProhibited'],
+  );
+});
+
+test('a deleted name goes at once when it is new; later it can be restored', async () => {
+  const fresh = await register();
+  assert.deepEqual(await registry.delete({ name: fresh, transactionId: 'del-3' }), { kind: 'completed' });
+  assert.equal(await registry.info(fresh), undefined);
+  const old = await register();
+  epp.clock.advance(6 * DAY_MS);
+  assert.deepEqual(await registry.delete({ name: old, transactionId: 'del-4' }), { kind: 'pending' });
+  assert.ok((await infoOf(old)).statuses.includes('redemptionPeriod'));
+  assert.deepEqual(await registry.restore({ name: old, transactionId: 'res-2' }), { kind: 'completed' });
+  assert.ok(!(await infoOf(old)).statuses.includes('redemptionPeriod'));
+});
+
+test('messages tell how pending commands ended, and what became of names', async (t) => {
+  const slow = await openTestEpp(database.db);
+  t.after(() => slow.close());
+  const adapter = await slow.connect();
+  assert.equal(await adapter.poll(), undefined);
+  assert.deepEqual(await adapter.create(creation('good.com')), { kind: 'pending' });
+  assert.deepEqual(await adapter.create(creation('good.com')), { kind: 'pending' });
+  assert.deepEqual(await adapter.create(creation('reject-bad.com')), { kind: 'pending' });
+  assert.ok((await adapter.info('good.com'))?.statuses.includes('pendingCreate'));
+  slow.clock.advance(60_000);
+  await slow.core.runDue();
+  const first = await adapter.poll();
+  assert.equal(first?.count, 2);
+  assert.deepEqual((await drain(adapter)).map(({ name, kind }) => [name, kind]).sort(), [
+    ['good.com', 'registration_completed'],
+    ['reject-bad.com', 'registration_failed'],
+  ]);
+  slow.clock.advance(500 * DAY_MS);
+  await slow.core.runDue();
+  assert.deepEqual(
+    (await drain(adapter)).map(({ name, kind }) => [name, kind]),
+    [
+      ['good.com', 'other'],
+      ['good.com', 'other'],
+      ['good.com', 'other'],
+      ['good.com', 'deleted'],
+    ],
+  );
+});
+
+test('fees are named where they are expected, and names that cost more are not offered', async () => {
+  const cents = { create: 1_000, renew: 1_100, transfer: 900, restore: 8_000 };
+  const fair = await epp.connect({
+    fees: { currency: 'EUR', amountCents: (command, _, years) => cents[command] * years },
+  });
+  const name = newName();
+  assert.equal((await fair.check([name]))[0]?.availability, 'available');
+  assert.equal((await fair.create({ ...creation(name), years: 2 })).kind, 'completed');
+  const mean = await epp.connect({ fees: { currency: 'EUR', amountCents: () => 999 } });
+  const [premium] = await mean.check([newName()]);
+  assert.equal(premium?.availability, 'reserved');
+  assert.match(premium?.reason ?? '', /10\.00 EUR/);
+  assert.equal(codeOf(await mean.create(creation(newName()))), 'policy');
+  const foreign = await epp.connect({ fees: { currency: 'USD', amountCents: () => 1_000 } });
+  assert.equal(codeOf(await foreign.create(creation(newName()))), 'policy');
+});
+
+test('nameservers go as attributes to a registry that wants them so, which this one does not', async () => {
+  const attributes = await epp.connect({ nameserverModel: 'hostAttr' });
+  const refused = await attributes.create(creation(newName()));
+  assert.equal(refused.kind === 'rejected' && /host objects/.test(refused.reason), true);
+});
+
+test('a wire cut before the answer leaves an unknown outcome, and info finds it', async (t) => {
+  const name = newName();
+  // Contact and hosts are there already: the next answer is the creation's.
+  await register();
+  await t.test('create', async () => {
+    const cutting = cutAtDomainCommand();
+    const outcome = await wired.create(creation(name));
+    cutting();
+    assert.equal(outcome.kind, 'unknown');
+    assert.match(outcome.kind === 'unknown' ? outcome.reason : '', new RegExp(`no answer to ord_${name}\\.create`));
+    assert.equal((await wired.info(name))?.isOurs, true);
+    assert.equal(codeOf(await wired.create(creation(name))), 'object_exists');
+  });
+  await t.test('renew', async () => {
+    const { expiresAt: currentExpiresAt } = await infoOf(name);
+    const command = { name, transactionId: 'ren-2', years: 1, currentExpiresAt };
+    wire.cutNextAnswer();
+    assert.equal((await wired.renew(command)).kind, 'unknown');
+    assert.notEqual((await wired.info(name))?.expiresAt, currentExpiresAt);
+    assert.equal(codeOf(await wired.renew(command)), 'wrong_expiry');
+  });
+  await t.test('transfer', async () => {
+    const command = { name: 'taken-cut.com', transactionId: 'tra-3', authCode: 'simulated-auth', years: 1 };
+    wire.cutNextAnswer();
+    assert.equal((await wired.transfer(command)).kind, 'unknown');
+    assert.equal(codeOf(await wired.transfer(command)), 'pending_transfer');
+  });
+  await t.test('delete', async () => {
+    wire.cutNextAnswer();
+    assert.equal((await wired.delete({ name, transactionId: 'del-5' })).kind, 'unknown');
+    assert.ok((await wired.info(name)) === undefined || (await infoOf(name)).statuses.includes('redemptionPeriod'));
+  });
+});
+
+/** Drops the answer to the next domain:create; contacts and hosts before it are answered. */
+function cutAtDomainCommand(): () => void {
+  const { createDomain } = epp.core;
+  const core: { createDomain: typeof createDomain } = epp.core;
+  core.createDomain = async (...parameters) => {
+    const reply = await createDomain(...parameters);
+    wire.cutNextAnswer();
+    return reply;
+  };
+  return () => {
+    core.createDomain = createDomain;
+  };
+}
+
+test('reads are asked again over a new connection when the wire is cut', async () => {
+  const name = await register();
+  const before = wire.connections;
+  wire.cutNextAnswer();
+  assert.equal((await wired.info(name))?.name, name);
+  wire.cutNextAnswer();
+  assert.equal((await wired.check([name]))[0]?.availability, 'taken');
+  wire.cutNextAnswer();
+  await wired.acknowledge('999999');
+  assert.equal(wire.connections, before + 3);
+});
+
+test('a registry out of reach leaves reads unavailable and changes unknown, and serves again when it is back', async () => {
+  const impatient = await epp.connect({ port: wire.port, queueTimeoutMs: 1_500 });
+  assert.equal(await impatient.info('nobody.com'), undefined);
+  wire.setDown(true);
+  const [info, poll, [check], deletion] = await Promise.all([
+    impatient.info('nobody.com').catch((error: Error) => error.name),
+    impatient.poll().catch((error: Error) => error.name),
+    impatient.check(['nobody.com']),
+    impatient.delete({ name: 'nobody.com', transactionId: 'del-6' }),
+  ]);
+  assert.deepEqual([info, poll], ['RegistryUnavailable', 'RegistryUnavailable']);
+  assert.equal(check?.availability, 'unknown');
+  assert.equal(deletion.kind === 'unknown' && deletion.reason.startsWith('not sent'), true);
+  wire.setDown(false);
+  assert.equal(await impatient.info('nobody.com'), undefined);
+});
+
+test('two sessions of a registrar see one registry', async () => {
+  const second = await epp.connect({ connections: 2, password: PASSWORD });
+  const names = Array.from({ length: 8 }, () => newName('pair'));
+  const outcomes = await Promise.all(names.map((name, i) => (i % 2 ? registry : second).create(creation(name))));
+  assert.ok(outcomes.every(({ kind }) => kind === 'completed'));
+  const [a, b] = await Promise.all([registry.create(creation('race.com')), second.create(creation('race.com'))]);
+  assert.deepEqual([a.kind, b.kind].sort(), ['completed', 'rejected']);
+});

@@ -1,0 +1,187 @@
+/** What tests of the EPP server and client keep needing: a server in front of a registry, and a wire that can be cut. */
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { encodeFrame, FrameReader } from '../../src/domains/registry/epp/frames.ts';
+import {
+  createEppRegistry,
+  type EppRegistryOptions,
+  type EppServer,
+  type EppServerLimits,
+  startEppServer,
+} from '../../src/domains/registry/epp/index.ts';
+import type { Registry } from '../../src/domains/registry/registry.ts';
+import type { RegistryDelays } from '../../src/domains/registry/simulated/index.ts';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { createLogger } from '../../src/kernel/log/log.ts';
+import { openTestRegistry, type TestRegistry } from './simulated-registry.ts';
+
+const pathOf = (file: string) => fileURLToPath(new URL(`../epp/tls/${file}`, import.meta.url));
+
+/** For tests only: the key is public. */
+export const testTls = {
+  keyFile: pathOf('test-only-localhost.key'),
+  certificateFile: pathOf('test-only-localhost.crt'),
+};
+export const testCa = readFileSync(testTls.certificateFile);
+export const silent = createLogger({ logLevel: 'silent' });
+
+export const PASSWORD = 'ours-password';
+export const THEIR_PASSWORD = 'their-password';
+
+export interface TestEpp extends TestRegistry {
+  readonly server: EppServer;
+  /** An adapter that is connected, as the registrar `ours`. Ended by `close`. */
+  connect(options?: Partial<EppRegistryOptions>): Promise<Registry>;
+  close(): Promise<void>;
+}
+
+export async function openTestEpp(
+  db: Database,
+  options: { readonly delays?: Partial<RegistryDelays>; readonly limits?: Partial<EppServerLimits> } = {},
+): Promise<TestEpp> {
+  const registry = await openTestRegistry(db, options.delays === undefined ? {} : { delays: options.delays });
+  const { core, clock, ours, theirs } = registry;
+  const server = await startEppServer({
+    core,
+    clock,
+    tls: testTls,
+    port: 0,
+    registrars: [
+      { id: ours.registrarId, name: 'Ours', password: PASSWORD },
+      { id: theirs.registrarId, name: 'Theirs', password: THEIR_PASSWORD },
+    ],
+    logger: silent,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  const adapters: Registry[] = [];
+  return {
+    ...registry,
+    server,
+    async connect(overrides = {}) {
+      const adapter = createEppRegistry({
+        host: '127.0.0.1',
+        port: server.port,
+        clientId: ours.registrarId,
+        password: PASSWORD,
+        tls: { ca: testCa },
+        clock,
+        logger: silent,
+        reconnectDelayMs: 1,
+        reconnectDelayMaxMs: 20,
+        ...overrides,
+      });
+      adapters.push(adapter);
+      await adapter.start();
+      return adapter;
+    },
+    async close() {
+      await Promise.all(adapters.map((adapter) => adapter.stop()));
+      await server.stop();
+    },
+  };
+}
+
+export interface Wire {
+  readonly port: number;
+  /** Connections made so far. */
+  readonly connections: number;
+  /** The next bytes that come back from the server are dropped, and the connection with them. */
+  cutNextAnswer(): void;
+  /** Cuts what there is and refuses what comes, until told otherwise. */
+  setDown(isDown: boolean): void;
+  close(): Promise<void>;
+}
+
+/** A wire to the server on that port, which carries bytes as they are until it is cut. */
+export async function openWire(targetPort: number): Promise<Wire> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let isDown = false;
+  let cutsNext = false;
+  const wire = createServer((near) => {
+    connections += 1;
+    if (isDown) return void near.destroy();
+    const far = connect(targetPort, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far);
+    far.on('data', (piece) => {
+      if (!cutsNext) return void near.write(piece);
+      cutsNext = false;
+      near.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (wire.address() as AddressInfo).port,
+    get connections() {
+      return connections;
+    },
+    cutNextAnswer() {
+      cutsNext = true;
+    },
+    setDown(value) {
+      isDown = value;
+      if (value) for (const socket of sockets) socket.destroy();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => wire.close(() => resolve()));
+    },
+  };
+}
+
+/** A client without manners: sends any bytes, and gives what comes back frame by frame. */
+export interface RawClient {
+  readonly socket: TLSSocket;
+  send(xml: string): void;
+  /** The next frame; undefined when the server has closed the connection. */
+  next(): Promise<string | undefined>;
+  /** Sends and waits. */
+  ask(xml: string): Promise<string>;
+}
+
+export function openRawClient(port: number, options: ConnectionOptions = {}): RawClient {
+  const socket = tlsConnect({ port, host: '127.0.0.1', ca: testCa, ...options });
+  const frames: string[] = [];
+  const waiting: ((frame: string | undefined) => void)[] = [];
+  const reader = new FrameReader();
+  let isClosed = false;
+  socket.on('error', () => undefined);
+  socket.on('data', (piece: Buffer) => {
+    for (const frame of reader.push(piece)) {
+      const waiter = waiting.shift();
+      if (waiter === undefined) frames.push(frame.toString());
+      else waiter(frame.toString());
+    }
+  });
+  socket.on('close', () => {
+    isClosed = true;
+    for (const waiter of waiting.splice(0)) waiter(undefined);
+  });
+  const next = () =>
+    new Promise<string | undefined>((resolve) => {
+      if (frames.length > 0 || isClosed) resolve(frames.shift());
+      else waiting.push(resolve);
+    });
+  return {
+    socket,
+    send: (xml) => void socket.write(encodeFrame(xml)),
+    next,
+    async ask(xml) {
+      socket.write(encodeFrame(xml));
+      const frame = await next();
+      if (frame === undefined) throw new Error('the server closed the connection');
+      return frame;
+    },
+  };
+}
