@@ -5,6 +5,7 @@ import { scrubText } from '../kernel/log/redact.ts';
 import { CommandError, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Finish } from './command-error.ts';
 import { addCreateOrganization } from './create-organization.ts';
 import { addDoctor } from './doctor.ts';
+import { addDomains } from './domains/index.ts';
 import { environmentTable } from './environment-table.ts';
 import { addMigrate } from './migrate.ts';
 import { addMintToken } from './mint-token.ts';
@@ -47,6 +48,7 @@ function buildProgram(finish: Finish): Command {
   addRotateKeys(keys);
   addResealSecrets(keys);
   addRecoverKeys(keys, finish);
+  addDomains(program);
   addDoctor(program, finish);
   return program;
 }

@@ -1,0 +1,10 @@
+/** The verbs of the domain service. */
+import type { Command } from 'commander';
+import { addTokens } from './tokens.ts';
+import { addWallets } from './wallets.ts';
+
+export function addDomains(program: Command): void {
+  const domains = program.command('domains').helpCommand(false).description('operate the domain registration service');
+  addTokens(domains);
+  addWallets(domains);
+}

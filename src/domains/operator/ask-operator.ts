@@ -1,0 +1,52 @@
+/** The other end of the operator's socket. */
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { Value } from 'typebox/value';
+import { checkSocketPath } from './operator-socket.ts';
+import { type AnswerOf, OperatorError, type OperatorVerb, type RequestOf, verbs } from './verbs.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** Nobody answers on the socket. */
+export class OperatorUnreachableError extends Error {
+  override readonly name = 'OperatorUnreachableError';
+}
+
+/** Has the server on that socket carry out the verb. Throws OperatorError for what it refuses, OperatorUnreachableError. */
+export async function askOperator<Verb extends OperatorVerb>(
+  path: string,
+  verb: Verb,
+  request: RequestOf<Verb>,
+): Promise<AnswerOf<Verb>> {
+  checkSocketPath(path);
+  const { status, body } = await post(path, verb, JSON.stringify(request));
+  if (status !== 200) {
+    const isTold = typeof body === 'object' && body !== null && 'message' in body;
+    throw new OperatorError(isTold ? String(body.message) : `The server answered with status ${status}.`);
+  }
+  if (isAnswerTo(verb, body)) return body;
+  throw new OperatorError('The server’s answer is not understood: it is of another version.');
+}
+
+function isAnswerTo<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is AnswerOf<Verb> {
+  return Value.Check(verbs[verb].answer, body);
+}
+
+async function post(path: string, verb: string, text: string): Promise<{ status: number; body: unknown }> {
+  const asked = httpRequest({
+    socketPath: path,
+    method: 'POST',
+    path: `/${verb}`,
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  try {
+    asked.end(text);
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    let answered = '';
+    for await (const chunk of response.setEncoding('utf8')) answered += String(chunk);
+    return { status: response.statusCode ?? 0, body: JSON.parse(answered) };
+  } catch (error) {
+    throw new OperatorUnreachableError(`no server answers on ${path}`, { cause: error });
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The way to a running server that holds the embedded database, for the operator's verbs: HTTP over a Unix domain socket in
+ * the data folder. Whoever may write to the socket is the operator: it is for its owner alone (mode 0600), and there is no
+ * port. `POST /<verb>` with the request as JSON answers 200 with the verb's answer, or `{message}`.
+ */
+import { once } from 'node:events';
+import { lstat, unlink } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Value } from 'typebox/value';
+import type { Logger } from '../../kernel/log/log.ts';
+import { type OperatorParts, operate } from './operate.ts';
+import { isOperatorVerb, OperatorError, verbs } from './verbs.ts';
+
+const SOCKET_FILE = 'operator.sock';
+/** A socket's address holds 108 bytes on Linux and 104 elsewhere, the last of them zero. */
+const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
+const MAX_BODY_BYTES = 65_536;
+/** Files that are made meanwhile are for their owner alone. */
+const OWNER_ONLY = 0o177;
+
+export interface OperatorSocketParts extends OperatorParts {
+  /** Of `operatorSocketPath`. */
+  readonly path: string;
+  readonly logger: Logger;
+}
+
+export interface OperatorSocket {
+  /** False: it could not be opened, and the log says why. The server does without it. */
+  readonly isListening: boolean;
+  close(): Promise<void>;
+}
+
+export function operatorSocketPath(dataDir: string): string {
+  return join(dataDir, SOCKET_FILE);
+}
+
+/** Throws OperatorError for a path that no socket can have. */
+export function checkSocketPath(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MAX_PATH_BYTES) return;
+  throw new OperatorError(
+    `The path ${path} has ${bytes} bytes, and a socket’s has at most ${MAX_PATH_BYTES}: choose a data folder with a shorter path (IRONCRAFT_DATA_DIR), or stop the server to use this command.`,
+  );
+}
+
+/** Call it only where this process holds the data folder's lock: a socket that nobody answers on is replaced. */
+export async function startOperatorSocket(parts: OperatorSocketParts): Promise<OperatorSocket> {
+  const { path, logger } = parts;
+  const server = createServer((request, response) => {
+    answer(parts, request, response).catch((error: unknown) => {
+      logger.error({ err: error }, 'an operator’s command failed');
+      send(response, 500, { message: 'The server failed at this command; its log says why.' });
+    });
+  });
+  try {
+    checkSocketPath(path);
+    await listen(server, path);
+  } catch (error) {
+    logger.warn({ err: error, path }, 'operator commands cannot reach this server: stop it to use them');
+    return { isListening: false, close: async () => undefined };
+  }
+  return {
+    isListening: true,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  try {
+    await listenOnce(server, path);
+  } catch (error) {
+    if (!isCode(error, 'EADDRINUSE') || !(await isAbandoned(path))) throw error;
+    await unlink(path);
+    await listenOnce(server, path);
+  }
+}
+
+async function listenOnce(server: Server, path: string): Promise<void> {
+  // The file is made before `listen` returns, so that it never has another mode.
+  const mask = process.umask(OWNER_ONLY);
+  try {
+    server.listen(path);
+  } finally {
+    process.umask(mask);
+  }
+  await once(server, 'listening');
+}
+
+/** Whether the file is a socket whose process is gone: one that was killed leaves it behind. */
+async function isAbandoned(path: string): Promise<boolean> {
+  if (!(await lstat(path)).isSocket()) return false;
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch (error) {
+    return isCode(error, 'ECONNREFUSED');
+  } finally {
+    socket.destroy();
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+async function answer(parts: OperatorParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const verb = (request.url ?? '').slice(1);
+  if (request.method !== 'POST' || !isOperatorVerb(verb)) {
+    return send(response, 404, { message: 'The server does not know this command: it is of another version.' });
+  }
+  const body = await readJson(request);
+  if (!Value.Check(verbs[verb].request, body)) {
+    return send(response, 400, { message: 'The server does not understand this command: it is of another version.' });
+  }
+  try {
+    send(response, 200, await operate(parts, verb, body));
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    send(response, 422, { message: error.message });
+  }
+}
+
+/** Undefined: no JSON, or too much of it. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+  response.end(JSON.stringify(body));
+}
