@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { describeOnEachStore, openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { addTestRecord, createHostedZone } from '../../../test/support/zones.ts';
 import { createManualClock, type ManualClock } from '../../kernel/clock/clock.ts';
+import { connectServer } from '../../kernel/db/connect-server.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { ZoneContent, ZonePublisher } from './publisher.ts';
@@ -246,14 +247,21 @@ test('a zone is published before it is signed', async () => {
 
 describeOnEachStore('several keepers', { poolSize: 20 }, (current) => {
   test('never work on one zone at a time, and leave what the rows say', async () => {
-    const publisher = new RecordingPublisher();
-    const keepers = [1, 2, 3].map(() => setScene(current().db, publisher).keeper);
-    const zone = await createHostedZone(current().db, 'shared.test');
-    const work = Array.from({ length: 20 }, async (_, at) => {
-      await addTestRecord(current().db, zone, `h${at} 300 A 192.0.2.1`);
-      await keepers[at % 3]?.publishNow('shared.test');
-    });
-    await Promise.all(work);
-    assert.equal(publisher.served.get('shared.test')?.recordSets.filter(({ type }) => type === 'A').length, 20);
+    const { db: here, url } = current();
+    // Another replica has connections of its own, where the store takes any.
+    const replica = url === undefined ? undefined : await connectServer({ url, poolSize: 5 });
+    try {
+      const publisher = new RecordingPublisher();
+      const keepers = [here, replica ?? here, here].map((store) => setScene(store, publisher).keeper);
+      const zone = await createHostedZone(here, 'shared.test');
+      const work = Array.from({ length: 20 }, async (_, at) => {
+        await addTestRecord(here, zone, `h${at} 300 A 192.0.2.1`);
+        await keepers[at % 3]?.publishNow('shared.test');
+      });
+      await Promise.all(work);
+      assert.equal(publisher.served.get('shared.test')?.recordSets.filter(({ type }) => type === 'A').length, 20);
+    } finally {
+      await replica?.close();
+    }
   });
 });
