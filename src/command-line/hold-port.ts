@@ -11,11 +11,14 @@ export interface HeldPort {
   release(): Promise<void>;
 }
 
-/** Throws CommandError, with the mend, when the address cannot be listened on. Port 0 takes any free one. */
-export async function holdPort(host: string, port: number): Promise<HeldPort> {
+/**
+ * Throws CommandError, with the mend, when the address cannot be listened on. Port 0 takes any free one. `variable`: the
+ * setting that the port comes from.
+ */
+export async function holdPort(host: string, port: number, variable: string): Promise<HeldPort> {
   // Whoever connects already is told nothing: to a probe that is the same as a server that is not up yet.
   const server = createServer((socket) => socket.destroy());
-  await listen(server, host, port);
+  await listen(server, host, port, variable);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the held port has no number');
   return {
@@ -24,26 +27,26 @@ export async function holdPort(host: string, port: number): Promise<HeldPort> {
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listen(server: Server, host: string, port: number, variable: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(explainListenError(error, host, port)));
+    server.once('error', (error) => reject(explainListenError(error, host, port, variable)));
     server.listen({ host, port, exclusive: true }, resolve);
   });
 }
 
 /** The error of a failed listen in the operator's words. */
-export function explainListenError(error: Error, host: string, port: number): CommandError {
+export function explainListenError(error: Error, host: string, port: number, variable: string): CommandError {
   const where = `${host} port ${port}`;
   const code = 'code' in error ? error.code : undefined;
   switch (code) {
     case 'EADDRINUSE':
       return new CommandError(
-        `${where} is in use by another program. Stop that program, or choose another port with IRONCRAFT_PORT (0 takes any free one).`,
+        `${where} is in use by another program. Stop that program, or choose another port with ${variable} (0 takes any free one).`,
         { cause: error },
       );
     case 'EACCES':
       return new CommandError(
-        `This user may not listen on ${where}. Choose a port of 1024 or higher with IRONCRAFT_PORT.`,
+        `This user may not listen on ${where}. Choose a port of 1024 or higher with ${variable}.`,
         { cause: error },
       );
     case 'EADDRNOTAVAIL':

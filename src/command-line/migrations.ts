@@ -6,6 +6,7 @@ import { sourceRoot } from './source-commit.ts';
 
 export const migrationSources: readonly MigrationSource[] = [
   { service: 'platform', folder: join(sourceRoot, 'migrations', 'platform') },
+  { service: 'domains', folder: join(sourceRoot, 'migrations', 'domains') },
 ];
 
 /** Every file that the database lacks, as `service/name`. */

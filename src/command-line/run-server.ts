@@ -1,8 +1,5 @@
-/** The server process from its configuration to its end. */
-import { join } from 'node:path';
+/** The server process from its configuration to its end: one service, or all of them in one process. */
 import { pino } from 'pino';
-import { createFolderBlobStore } from '../kernel/blobs/folder-blob-store.ts';
-import { systemClock } from '../kernel/clock/clock.ts';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { migrate } from '../kernel/db/migrate.ts';
@@ -11,24 +8,28 @@ import { mountHealth } from '../kernel/http/health.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { createMetrics } from '../kernel/metrics/metrics.ts';
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
-import { createPlatform, type Platform } from '../platform/app.ts';
-import { credentialsPath } from '../platform/boot/credentials-file.ts';
-import { bootFirst, type FirstBoot } from '../platform/boot/first-boot.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
 import { migrationSources } from './migrations.ts';
-import { openVault, proveVault } from './open-store.ts';
+import { openVault } from './open-store.ts';
 import { releaseStartupMemory } from './release-startup-memory.ts';
-import { SERVICE_NAME } from './service-name.ts';
+import { serveDomains } from './serve-domains.ts';
+import { servePlatform } from './serve-platform.ts';
+import type { ServedService, ServerParts } from './served-service.ts';
+import { type Service, serviceName } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
-import { renderWelcome } from './welcome.ts';
 
 /** The part of the drain time that is kept for closing what is left. */
 const CLOSING_MS = 1_500;
 
+const makers: Record<Service, (parts: ServerParts) => Promise<ServedService>> = {
+  platform: servePlatform,
+  domains: serveDomains,
+};
+
 /** Serves until a signal and returns the exit code. Rejects, having closed what it opened, when it cannot start. */
-export async function serve(): Promise<number> {
+export async function serve(services: readonly Service[]): Promise<number> {
   const config = loadConfig();
   const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
   reportProcess(logger);
@@ -41,14 +42,18 @@ export async function serve(): Promise<number> {
     logger,
   });
   const outbound = createOutbound({ allow: config.outboundAllow });
+  const running: Running[] = [];
   try {
-    const held = await holdPort(config.host, config.port);
-    const server = await prepare({ config, logger, db, outbound, publicUrl: publicUrlFor(config, held.port) });
     try {
-      await listen(server, held);
-      await runUntilStopped(server, stop);
+      // Every port first: one that is in use is found before anything is made.
+      const places = [];
+      for (const service of services) places.push(await holdPlace(config, service));
+      const process_ = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
+      for (const place of places) running.push(await prepare(process_, place));
+      for (const one of running) await listen(one);
+      await runUntilStopped({ config, logger, running }, stop);
     } finally {
-      await server.platform.stop();
+      await Promise.all(running.map(({ served }) => served.stop()));
     }
     logger.info('stopped');
     return EXIT_OK;
@@ -58,82 +63,92 @@ export async function serve(): Promise<number> {
   }
 }
 
-interface ServerParts {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly db: Database;
-  readonly outbound: Outbound;
+/** Where a service listens. */
+interface Place {
+  readonly service: Service;
+  readonly host: string;
+  readonly held: HeldPort;
   readonly publicUrl: string;
+  readonly variable: string;
 }
 
-interface Server extends ServerParts {
-  readonly platform: Platform;
-  readonly boot: FirstBoot;
-  /** Makes the server say that it is not ready any more. */
-  beginDraining(): void;
+async function holdPlace(config: Config, service: Service): Promise<Place> {
+  const { host } = config;
+  const [own, variable] =
+    service === 'platform' ? [config, 'IRONCRAFT_PORT'] : [config.domains, 'IRONCRAFT_DOMAINS_PORT'];
+  const held = await holdPort(host, own.port, variable);
+  const publicUrl = publicUrlFor({ host, publicUrl: own.publicUrl }, held.port);
+  return { service, host, held, publicUrl, variable };
 }
 
-/** Everything up to the open port: schema, vault, platform, first boot. */
-async function prepare(parts: ServerParts): Promise<Server> {
-  const { config, logger, db, publicUrl } = parts;
+async function prepareStore(config: Config, logger: Logger, db: Database) {
   for (const source of migrationSources) {
     const { applied } = await migrate(db, source);
     for (const name of applied) logger.info({ service: source.service, name }, 'migration applied');
   }
-  const vault = await openVault(config, db);
+  return { vault: await openVault(config, db) };
+}
+
+interface Running {
+  readonly place: Place;
+  readonly served: ServedService;
+  /** Makes the service say that it is not ready any more. */
+  beginDraining(): void;
+}
+
+type ProcessParts = Omit<ServerParts, 'metrics' | 'publicUrl'> & { readonly outbound: Outbound };
+
+/** Everything up to the open port. */
+async function prepare(parts: ProcessParts, place: Place): Promise<Running> {
   const metrics = createMetrics();
-  const blobs = createFolderBlobStore(join(config.dataDir, 'files'));
-  const platform = await createPlatform({ ...parts, blobs, vault, metrics, clock: systemClock });
-  const boot = await bootFirst({ db, issuer: platform.issuer, dataDir: config.dataDir, baseUrl: publicUrl });
-  // Another replica may have set the database up since the vault was opened.
-  await proveVault(db, vault);
+  const served = await makers[place.service]({ ...parts, metrics, publicUrl: place.publicUrl });
   let isDraining = false;
-  mountHealth(platform.app, {
-    service: SERVICE_NAME,
+  mountHealth(served.app, {
+    service: serviceName(place.service),
     commit: readSourceCommit(sourceRoot),
-    checks: { db: () => db.ping() },
+    checks: { db: () => parts.db.ping() },
     metrics,
     isDraining: () => isDraining,
   });
   return {
-    ...parts,
-    platform,
-    boot,
+    place,
+    served,
     beginDraining() {
       isDraining = true;
     },
   };
 }
 
-async function listen({ config, platform, boot, publicUrl }: Server, held: HeldPort): Promise<void> {
-  const { host } = config;
+async function listen({ place, served }: Running): Promise<void> {
+  const { host, held, variable } = place;
   const { port } = held;
-  await platform.app.ready();
-  // First, so that no turn is started by a replica that is not registered.
-  await platform.start();
+  await served.app.ready();
+  await served.start();
   releaseStartupMemory();
   await held.release();
   try {
-    await platform.app.listen({ host, port });
+    await served.app.listen({ host, port });
   } catch (error) {
-    throw error instanceof Error ? explainListenError(error, host, port) : error;
+    throw error instanceof Error ? explainListenError(error, host, port, variable) : error;
   }
-  const localUrl = publicUrlFor({ host, publicUrl: undefined }, port);
-  process.stdout.write(renderWelcome({ publicUrl, localUrl, credentialsPath: credentialsPath(config.dataDir), boot }));
+  process.stdout.write(served.welcome(publicUrlFor({ host, publicUrl: undefined }, port)));
 }
 
-/** Returns once the turns in flight have ended or been handed on. Past the drain time the process ends, whatever is left open. */
-async function runUntilStopped(server: Server, stop: StopSignals): Promise<void> {
-  const { config, logger, platform } = server;
+/** Returns once what was in flight has ended or been handed on. Past the drain time the process ends, whatever is left open. */
+async function runUntilStopped(
+  { config, logger, running }: { config: Config; logger: Logger; running: readonly Running[] },
+  stop: StopSignals,
+): Promise<void> {
   stop.beginServing();
   const signal = await stop.received;
   logger.info({ signal, drainMs: config.drainMs }, 'draining');
-  server.beginDraining();
+  for (const one of running) one.beginDraining();
   setTimeout(() => {
     logger.error('the server did not close in time: ending with connections open; turns go on from their last step');
     process.exit(EXIT_FAILURE);
   }, config.drainMs).unref();
-  await platform.drain(Math.max(config.drainMs - CLOSING_MS, config.drainMs / 2));
+  const timeoutMs = Math.max(config.drainMs - CLOSING_MS, config.drainMs / 2);
+  await Promise.all(running.map(({ served }) => served.drain(timeoutMs)));
 }
 
 /** What goes wrong outside every request is logged like the rest, and ends the process: its state is not known any more. */

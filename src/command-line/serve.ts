@@ -1,18 +1,20 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Finish } from './command-error.ts';
+import { SERVICES, type Service } from './service-name.ts';
 
 export function addServe(program: Command, finish: Finish): void {
   program
     .command('serve')
     .summary('run the server')
     .description(
-      'Runs the server until SIGTERM or SIGINT. Brings the database up to date first; the first start on an empty one also makes an ' +
+      'Runs the agent platform and the domain service until SIGTERM or SIGINT. Brings the database up to date first; the first start on an empty one also makes an ' +
         'organization, a project and credentials.json in the data folder. JSON logs go to standard error. The first signal drains ' +
         'the server, a second one ends it at once.',
     )
-    .action(async () => {
+    .addOption(new Option('--only <service>', 'run this service alone').choices(SERVICES))
+    .action(async ({ only }: { only?: Service }) => {
       // Loaded when it is wanted: the other verbs start much faster without the whole platform.
       const { serve } = await import('./run-server.ts');
-      finish(await serve());
+      finish(await serve(only === undefined ? SERVICES : [only]));
     });
 }

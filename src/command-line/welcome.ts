@@ -49,6 +49,26 @@ export function firstTurn(baseUrl: string, credentialsPath: string): string[] {
   ];
 }
 
+export interface DomainsWelcome {
+  /** Where clients reach the service, base path included. */
+  readonly baseUrl: string;
+  readonly localBaseUrl: string;
+  readonly registry: 'simulated' | 'epp';
+  /** What answers for the zones. */
+  readonly dns: string;
+}
+
+export function renderDomainsWelcome({ baseUrl, localBaseUrl, registry, dns }: DomainsWelcome): string {
+  const lines = [
+    `The domain service is ready at ${baseUrl}`,
+    ...(baseUrl === localBaseUrl ? [] : [`  listening    ${localBaseUrl}`]),
+    `  reference    ${baseUrl}/docs`,
+    `  registry     ${registry === 'simulated' ? 'simulated: names and money are play' : 'EPP: names and money are real'}`,
+    `  nameserver   ${dns}`,
+  ];
+  return `${lines.join('\n')}\n\n`;
+}
+
 function explainMissing(credentialsPath: string): string[] {
   return [
     `There is no ${credentialsPath}: the database was set up before, and its credentials are where it first started.`,

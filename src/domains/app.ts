@@ -26,7 +26,6 @@ const CONNECTIONS_GRACE_MS = 500;
 export interface Domains {
   readonly orders: OrderKeeper;
   readonly renewals: RenewalKeeper;
-  readonly renewals: RenewalKeeper;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];

@@ -2,7 +2,7 @@
 import { type Config, publicUrlFor } from '../../kernel/config/config.ts';
 import { CommandError } from '../command-error.ts';
 import { holdPort } from '../hold-port.ts';
-import { SERVICE_NAME } from '../service-name.ts';
+import { serviceName } from '../service-name.ts';
 import { type Finding, failed, messageOf, ok, skipped } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -17,7 +17,7 @@ export async function checkServer(config: Config): Promise<ServerFindings> {
   const { host, port } = config;
   if (port === 0) return free(skipped('port', 'IRONCRAFT_PORT is 0: the system picks a free one'));
   try {
-    const held = await holdPort(host, port);
+    const held = await holdPort(host, port, 'IRONCRAFT_PORT');
     await held.release();
     return free(ok('port', `${host} port ${port} is free`));
   } catch (error) {
@@ -37,7 +37,7 @@ function free(finding: Finding): ServerFindings {
 
 async function askServer(url: string): Promise<ServerFindings> {
   const health = await ask(`${url}/healthz`);
-  if (health.body?.service !== SERVICE_NAME) {
+  if (health.body?.service !== serviceName('platform')) {
     const detail = `${url} is in use by another program`;
     return free(failed('port', detail, 'Stop that program, or choose another port with IRONCRAFT_PORT.'));
   }

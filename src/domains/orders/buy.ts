@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
-import { placeOrder, type RenewedTerm } from './place-order.ts';
+import { placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
 import type { OrderServices } from './services.ts';
 import { findOrder } from './store.ts';
 import { advance, workOnOrder } from './work-order.ts';
@@ -66,22 +66,24 @@ export interface RenewalRequest {
   readonly years: number;
   readonly priceCents: number;
   readonly fromExpiresAt: Date;
+  readonly isStillDue?: RenewedTerm['isStillDue'];
 }
 
 export type PlacedRenewal =
   | { readonly orderId: string; readonly state: OrderRow['state'] }
   | { readonly refused: 'insufficient_balance'; readonly requiredCents: number; readonly availableCents: number }
-  | { readonly refused: 'in_progress' };
+  | { readonly refused: 'in_progress' | 'not_due' };
 
 /** A renewal that the scheduler wants, paid from the wallet. One that the registry refuses has the state `failed`. */
 export async function placeRenewal(services: OrderServices, request: RenewalRequest): Promise<PlacedRenewal> {
-  const { workspaceId, domainId, name, years, priceCents, fromExpiresAt } = request;
+  const { workspaceId, name, years, priceCents, ...term } = request;
   const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents } as const;
   try {
-    const { order } = await placeOrder(services, purchase, { domainId, fromExpiresAt });
+    const { order } = await placeOrder(services, purchase, term);
     const standing = await advance(services, order, { isFirst: true });
     return { orderId: order.id, state: standing.order.state };
   } catch (error) {
+    if (error instanceof TermNotDue) return { refused: 'not_due' };
     if (!(error instanceof ApiError)) throw error;
     if (error.code === 'renewal_in_progress') return { refused: 'in_progress' };
     const { required, available } = error.detail.details ?? {};

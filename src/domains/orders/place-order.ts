@@ -4,7 +4,7 @@ import { isUniqueViolation } from '../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
-import { findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
+import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
 import { hold } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { failureCodeOf, type OrderRow, type Purchase } from './order.ts';
@@ -26,11 +26,16 @@ export interface RenewedTerm {
   readonly domainId: string;
   /** As the registry has it now. */
   readonly fromExpiresAt: Date;
+  /** Asked of the name's row once it is locked, before anything is written. Default: it is. */
+  readonly isStillDue?: ((domain: DomainRow) => boolean) | undefined;
 }
+
+/** `isStillDue` said no: nothing is written. */
+export class TermNotDue extends Error {}
 
 /**
  * Places the order. Throws `already_in_portfolio`, `registration_failed` or `transfer_failed` (another workspace has the
- * name), `renewal_in_progress`, `insufficient_balance` and `idempotency_key_reused`; nothing is written then.
+ * name), `renewal_in_progress`, `insufficient_balance`, `idempotency_key_reused` and `TermNotDue`; nothing is written then.
  */
 export async function placeOrder(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
   const key = keyOf(purchase);
@@ -130,9 +135,11 @@ async function acquire(tx: Transaction, { workspaceId, kind, name }: Purchase): 
 }
 
 /** Holds the name's row, so that turning auto-renew off and charging for it take turns. */
-async function lockTerm(tx: Transaction, workspaceId: string, { domainId }: RenewedTerm): Promise<string> {
+async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm): Promise<string> {
+  const { domainId, isStillDue } = term;
   const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
   if (row === undefined || row.state !== 'active') throw new ApiError('not_found');
+  if (isStillDue !== undefined && !isStillDue(row)) throw new TermNotDue(domainId);
   return domainId;
 }
 

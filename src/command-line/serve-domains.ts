@@ -1,0 +1,37 @@
+/** The domain registration service as a service of the process. */
+
+import { createDomains } from '../domains/app.ts';
+import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-parts.ts';
+import { BASE_PATH } from '../domains/operation.ts';
+import { systemClock } from '../kernel/clock/clock.ts';
+import type { ServedService, ServerParts } from './served-service.ts';
+import { renderDomainsWelcome } from './welcome.ts';
+
+export async function serveDomains(parts: ServerParts): Promise<ServedService> {
+  const { config, publicUrl } = parts;
+  const surroundings = { ...parts, clock: systemClock };
+  const registry = openRegistry(config.domains, surroundings);
+  const publisher = openPublisher(config.domains, surroundings);
+  const domains = await createDomains({
+    ...surroundings,
+    registry,
+    publisher,
+    payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
+    nameservers: config.domains.nameservers,
+    // Play money never buys a real name.
+    demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,
+  });
+  return {
+    app: domains.app,
+    start: () => domains.start(),
+    drain: (timeoutMs) => domains.drain(timeoutMs),
+    stop: () => domains.stop(),
+    welcome: (localUrl) =>
+      renderDomainsWelcome({
+        baseUrl: `${publicUrl}${BASE_PATH}`,
+        localBaseUrl: `${localUrl}${BASE_PATH}`,
+        registry: registry.kind,
+        dns: 'port' in publisher ? `${config.domains.dnsHost} port ${publisher.port}` : 'PowerDNS',
+      }),
+  };
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../kernel/config/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import type { Logger } from '../kernel/log/log.ts';
+import type { Metrics } from '../kernel/metrics/metrics.ts';
+import type { Outbound } from '../kernel/outbound/outbound.ts';
+import type { Vault } from '../kernel/vault/vault.ts';
+
+/** What every service of the process is made of. */
+export interface ServerParts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly db: Database;
+  readonly outbound: Outbound;
+  readonly vault: Vault;
+  /** The service's own. */
+  readonly metrics: Metrics;
+  /** Where clients reach the service. */
+  readonly publicUrl: string;
+}
+
+/** A service as the process runs it. */
+export interface ServedService {
+  readonly app: FastifyInstance;
+  /** Begins the work that no request asks for. Called before the port is open. */
+  start(): Promise<void>;
+  /** Finishes or hands on what is in flight, within the time. */
+  drain(timeoutMs: number): Promise<void>;
+  stop(): Promise<void>;
+  /** What people are told once it listens; `localUrl` is what a shell on this machine reaches. */
+  welcome(localUrl: string): string;
+}

@@ -1,0 +1,60 @@
+/** The parts that the configuration chooses: where names are registered, what answers DNS, who takes card payments. */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { DomainsConfig } from '../../kernel/config/config.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
+import { createPowerDnsPublisher } from '../dns/powerdns/power-dns-publisher.ts';
+import type { ZonePublisher } from '../dns/publisher.ts';
+import { tldTerms } from '../prices/price.ts';
+import type { Registry } from '../registry/registry.ts';
+import { createSimulatedRegistry, type Fees, type SimulatedRegistryOptions } from '../registry/simulated/index.ts';
+import { openPayments as openCardPayments } from '../wallet/index.ts';
+import type { Payments } from '../wallet/payments/payments.ts';
+
+interface Surroundings {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What the simulated registry asks for restoring a name. */
+const RESTORE_CENTS = 7_900;
+/** A registry asks less than its registrars do. */
+const WHOLESALE_SHARE = 0.8;
+
+/** The prices of the simulated registry: it serves the TLDs that the service offers. */
+export function simulatedFees(zone: string): Fees | undefined {
+  const terms = tldTerms(zone);
+  if (terms === undefined) return undefined;
+  const wholesale = (cents: number) => Math.round(cents * WHOLESALE_SHARE);
+  return {
+    createCents: wholesale(terms.registerCents),
+    renewCents: wholesale(terms.renewCents),
+    transferCents: wholesale(terms.transferCents),
+    restoreCents: RESTORE_CENTS,
+  };
+}
+
+export function openRegistry(
+  _config: DomainsConfig,
+  parts: Surroundings,
+  simulated: Partial<SimulatedRegistryOptions> = {},
+): Registry {
+  return createSimulatedRegistry({ ...parts, options: { prices: simulatedFees, faults: 'stored', ...simulated } });
+}
+
+export function openPublisher(
+  config: DomainsConfig,
+  { db, clock, logger }: Surroundings,
+): ZonePublisher | EmbeddedPublisher {
+  const { nameservers, powerDns, dnsHost: host, dnsPort: port } = config;
+  if (powerDns !== undefined) return createPowerDnsPublisher({ ...powerDns, logger });
+  return createEmbeddedPublisher({ db, nameservers, host, port, clock, logger });
+}
+
+/** `returnUrl`: where the checkout page of a top-up leads afterwards. */
+export function openPayments(config: DomainsConfig, returnUrl: string, logger: Logger): Promise<Payments> {
+  const { stripeKey: secretKey, stripeUrl: apiUrl } = config;
+  return openCardPayments({ secretKey, apiUrl, returnUrl, logger });
+}

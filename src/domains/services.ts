@@ -1,0 +1,39 @@
+/** What the service is given, and what its operations and keepers work with. */
+import type { Clock } from '../kernel/clock/clock.ts';
+import type { Config } from '../kernel/config/config.ts';
+import type { Database } from '../kernel/db/database.ts';
+import type { Jobs } from '../kernel/jobs/jobs.ts';
+import type { Logger } from '../kernel/log/log.ts';
+import type { Metrics } from '../kernel/metrics/metrics.ts';
+import type { Vault } from '../kernel/vault/vault.ts';
+import type { ZonePublisher } from './dns/publisher.ts';
+import type { AnswerStore } from './idempotency-store.ts';
+import type { Registry } from './registry/registry.ts';
+import type { Payments } from './wallet/payments/payments.ts';
+
+export interface DomainsParts {
+  readonly config: Pick<
+    Config,
+    'projectRequestsPerMinute' | 'addressRequestsPerMinute' | 'bodyLimitBytes' | 'trustProxy'
+  >;
+  /** The service's root, without the base path. */
+  readonly publicUrl: string;
+  readonly db: Database;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly registry: Registry;
+  readonly publisher: ZonePublisher;
+  readonly payments: Payments;
+  /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */
+  readonly nameservers: readonly string[];
+  /** Play money of a new workspace; only with the simulated registry. */
+  readonly demoCreditCents: number;
+  readonly overloadDelayMs?: number;
+}
+
+export interface Services extends DomainsParts {
+  readonly jobs: Jobs;
+  readonly answers: AnswerStore;
+}
