@@ -49,8 +49,9 @@ const WRITINGS = [...inScript, ...MIXTURES.map(writtenIn)];
 /** What is wrong with the label, in words for the caller; undefined when it is fine. `label` is in Unicode, mapped by UTS 46. */
 export function findLabelFault(label: string): string | undefined {
   if (/^[-a-z\d]*$/.test(label)) return undefined;
-  if (!LETTERS.test(label) || EXCLUDED.test(label))
+  if (!LETTERS.test(label) || EXCLUDED.test(label)) {
     return 'The name holds a symbol, such as an emoji, that names may not. Use letters, digits and inner hyphens.';
+  }
   for (const [character, context, message] of CONTEXTS) {
     if (character.test(label) && !context.test(label)) return message;
   }

@@ -110,13 +110,13 @@ function refuseOtherForms(text: string, refuse: Refuse): void {
 function encode(text: string, refuse: Refuse): { ascii: string; unicode: string } {
   const ascii = toASCII(text, STRICT);
   if (ascii === null) throw refuse(explainRefusal(text));
-  if (ascii.length > NAME_LIMIT)
-    throw refuse(
-      `A name has at most ${NAME_LIMIT} characters, and this one has ${ascii.length} in DNS. Send a shorter one.`,
-    );
+  if (ascii.length > NAME_LIMIT) {
+    throw refuse(`A name has at most ${NAME_LIMIT} characters, and this one has ${ascii.length}. Send a shorter one.`);
+  }
   const labels = ascii.split('.');
-  if (labels.includes(''))
+  if (labels.includes('')) {
     throw refuse('Two dots follow each other, or a dot stands at an end. Put one label between any two dots.');
+  }
   if (labels.some((label) => label.length > LABEL_LIMIT)) {
     throw refuse(
       `A label, the part between two dots, has at most ${LABEL_LIMIT} characters in DNS. Send a shorter one.`,
