@@ -13,11 +13,12 @@ import type { Clock } from '../../src/kernel/clock/clock.ts';
 
 /**
  * How an update ends. `pending`: it is carried out so many milliseconds later, and until then the name is pendingUpdate,
- * which prohibits others (RFC 5731 2.3). `lost` and `unanswered` are both unknown to the caller; the latter is carried out.
+ * which prohibits others (RFC 5731 2.3). All others are unknown to the caller: `unanswered` is carried out, `lost` is not,
+ * and `late` is, so many milliseconds later and without a sign before, if it hands DS records over.
  */
 export type UpdateEnd =
   | { readonly kind: 'completed' | 'lost' | 'unanswered' }
-  | { readonly kind: 'pending'; readonly delayMs: number }
+  | { readonly kind: 'pending' | 'late'; readonly delayMs: number }
   | { readonly kind: 'rejected'; readonly code: RejectionCode };
 
 export interface MemoryRegistry extends Pick<Registry, 'info' | 'update'> {
@@ -37,9 +38,15 @@ export interface MemoryRegistry extends Pick<Registry, 'info' | 'update'> {
   readonly reads: number;
 }
 
+interface Update {
+  readonly dsRecords: readonly DsRecord[];
+  readonly atMs: number;
+}
+
 interface Entry {
   domain: RegistryDomain;
-  waiting: { readonly dsRecords: readonly DsRecord[]; readonly atMs: number } | undefined;
+  waiting: Update | undefined;
+  late: Update[];
   lastHadDs: Date | undefined;
 }
 
@@ -53,12 +60,17 @@ export function createMemoryRegistry(clock: Clock, onChange: (name: string) => v
   const find = (name: string): Entry => {
     const entry = entries.get(name);
     if (entry === undefined) throw new Error(`the registry does not have ${name}`);
-    const { waiting } = entry;
-    if (waiting !== undefined && waiting.atMs <= clock.now().getTime()) {
-      entry.waiting = undefined;
-      hold(entry, waiting.dsRecords, new Date(waiting.atMs));
+    for (let due = takeDue(entry); due !== undefined; due = takeDue(entry)) {
+      hold(entry, due.dsRecords, new Date(due.atMs));
     }
     return entry;
+  };
+  const takeDue = (entry: Entry): Update | undefined => {
+    const updates = [...entry.late, ...(entry.waiting === undefined ? [] : [entry.waiting])];
+    const [first] = updates.filter(({ atMs }) => atMs <= clock.now().getTime()).sort((a, b) => a.atMs - b.atMs);
+    entry.late = entry.late.filter((update) => update !== first);
+    if (entry.waiting === first) entry.waiting = undefined;
+    return first;
   };
   const hold = (entry: Entry, dsRecords: readonly DsRecord[], at: Date) => {
     if (entry.domain.dsRecords.length > 0) entry.lastHadDs = at;
@@ -76,6 +88,9 @@ export function createMemoryRegistry(clock: Clock, onChange: (name: string) => v
         hold(entry, dsRecords, now);
         return { kind: 'unknown', reason: 'the connection was cut' };
       case 'lost':
+        return { kind: 'unknown', reason: 'the connection was cut' };
+      case 'late':
+        if (dsRecords.length > 0) entry.late.push({ dsRecords, atMs: now.getTime() + end.delayMs });
         return { kind: 'unknown', reason: 'the connection was cut' };
       case 'pending':
         entry.waiting = { dsRecords, atMs: now.getTime() + end.delayMs };
@@ -110,14 +125,17 @@ export function createMemoryRegistry(clock: Clock, onChange: (name: string) => v
       return carryOut(entry, end, command.dsRecords ?? entry.domain.dsRecords);
     },
     add(name) {
-      entries.set(name, { domain: describe(name, clock.now()), waiting: undefined, lastHadDs: undefined });
+      entries.set(name, { domain: describe(name, clock.now()), waiting: undefined, late: [], lastHadDs: undefined });
     },
     transferAway(name) {
       const entry = find(name);
       entry.domain = { ...entry.domain, isOurs: false };
     },
     dsOf: (name) => find(name).domain.dsRecords,
-    lastHadDs: (name) => (find(name).domain.dsRecords.length > 0 ? clock.now() : find(name).lastHadDs),
+    lastHadDs(name) {
+      const { domain, lastHadDs } = find(name);
+      return domain.dsRecords.length > 0 ? clock.now() : lastHadDs;
+    },
     setDs: (name, dsRecords) => hold(find(name), dsRecords, clock.now()),
     endWith(...next) {
       ends = next;

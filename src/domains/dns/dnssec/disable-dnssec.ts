@@ -72,7 +72,7 @@ function isRemembered({ clock, dsTtlMs }: DnssecContext, { dsRemovedAt }: Claime
   return dsRemovedAt !== null && clock.now().getTime() < dsRemovedAt.getTime() + dsTtlMs;
 }
 
-/** The zone was looked at too early: a look failed before, or the clock was set back. */
+/** The look came too early: resolvers are given more time than when it was planned, or the clock was set back. */
 async function keepWaiting({ db, dsTtlMs }: DnssecContext, zone: ClaimedZone): Promise<void> {
   if (zone.dsRemovedAt === null) return;
   await saveProgress(db, zone, { failure: null, nextLookAt: new Date(zone.dsRemovedAt.getTime() + dsTtlMs) });

@@ -230,6 +230,33 @@ describe('DNSSEC', () => {
       assert.deepEqual(world.breaches, []);
     });
 
+    it('drops no key while the registry works on an update, which may bring DS records', async () => {
+      await turnOn();
+      const dsRecords = world.registry.dsOf(zone.name);
+      await request(false);
+      await keeper.advanceDue();
+      world.clock.advance(DS_TTL_MS - 1);
+      world.registry.endWith({ kind: 'pending', delayMs: HOUR_MS });
+      await world.registry.update({ name: zone.name, transactionId: 'of-someone-else', dsRecords });
+      await pass(1);
+      assert.ok(world.signer.hasKey(zone.name));
+      await pass(2 * HOUR_MS);
+      await pass(DS_TTL_MS);
+      assert.equal(await state(), 'off');
+      assert.deepEqual(world.breaches, []);
+    });
+
+    it('gives resolvers more time when the operator says so meanwhile', async () => {
+      await turnOn();
+      await request(false);
+      await keeper.advanceDue();
+      keeper = createDnssecKeeper({ ...world.options, db: database.db, dsTtlMs: 2 * DS_TTL_MS });
+      await pass(2 * DS_TTL_MS - 1, 2);
+      assert.ok(world.signer.hasKey(zone.name));
+      await pass(1);
+      assert.equal(await state(), 'off');
+    });
+
     it('keeps the keys of a name that went to another registrar with its DS records', async () => {
       await turnOn();
       world.registry.transferAway(zone.name);
@@ -325,7 +352,7 @@ describe('DNSSEC', () => {
       assert.equal(world.registry.updates.length, 1);
     });
 
-    it('take over from one that died, and its late writes change nothing', async () => {
+    it('take over from one that stalled, which then does nothing more', async () => {
       const stalled = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       const sign = async (name: string) => {
@@ -334,18 +361,20 @@ describe('DNSSEC', () => {
         return world.signer.sign(name);
       };
       const zones = { ...world.options.zones, sign };
-      const dead = createDnssecKeeper({ ...world.options, db: database.db, zones });
+      const slow = createDnssecKeeper({ ...world.options, db: database.db, zones });
       await request(true);
-      const late = dead.advanceDue();
+      const late = slow.advanceDue();
       await begun.promise;
       await pass(300_000);
-      assert.equal(await state(), 'enabling', 'its lease still stands');
+      assert.equal(world.registry.updates.length, 0, 'its lease still stands');
+      world.registry.endWith({ kind: 'lost' });
       await pass(300_000);
-      assert.equal(await state(), 'on');
+      assert.equal(world.registry.updates.length, 1);
       stalled.resolve();
       await late;
-      assert.equal(await state(), 'on');
       assert.equal(world.registry.updates.length, 1);
+      await pass(5_000);
+      assert.equal(await state(), 'on');
     });
   });
 
