@@ -1,0 +1,31 @@
+/** Messages as files that any mail program opens: what the service does until it is given a mail server. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { Mailer } from './mailer.ts';
+
+/**
+ * One `.eml` file (RFC 5322) a message, named so that they sort by time, for the owner of the process alone: they hold
+ * secrets. A file of that name is whole; the folder is made when it is missing.
+ */
+export function createFileOutbox(folder: string, from = 'domains@localhost'): Mailer {
+  const composer = createTransport({
+    streamTransport: true,
+    buffer: true,
+    newline: 'windows',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text }) {
+      const { message } = await composer.sendMail({ from, to: { name: '', address: to }, subject, text });
+      if (!Buffer.isBuffer(message)) throw new TypeError('the message was not composed as a whole');
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, `${mintId('msg')}.eml`);
+      const partial = `${path}.partial`;
+      await writeFile(partial, message, { mode: 0o600, flush: true, flag: 'wx' });
+      await rename(partial, path);
+    },
+  };
+}

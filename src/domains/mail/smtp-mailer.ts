@@ -1,0 +1,38 @@
+/** Messages through a mail server (RFC 5321), one connection each: they are few. */
+import { createTransport } from 'nodemailer';
+import type { Mailer } from './mailer.ts';
+
+/** The caller of an operation waits for it. */
+const ANSWER_TIMEOUT_MS = 10_000;
+
+/**
+ * `url`: `smtp://user:password@host:587` (STARTTLS) or `smtps://…:465`, names and passwords percent-encoded. Without TLS
+ * nothing is sent, for the messages hold secrets; a server on this machine is exempt, and one whose URL ends with
+ * `?tls=optional`. `from`: the sender's address.
+ */
+export function createSmtpMailer(url: string, from: string): Mailer {
+  const { protocol, hostname, port, username, password, searchParams } = new URL(url);
+  const secure = protocol === 'smtps:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const transport = createTransport({
+    host,
+    port: port === '' ? (secure ? 465 : 587) : Number(port),
+    secure,
+    requireTLS: !secure && !isLoopback(host) && searchParams.get('tls') !== 'optional',
+    ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    connectionTimeout: ANSWER_TIMEOUT_MS,
+    greetingTimeout: ANSWER_TIMEOUT_MS,
+    socketTimeout: ANSWER_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text }) {
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+    },
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
