@@ -1,0 +1,148 @@
+/** The whole way with a real PowerDNS: what the registry holds is what validators need. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { delv, delvMissing, dig, digShort, hasDelv } from '../../../../test/support/dig.ts';
+import {
+  createDnssecWorld,
+  type DnssecWorld,
+  DS_TTL_MS,
+  insertZone,
+  type TestZone,
+} from '../../../../test/support/dnssec-zones.ts';
+import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../../test/support/power-dns.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { DsRecord } from '../../registry/registry.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import { createZoneKeeper, type ZoneKeeper, zoneChanged } from '../index.ts';
+import { createPowerDnsPublisher } from '../powerdns/power-dns-publisher.ts';
+import type { ZonePublisher } from '../publisher.ts';
+import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
+
+const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;
+
+describe('DNSSEC with PowerDNS', { skip }, () => {
+  const name = 'signed.example';
+  let folder: string;
+  let database: TestDatabase;
+  let server: PowerDns;
+  let world: DnssecWorld;
+  let publisher: ZonePublisher;
+  let zones: ZoneKeeper;
+  let keeper: DnssecKeeper;
+  let zone: TestZone;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ironcraft-delv-'));
+    [database, server] = await Promise.all([openTestDatabase(), startPowerDns()]);
+    world = createDnssecWorld();
+    const { db } = database;
+    const { clock, options } = world;
+    publisher = createPowerDnsPublisher({ url: server.url, apiKey: server.apiKey, logger: options.logger });
+    zones = createZoneKeeper({ db, publisher, clock, logger: options.logger, nameservers: ['ns1.dns.test'] });
+    keeper = createDnssecKeeper({ ...options, db, publisher, zones });
+    zone = await insertZone(db, name);
+    world.registry.add(name);
+    await addRecord('@', 'A', '192.0.2.1');
+    await addRecord('www', 'CNAME', `${name}.`);
+    await addRecord('*.any', 'TXT', '"wild"');
+    await zones.publishNow(name);
+  });
+  after(async () => {
+    await zones?.stop();
+    await publisher?.stop();
+    await server?.close();
+    await database?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function addRecord(subdomain: string, type: string, value: string): Promise<void> {
+    const { workspaceId, domainId: domain_id } = zone;
+    const record = { id: mintId('rec'), domain_id, subdomain, type, value, ttl: 300 };
+    return database.db.transaction(async (tx) => {
+      await workspaceDb(tx, workspaceId).insertInto('dns_records').values(record).execute();
+      await zoneChanged(tx, zone);
+    });
+  }
+
+  function request(on: boolean): Promise<string> {
+    const { workspaceId, domainId } = zone;
+    return database.db.transaction((tx) => requestDnssec(tx, { workspaceId, domainId, on, publisher }));
+  }
+
+  /** What delv makes of the answer, with these DS records for trust anchor as a validator has them from the parent. */
+  async function validate(dsRecords: readonly DsRecord[], query: string, type: string): Promise<string> {
+    const file = join(folder, 'anchors');
+    const anchors = dsRecords.map(
+      ({ keyTag, algorithm, digestType, digest }) =>
+        `"${name}." static-ds ${keyTag} ${algorithm} ${digestType} "${digest}";`,
+    );
+    await writeFile(file, `trust-anchors { ${anchors.join(' ')} };\n`);
+    return delv(server.port, ['-a', file, `+root=${name}`, query, type]);
+  }
+
+  it('answers validate by the DS records at the registry, as soon as those are there', async () => {
+    // Answers that the server remembers from before it had a key.
+    for (const type of ['A', 'DNSKEY']) await dig(server.port, [name, type, '+dnssec']);
+    await request(true);
+    await keeper.advanceDue();
+    const dsRecords = world.registry.dsOf(name);
+    assert.equal(dsRecords.length, 1);
+    assert.deepEqual(
+      dsRecords.map(({ algorithm, digestType }) => [algorithm, digestType]),
+      [[13, 2]],
+    );
+    assert.match(dsRecords[0]?.digest ?? '', /^[0-9A-F]{64}$/);
+    assert.match(await validate(dsRecords, name, 'A'), /^; fully validated\n.*192\.0\.2\.1\n/m);
+    assert.match(await validate(dsRecords, `www.${name}`, 'A'), /^; fully validated\n/);
+    assert.match(await validate(dsRecords, `x.any.${name}`, 'TXT'), /^; fully validated\n/);
+  });
+
+  it('records that are added to a signed zone validate, and so does that others are not there', async () => {
+    const dsRecords = world.registry.dsOf(name);
+    await addRecord('new.deep', 'A', '192.0.2.7');
+    await zones.publishNow(name);
+    assert.match(await validate(dsRecords, `new.deep.${name}`, 'A'), /^; fully validated\n.*192\.0\.2\.7\n/m);
+    assert.match(await validate(dsRecords, `nothing.${name}`, 'A'), /negative response, fully validated/);
+    assert.match(await validate(dsRecords, `deep.${name}`, 'A'), /negative response, fully validated/);
+  });
+
+  it('answers do not validate by another key', async () => {
+    const [ds] = world.registry.dsOf(name);
+    assert.ok(ds);
+    const forged = { ...ds, digest: 'AB'.repeat(32) };
+    await assert.rejects(async () => {
+      assert.match(await validate([forged], name, 'A'), /^; fully validated/);
+    });
+  });
+
+  it('signing again gives the same DS records, with one key', async () => {
+    assert.deepEqual(await publisher.sign(name), world.registry.dsOf(name));
+    assert.equal((await server.ask(`/zones/${name}./cryptokeys`)).length, 1);
+  });
+
+  it('a zone that is not there cannot be signed, and unsigning it is no error', async () => {
+    await assert.rejects(publisher.sign('missing.example'), /publish it before it is signed/);
+    await publisher.unsign('missing.example');
+  });
+
+  it('turned off, the DS records go first and the keys when nobody remembers those', async () => {
+    const dsRecords = world.registry.dsOf(name);
+    await request(false);
+    await keeper.advanceDue();
+    assert.deepEqual(world.registry.dsOf(name), []);
+    assert.match(await validate(dsRecords, name, 'A'), /^; fully validated/, 'for those who remember the DS record');
+    world.clock.advance(DS_TTL_MS - 1);
+    await keeper.advanceDue();
+    assert.equal((await server.ask(`/zones/${name}./cryptokeys`)).length, 1);
+    world.clock.advance(1);
+    await keeper.advanceDue();
+    assert.deepEqual(await server.ask(`/zones/${name}./cryptokeys`), []);
+    assert.doesNotMatch(await dig(server.port, [name, 'A', '+dnssec']), /RRSIG/);
+    assert.deepEqual(await digShort(server.port, name, 'DNSKEY'), []);
+    assert.deepEqual(await digShort(server.port, name, 'A'), ['192.0.2.1']);
+  });
+});
