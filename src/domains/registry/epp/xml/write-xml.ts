@@ -18,7 +18,13 @@ function append(parent: XMLBuilder, source: XmlElement): void {
   for (const value of [source.text, ...Object.values(source.attributes)]) {
     if (FORBIDDEN.test(value)) throw new XmlError(`${source.local} holds a character that XML cannot carry`);
   }
-  const made = parent.ele(source.uri, `${prefixOf(source.uri)}${source.local}`, { ...source.attributes });
-  if (source.text !== '') made.txt(source.text);
+  const attributes = Object.entries(source.attributes).map(([name, value]) => [name, escapeAmpersands(value)]);
+  const made = parent.ele(source.uri, `${prefixOf(source.uri)}${source.local}`, Object.fromEntries(attributes));
+  if (source.text !== '') made.txt(escapeAmpersands(source.text));
   for (const child of source.children) append(made, child);
+}
+
+/** The writer takes `&name;` in a text for a reference and leaves it as it is: a text `&lt;` would arrive as `<`. */
+function escapeAmpersands(text: string): string {
+  return text.replaceAll('&', '&amp;');
 }

@@ -1,0 +1,343 @@
+/** Client and server share the codec: what the one encodes the other decodes, for every command and answer. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CONTACT, DOMAIN, HOST } from '../namespaces.ts';
+import { EppFault } from '../result-codes.ts';
+import { element, type XmlElement } from '../xml/element.ts';
+import { parseXml } from '../xml/parse-xml.ts';
+import { writeXml } from '../xml/write-xml.ts';
+import { commandElement, type EppCommand, readRequest } from './command.ts';
+import { type ContactData, contactDataElement, readContactData } from './contact.ts';
+import {
+  checkResultsElement,
+  type DomainData,
+  domainDataElement,
+  pendingActionElement,
+  readCheckResults,
+  readDomainData,
+  readPendingAction,
+  readTransfer,
+  transferElement,
+} from './domain-results.ts';
+import { feeAnswersElement, formatAmount, parseAmount, readFeeAnswers } from './fee.ts';
+import { type HostData, hostDataElement, readHostData } from './host.ts';
+import { greetingElement, readGreeting } from './login.ts';
+import { changeElement, findChange, readResponse, responseElement, transactionIdElements } from './response.ts';
+
+const token = fc.stringMatching(/^[A-Za-z0-9&<>"'é]{1,12}$/);
+const name = fc.stringMatching(/^[a-z0-9]{1,10}\.(com|co\.uk)$/);
+const id = fc.stringMatching(/^[A-Z0-9]{3,16}$/);
+const password = fc.stringMatching(/^[!-~]{6,16}$/);
+const years = fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined });
+const time = fc
+  .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString());
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });
+const some = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.array(arbitrary, { minLength: 1, maxLength: 3 });
+const few = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.array(arbitrary, { maxLength: 3 });
+
+const ds = fc.record({
+  keyTag: fc.integer({ min: 0, max: 65_535 }),
+  algorithm: fc.integer({ min: 0, max: 255 }),
+  digestType: fc.integer({ min: 0, max: 255 }),
+  digest: fc.stringMatching(/^([0-9A-F]{2}){1,16}$/),
+});
+const fee = fc.record({ currency: fc.constant('EUR'), amountCents: fc.integer({ min: 0, max: 10_000_000 }) });
+const nameservers = fc.record({ model: fc.constantFrom('hostObj' as const, 'hostAttr' as const), names: some(name) });
+const reference = fc.record({ type: fc.constantFrom('admin' as const, 'billing' as const, 'tech' as const), id });
+const status = fc.constantFrom('clientHold', 'clientUpdateProhibited');
+const items = fc
+  .record({ nameservers: maybe(nameservers), contacts: few(reference), statuses: some(status) })
+  .map((value) => value);
+const postal = fc.record({
+  type: fc.constantFrom('int' as const, 'loc' as const),
+  name: token,
+  organization: maybe(token),
+  street: few(token),
+  city: token,
+  region: maybe(token),
+  postalCode: maybe(token),
+  country: fc.constant('DE'),
+});
+const details = {
+  postalInfo: some(postal),
+  voice: maybe(token),
+  fax: maybe(token),
+  email: token,
+  authInfo: maybe(password),
+  disclose: maybe(fc.boolean()),
+};
+const addresses = few(fc.oneof(fc.ipV4(), fc.ipV6()));
+const hostItems = fc.record({ addresses: some(fc.ipV4()), statuses: few(status) });
+const feeQuestion = fc.record({
+  currency: fc.constant('EUR'),
+  commands: some(
+    fc.record({
+      name: fc.constantFrom('create' as const, 'renew' as const, 'transfer' as const),
+      years: fc.integer({ min: 1, max: 10 }),
+    }),
+  ),
+});
+const restore = fc.oneof(
+  fc.constant({ operation: 'request' as const }),
+  fc.record({
+    operation: fc.constant('report' as const),
+    report: fc.record({
+      before: token,
+      after: token,
+      deletedAt: time,
+      restoredAt: time,
+      reason: token,
+      statements: fc.array(token, { minLength: 2, maxLength: 2 }),
+    }),
+  }),
+);
+const kind = <Kind extends string>(value: Kind) => fc.constant(value);
+
+const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Extract<EppCommand, { kind: Kind }>> } = {
+  login: fc.record({
+    kind: kind('login'),
+    clientId: id,
+    password: token,
+    newPassword: maybe(token),
+    version: fc.constant('1.0'),
+    language: fc.constant('en'),
+    objectUris: some(token),
+    extensionUris: few(token),
+  }),
+  logout: fc.record({ kind: kind('logout') }),
+  poll: fc.oneof(
+    fc.record({ kind: kind('poll'), operation: kind('req') }),
+    fc.record({ kind: kind('poll'), operation: kind('ack'), messageId: token }),
+  ),
+  'domain:check': fc.record({ kind: kind('domain:check'), names: some(name), fees: maybe(feeQuestion) }),
+  'domain:info': fc.record({ kind: kind('domain:info'), name, authInfo: maybe(password) }),
+  'domain:create': fc.record({
+    kind: kind('domain:create'),
+    name,
+    years,
+    nameservers: maybe(nameservers),
+    registrant: maybe(id),
+    contacts: few(reference),
+    authInfo: maybe(password),
+    dsRecords: few(ds),
+    fee: maybe(fee),
+  }),
+  'domain:renew': fc.record({
+    kind: kind('domain:renew'),
+    name,
+    currentExpiryDate: time.map((value) => value.slice(0, 10)),
+    years,
+    fee: maybe(fee),
+  }),
+  'domain:transfer': fc.record({
+    kind: kind('domain:transfer'),
+    operation: fc.constantFrom('query', 'request', 'approve', 'reject', 'cancel'),
+    name,
+    years,
+    authInfo: maybe(password),
+    fee: maybe(fee),
+  }),
+  'domain:update': fc.record({
+    kind: kind('domain:update'),
+    name,
+    add: maybe(items),
+    remove: maybe(items),
+    registrant: maybe(id),
+    authInfo: maybe(password),
+    ds: maybe(
+      fc.oneof(
+        fc.record({ remove: some(ds), add: some(ds) }),
+        fc.record({ removeAll: fc.constant(true as const), add: some(ds) }),
+      ),
+    ),
+    restore: maybe(restore),
+    fee: maybe(fee),
+  }),
+  'domain:delete': fc.record({ kind: kind('domain:delete'), name }),
+  'contact:check': fc.record({ kind: kind('contact:check'), ids: some(id) }),
+  'contact:info': fc.record({ kind: kind('contact:info'), id, authInfo: maybe(password) }),
+  'contact:create': fc.record({ kind: kind('contact:create'), id, ...details }),
+  'contact:update': fc.record({
+    kind: kind('contact:update'),
+    id,
+    ...details,
+    postalInfo: few(postal),
+    addStatuses: few(status),
+    removeStatuses: few(status),
+  }),
+  'contact:delete': fc.record({ kind: kind('contact:delete'), id }),
+  'host:check': fc.record({ kind: kind('host:check'), names: some(name) }),
+  'host:info': fc.record({ kind: kind('host:info'), name }),
+  'host:create': fc.record({ kind: kind('host:create'), name, addresses }),
+  'host:update': fc.record({
+    kind: kind('host:update'),
+    name,
+    add: maybe(hostItems),
+    remove: maybe(hostItems),
+    newName: maybe(name),
+  }),
+  'host:delete': fc.record({ kind: kind('host:delete'), name }),
+};
+
+/** Absent and undefined are the same. */
+function plain<Value>(value: Value): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function overTheWire(root: XmlElement): XmlElement {
+  return parseXml(Buffer.from(writeXml(root)));
+}
+
+for (const [of, arbitrary] of Object.entries(commands)) {
+  test(`${of} arrives as it was sent`, () => {
+    fc.assert(
+      fc.property<[EppCommand]>(arbitrary, (command) => {
+        const request = readRequest(overTheWire(commandElement(command, 'client-1')));
+        assert.equal(request.kind === 'command' && request.clTRID, 'client-1');
+        assert.deepEqual(plain(request.kind === 'command' && request.command), plain(command));
+      }),
+      { numRuns: 40 },
+    );
+  });
+}
+
+const domainData: fc.Arbitrary<DomainData> = fc.record({
+  name,
+  roid: id,
+  statuses: few(status),
+  registrant: maybe(id),
+  contacts: few(reference),
+  nameservers: maybe(nameservers),
+  subordinateHosts: few(name),
+  sponsor: id,
+  createdBy: maybe(id),
+  createdAt: maybe(time),
+  updatedBy: maybe(id),
+  updatedAt: maybe(time),
+  expiresAt: maybe(time),
+  transferredAt: maybe(time),
+  authInfo: maybe(password),
+});
+const stamps = {
+  sponsor: id,
+  createdBy: maybe(id),
+  createdAt: maybe(time),
+  updatedBy: maybe(id),
+  updatedAt: maybe(time),
+};
+const contactData: fc.Arbitrary<ContactData> = fc.record({
+  ...details,
+  id,
+  roid: id,
+  statuses: few(status),
+  ...stamps,
+});
+const hostData: fc.Arbitrary<HostData> = fc.record({ name, roid: id, statuses: few(status), addresses, ...stamps });
+
+test('answers about domains, contacts and hosts arrive as they were sent', () => {
+  const same = (given: unknown, read: unknown) => assert.deepEqual(plain(read), plain(given));
+  fc.assert(fc.property(domainData, (data) => same(data, readDomainData(overTheWire(domainDataElement(data))))));
+  fc.assert(fc.property(contactData, (data) => same(data, readContactData(overTheWire(contactDataElement(data))))));
+  fc.assert(fc.property(hostData, (data) => same(data, readHostData(overTheWire(hostDataElement(data))))));
+  const checks = some(fc.record({ value: name, available: fc.boolean(), reason: maybe(token) }));
+  fc.assert(
+    fc.property(checks, fc.constantFrom(DOMAIN, HOST, CONTACT), (results, uri) => {
+      const key = uri === CONTACT ? 'id' : 'name';
+      same(results, readCheckResults(overTheWire(checkResultsElement(uri, key, results)), key));
+    }),
+  );
+});
+
+test('notices of transfers, pending commands and changes arrive as they were sent', () => {
+  const transfer = fc.record({
+    name,
+    status: fc.constant('pending'),
+    requestedBy: id,
+    requestedAt: time,
+    actedBy: id,
+    actedAt: time,
+    expiresAt: maybe(time),
+  });
+  fc.assert(
+    fc.property(transfer, (data) =>
+      assert.deepEqual(plain(readTransfer(overTheWire(transferElement(data)))), plain(data)),
+    ),
+  );
+  const pending = fc.record({ name, succeeded: fc.boolean(), clTRID: maybe(id), svTRID: id, at: time });
+  fc.assert(
+    fc.property(pending, (data) => {
+      const ids = element('', '', transactionIdElements(data.clTRID, data.svTRID));
+      assert.deepEqual(plain(readPendingAction(overTheWire(pendingActionElement(data, ids)))), plain(data));
+    }),
+  );
+  const change = {
+    operation: 'delete',
+    detail: 'purge',
+    at: '2026-01-01T00:00:00.000Z',
+    svTRID: 'abc',
+    who: 'registry',
+  };
+  assert.deepEqual(findChange([overTheWire(changeElement(change))]), change);
+});
+
+test('a greeting and an answer arrive as they were sent', () => {
+  const greeting = {
+    server: 'Test',
+    at: '2026-01-01T00:00:00.000Z',
+    versions: ['1.0'],
+    languages: ['en', 'de'],
+    objectUris: [DOMAIN],
+    extensionUris: ['urn:x'],
+  };
+  assert.deepEqual(readGreeting(overTheWire(greetingElement(greeting))), greeting);
+  const response = {
+    code: 1301,
+    message: 'Command completed successfully; ack to dequeue',
+    reason: 'because',
+    queue: { count: 2, id: '7', queuedAt: '2026-01-01T00:00:00.000Z', text: 'news <&>' },
+    data: element(DOMAIN, 'creData', [element(DOMAIN, 'name', 'a.com')]),
+    extensions: [element(HOST, 'x', 'y')],
+    clTRID: 'cl-1',
+    svTRID: 'sv-1',
+  };
+  assert.deepEqual(readResponse(overTheWire(responseElement(response))), response);
+});
+
+test('what costs something is answered name by name, in cents', () => {
+  const answers = [
+    { name: 'a.com', commands: [{ name: 'create' as const, years: 2, amountCents: 1_234, isStandard: false }] },
+    { name: 'b.com', commands: [{ name: 'restore' as const }] },
+  ];
+  assert.deepEqual(readFeeAnswers(overTheWire(feeAnswersElement('EUR', answers))), answers);
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1e12 }), (cents) => assert.equal(parseAmount(formatAmount(cents)), cents)),
+  );
+  assert.equal(parseAmount('5'), 500);
+  assert.equal(parseAmount('5.1'), 510);
+  assert.equal(parseAmount('5.1000'), 510);
+  for (const text of ['', '-1', '1,5', '1.', '0x1', '1e3', '1.001']) assert.throws(() => parseAmount(text), EppFault);
+});
+
+test('times of other servers are understood: without a zone, with an offset, with many digits', () => {
+  const read = (at: string) =>
+    readDomainData(
+      overTheWire(
+        domainDataElement({
+          name: 'a.com',
+          roid: 'R',
+          statuses: [],
+          contacts: [],
+          subordinateHosts: [],
+          sponsor: 's',
+          createdAt: at,
+        }),
+      ),
+    ).createdAt;
+  assert.equal(read('2026-01-02T03:04:05'), '2026-01-02T03:04:05.000Z');
+  assert.equal(read('2026-01-02T03:04:05.0Z'), '2026-01-02T03:04:05.000Z');
+  assert.equal(read('2026-01-02T03:04:05.123456+01:00'), '2026-01-02T02:04:05.123Z');
+  assert.throws(() => read('2026-13-02T03:04:05Z'), EppFault);
+  assert.throws(() => read('yesterday'), EppFault);
+});
