@@ -112,12 +112,17 @@ test('while a transfer is pending nothing else may be done with the name', async
 test('a transfer without a delay is done at once and told to the one who loses the name', async () => {
   const registry = await openTestRegistry(database.db, { delays: { transferSeconds: 0 } });
   await registry.register('snatched.com');
+  done(await registry.core.updateDomain(registry.ours, { name: 'snatched.com', statuses: { add: ['clientHold'] } }));
   await registry.drain(registry.ours);
   const reply = await registry.core.requestTransfer(registry.theirs, { name: 'snatched.com', authInfo });
   assert.equal(reply.code, 1000);
   assert.equal(done(reply).status, 'serverApproved');
   assert.deepEqual(await textsOf(registry, registry.theirs), []);
   assert.deepEqual(await textsOf(registry, registry.ours), ['Transfer approved by the registry: snatched.com']);
+  // What the former registrar had set is its own affair.
+  assert.deepEqual(done(await registry.core.infoDomain(registry.theirs, { name: 'snatched.com' })).statuses, [
+    'inactive',
+  ]);
 });
 
 test('a transfer never leads beyond ten years, and never cuts a term', async () => {
