@@ -86,6 +86,7 @@ class Keeper implements ZoneKeeper {
 
   async sweep(): Promise<void> {
     if (this.#stopped) return;
+    this.#forgetFormerFailures();
     try {
       for (const name of await this.#findLagging()) this.#wake(name);
     } catch (error) {
@@ -155,6 +156,12 @@ class Keeper implements ZoneKeeper {
       this.#failing.set(name, { failures, notBefore: clock.now().getTime() + waitMs });
       logger.warn({ err: error, zone: name, failures, waitMs }, 'a zone could not be published; it is tried again');
     }
+  }
+
+  /** Zones that do not lag any more, as they are gone or another replica published them, are tried no more. */
+  #forgetFormerFailures(): void {
+    const longAgo = this.#options.clock.now().getTime() - LONGEST_RETRY_MS;
+    for (const [name, { notBefore }] of this.#failing) if (notBefore < longAgo) this.#failing.delete(name);
   }
 
   async #settle(): Promise<void> {

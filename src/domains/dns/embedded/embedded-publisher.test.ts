@@ -200,6 +200,10 @@ test('a wildcard answers for no name that is there, and none below one', async (
   }
   const below = await ask(question('x.a.wild.example.test', 'A'));
   assert.deepEqual([rcodeOf(below), below.answers?.length], [3, 0]);
+  await createHostedZone(database.db, 'star.test', ['* 300 A 192.0.2.1', 'host 300 TXT "here"']);
+  const beside = await ask(question('other.star.test', 'A'));
+  const belowHost = await ask(question('other.host.star.test', 'A'));
+  assert.deepEqual([beside.answers?.length, rcodeOf(belowHost), belowHost.answers?.length], [1, 3, 0]);
   const synthesized = await ask(question('b.wild.example.test', 'A'));
   assert.equal(synthesized.answers?.[0]?.name, 'b.wild.example.test');
 });
