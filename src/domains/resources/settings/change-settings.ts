@@ -1,0 +1,62 @@
+/**
+ * PATCH /domains/{name}/settings. First what the registry is to change, outside of any transaction, since a refusal must
+ * leave nothing behind; then what is ours, in one. Turning auto-renew off takes the row's lock, as charging does, so that
+ * it comes either before the charge or after it.
+ */
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { HttpReply } from '../../../kernel/http/operation.ts';
+import type { WorkspaceTurn } from '../../operation.ts';
+import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
+import type { RegistryDomain } from '../../registry/registry.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import { answerOnce } from './answer-once.ts';
+import { planChange, type Wish } from './plan-change.ts';
+import { readNameservers } from './read-nameservers.ts';
+import { saveSettings } from './save-settings.ts';
+import type { Settings, SettingsChange } from './schema.ts';
+import type { SettingsServices } from './services.ts';
+import { readAtRegistry, updateAtRegistry } from './update-at-registry.ts';
+
+type Request = WorkspaceTurn<{ params: { name: string }; body: SettingsChange }>;
+
+/** Throws `not_found`, `bad_request`, `no_hosted_zone`, `pending_at_registry`, `pending_operation` and `internal`. */
+export function changeSettings(services: SettingsServices) {
+  return async (request: Request): Promise<HttpReply<Settings>> =>
+    answerOnce(services, request, () => change(services, request));
+}
+
+async function change(services: SettingsServices, { caller, params, body }: Request): Promise<Settings> {
+  const { db } = services;
+  const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
+  const wish = readWish(body, row, services.nameservers);
+  const { auto_renew: _, ...ofRegistry } = wish;
+  if (Object.keys(ofRegistry).length === 0)
+    return saveSettings(services, { row, wish, seen: undefined, isPending: false });
+  const before = await readAtRegistry(services.registry, row);
+  const planned = await planChange(services, { row, wish, info: before });
+  if (Object.keys(planned).length === 0) return saveSettings(services, { row, wish, seen: before, isPending: false });
+  const outcome = await updateAtRegistry(services.registry, before, planned);
+  const seen = await lookAgain(services, row);
+  return saveSettings(services, { row, wish, seen, isPending: outcome === 'pending' });
+}
+
+function readWish(body: SettingsChange, row: DomainRow, own: readonly string[]): Wish {
+  const { nameservers, ...others } = body;
+  if (Object.keys(body).length === 0) {
+    throw new ApiError('bad_request', {
+      message: 'Send at least one of `auto_renew`, `registrar_lock`, `whois_privacy`, `dnssec` and `nameservers`.',
+    });
+  }
+  if (nameservers === undefined) return others;
+  return { ...others, nameservers: nameservers === 'hosted' ? own : readNameservers(nameservers, row.name) };
+}
+
+/** The change is made: what cannot be read now is for the next sync. */
+async function lookAgain({ registry }: SettingsServices, row: DomainRow): Promise<RegistryDomain | undefined> {
+  try {
+    return await readAtRegistry(registry, row);
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+/** Our side of a change of settings, and what is answered. */
+import type { Transaction } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { requestDnssec } from '../../dns/dnssec/index.ts';
+import { openZone } from '../../dns/index.ts';
+import { type DomainRow, findDomainById, lockDomain, recordInfo } from '../../portfolio/index.ts';
+import type { RegistryDomain } from '../../registry/registry.ts';
+import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
+import { isSameSet, type Wish } from './plan-change.ts';
+import type { Settings } from './schema.ts';
+import type { SettingsServices } from './services.ts';
+
+export interface Saved {
+  readonly row: DomainRow;
+  readonly wish: Wish;
+  /** What the registry says after the change; undefined when it was not asked, or did not answer. */
+  readonly seen: RegistryDomain | undefined;
+  /** Whether the registry completes the change later. */
+  readonly isPending: boolean;
+}
+
+/** Throws `not_found` for a name that has left the portfolio meanwhile. */
+export async function saveSettings(services: SettingsServices, saved: Saved): Promise<Settings> {
+  const { row, wish } = saved;
+  return services.db.transaction(async (tx) => {
+    const db = workspaceDb(tx, row.workspace_id);
+    const held = await lockDomain(db, row.id);
+    if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
+    await recordSeen(services, tx, held, saved);
+    await updateRow(tx, held, wish);
+    const dnssec = await switchDnssec(services, tx, saved);
+    const after = await findDomainById(db, row.id);
+    if (after === undefined) throw new ApiError('not_found');
+    const renewal = renewalOf(after, await findRenewalOrder(db, row.id), services.clock.now());
+    const isPending = saved.isPending || dnssec === 'enabling' || dnssec === 'disabling';
+    return {
+      domain: row.name,
+      settings: renderSettings(after, wish, dnssec),
+      renewal,
+      ...(renewal.renewed_until === null ? {} : { renewed_until: renewal.renewed_until }),
+      status: isPending ? 'Pending' : 'Completed',
+    };
+  });
+}
+
+/** An order may have moved the expiry since the registry was asked: it knows better. */
+async function recordSeen(
+  { clock }: SettingsServices,
+  tx: Transaction,
+  held: DomainRow,
+  { row, seen }: Saved,
+): Promise<void> {
+  if (seen === undefined) return;
+  const isOvertaken = held.expires_at?.getTime() !== row.expires_at?.getTime();
+  const expiresAt = isOvertaken ? (held.expires_at?.toISOString() ?? seen.expiresAt) : seen.expiresAt;
+  const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
+  await recordInfo(tx, place, { ...seen, expiresAt }, clock.now());
+}
+
+async function updateRow(tx: Transaction, held: DomainRow, wish: Wish): Promise<void> {
+  const { auto_renew: autoRenew, whois_privacy: isPrivate } = wish;
+  if (autoRenew === undefined && isPrivate === undefined) return;
+  const forgotten = { renewal_reason: null, renewal_shortfall_cents: null } as const;
+  await workspaceDb(tx, held.workspace_id)
+    .updateTable('domains')
+    .set({
+      ...(isPrivate === undefined ? {} : { whois_privacy: isPrivate }),
+      ...(autoRenew === true ? { auto_renew: true, release_at: null } : {}),
+      // What came of earlier attempts is over; a renewal that has been charged stands by its order.
+      ...(autoRenew === false ? { auto_renew: false, renewal_state: 'off', ...forgotten } : {}),
+    })
+    .where('id', '=', held.id)
+    .execute();
+}
+
+/** The zone's state afterwards; undefined where the service keeps none of the name. */
+async function switchDnssec(
+  services: SettingsServices,
+  tx: Transaction,
+  { row, wish, seen }: Saved,
+): Promise<Awaited<ReturnType<typeof requestDnssec>> | undefined> {
+  const { workspace_id: workspaceId, id: domainId, name } = row;
+  const nameservers = wish.nameservers ?? seen?.nameservers ?? row.snapshot?.nameservers ?? [];
+  if (!isSameSet(nameservers, services.nameservers)) return undefined;
+  if (wish.nameservers !== undefined || wish.dnssec !== undefined) await openZone(tx, { workspaceId, domainId, name });
+  if (wish.dnssec !== undefined) {
+    return requestDnssec(tx, { workspaceId, domainId, on: wish.dnssec, publisher: services.publisher });
+  }
+  const zones = workspaceDb(tx, workspaceId).selectFrom('zones').select('dnssec');
+  return (await zones.where('domain_id', '=', domainId).executeTakeFirst())?.dnssec;
+}
+
+/** What is asked for counts as set: the registry may take its time. */
+function renderSettings(
+  { auto_renew, whois_privacy, snapshot }: DomainRow,
+  wish: Wish,
+  dnssec: string | undefined,
+): Settings['settings'] {
+  const hasDsRecords = (snapshot?.dsRecords.length ?? 0) > 0;
+  return {
+    auto_renew,
+    registrar_lock: wish.registrar_lock ?? snapshot?.statuses.includes('clientTransferProhibited') ?? false,
+    whois_privacy: wish.whois_privacy ?? snapshot?.isPrivate ?? whois_privacy,
+    dnssec: wish.dnssec ?? (dnssec === undefined ? hasDsRecords : dnssec === 'on' || dnssec === 'enabling'),
+    nameservers: [...(wish.nameservers ?? snapshot?.nameservers ?? [])],
+  };
+}

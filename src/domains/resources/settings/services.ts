@@ -1,0 +1,16 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Database } from '../../../kernel/db/database.ts';
+import type { ZonePublisher } from '../../dns/publisher.ts';
+import type { AnswerStore } from '../../idempotency-store.ts';
+import type { Registry } from '../../registry/registry.ts';
+
+/** What a change of settings works with. */
+export interface SettingsServices {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
+  readonly answers: AnswerStore;
+  /** The service's own, lower case and sorted. */
+  readonly nameservers: readonly string[];
+}

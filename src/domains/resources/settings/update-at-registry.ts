@@ -1,0 +1,90 @@
+/** A change of a name at its registry, in the words of the interface. */
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { DomainRow } from '../../portfolio/index.ts';
+import {
+  type MutationOutcome,
+  type Registry,
+  type RegistryDomain,
+  RegistryUnavailable,
+  type UpdateCommand,
+} from '../../registry/registry.ts';
+
+export type RegistryChange = Omit<UpdateCommand, 'name' | 'transactionId'>;
+type Rejection = Extract<MutationOutcome, { kind: 'rejected' }>;
+
+/** RFC 5731 2.3: the registry takes nothing more before it has finished. */
+const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingUpdate', 'pendingDelete'];
+
+/**
+ * What the registry says now of a name that is ours. Throws `pending_at_registry` for one that it does not report yet,
+ * `not_found` for one that it does not have with us any more, and `internal` while it does not answer.
+ */
+export async function readAtRegistry(registry: Registry, row: DomainRow): Promise<RegistryDomain> {
+  let info: RegistryDomain | undefined;
+  try {
+    info = await registry.info(row.name);
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+    const message = 'The registry does not answer now, and nothing was changed. Repeat the call.';
+    throw new ApiError('internal', { message, cause: error });
+  }
+  const isReported = info?.isOurs === true && !info.statuses.includes('pendingCreate');
+  if (row.state === 'active' && info !== undefined && isReported) return info;
+  if (row.state === 'active' && row.snapshot !== null) {
+    throw new ApiError('not_found', { message: `The registry does not have ${row.name} with us any more.` });
+  }
+  throw new ApiError('pending_at_registry', {
+    message: `The registry does not report ${row.name} yet. Repeat the call when GET /domains/${row.name} answers.`,
+    details: { addedVia: row.added_via },
+  });
+}
+
+/**
+ * Changes it; `pending` is done later. Throws `pending_operation` while the registry is at something else, `bad_request`
+ * with the registry's reason, and `internal` when the outcome is not known: the same call does no harm then.
+ */
+export async function updateAtRegistry(
+  registry: Registry,
+  info: RegistryDomain,
+  change: RegistryChange,
+): Promise<'completed' | 'pending'> {
+  const outcome = await registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
+  switch (outcome.kind) {
+    case 'completed':
+    case 'pending':
+      return outcome.kind;
+    case 'rejected':
+      throw refusalOf(outcome, info);
+    case 'unknown':
+      throw new ApiError('internal', {
+        message: 'The registry did not answer, so it is not known whether this was changed. Repeat the call.',
+        cause: outcome.reason,
+      });
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** `info` is from just before. */
+function refusalOf({ code, reason }: Rejection, { name, statuses }: RegistryDomain): ApiError {
+  const underWay = statuses.find((status) => UNDER_WAY.includes(status));
+  if (code === 'pending_transfer' || (code === 'status_prohibits' && underWay !== undefined)) {
+    const status = underWay ?? 'pendingTransfer';
+    return new ApiError('pending_operation', {
+      message: `The registry has not finished what it does with ${name} (${status}). Repeat the call when that is done.`,
+      details: { status },
+    });
+  }
+  if (code === 'status_prohibits' && statuses.includes('clientUpdateProhibited')) {
+    return new ApiError('bad_request', {
+      message: `${name} is locked, so nothing else of it can be changed. Send \`registrar_lock\`: false along with the change.`,
+      param: 'registrar_lock',
+      details: { reason: code },
+    });
+  }
+  return new ApiError('bad_request', {
+    message: `The registry refuses this for ${name}: ${reason}`,
+    details: { reason: code },
+  });
+}
