@@ -16,12 +16,12 @@ export function hasDelv(): boolean {
 }
 
 /**
- * What `dig` prints about the server on this port of loopback, without the last line's end. One try of two seconds,
+ * What `dig` prints about the server on this port of loopback, without the last line's end. One try of five seconds,
  * unless the arguments say otherwise. Rejects when it ends with an error, such as 9 for no answer.
  */
 export function dig(port: number, args: readonly string[]): Promise<string> {
   // -r: not the ~/.digrc of whoever runs the tests.
-  return run('dig', ['-r', '@127.0.0.1', '-p', String(port), '+tries=1', '+time=2', ...args]);
+  return run('dig', ['-r', '@127.0.0.1', '-p', String(port), '+tries=1', '+time=5', ...args]);
 }
 
 /** The values that `dig +short` gives for a name and type, sorted: servers may answer them in any order. */

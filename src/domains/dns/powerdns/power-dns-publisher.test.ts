@@ -107,6 +107,7 @@ describe('publishing to PowerDNS', { skip }, () => {
       await dig(server.port, [`x.child.${name}`, 'A', '+norecurse']),
       /child\S+\s+300\s+IN\s+NS\s+ns\.elsewh/,
     );
+    assert.match(await dig(server.port, [`_tcp.${name}`, 'A']), /status: NOERROR/, 'a name without records, but below');
     assert.deepEqual(await writesDuring(() => publisher.publish(zone)), [], 'repeating it changes nothing');
   });
 
@@ -218,7 +219,7 @@ describe('publishing to PowerDNS', { skip }, () => {
     assert.equal((await server.ask(`/zones/${name}./cryptokeys`)).length, 1, 'one key, though its answer was lost');
     await publisher.remove(name);
     proxy.harm(() => undefined);
-    assert.ok(harmed.size >= 5);
+    assert.equal(harmed.size, 4);
     assert.match(await dig(server.port, [name, 'SOA']), /status: REFUSED/);
   });
 

@@ -18,8 +18,7 @@ export async function signZone(client: PowerDnsClient, zoneName: string): Promis
     // A second key would do no harm but stay for good: an attempt without an answer is looked into before the next.
     await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone: hasKey });
   }
-  await client.write('PUT', `${zonePath(zoneName)}/rectify`);
-  await forgetAnswers(client, zoneName);
+  await touchZone(client, zoneName);
   const digests = signingKeys(await getKeys(client, zoneName)).flatMap(({ ds = [] }) => ds.map(parseDs));
   const dsRecords = digests.filter(({ digestType }) => digestType === SHA_256);
   if (dsRecords.length === 0) throw new Error(`PowerDNS gives no SHA-256 digest for the keys of ${zoneName}`);
@@ -32,14 +31,15 @@ export async function unsignZone(client: PowerDnsClient, zoneName: string): Prom
   const keys = await readKeys(client, zoneName);
   if (keys === undefined) return;
   if (keys.some(({ active }) => active)) throw new Error(`PowerDNS still signs ${zoneName} with a key of its own`);
-  await forgetAnswers(client, zoneName);
+  await touchZone(client, zoneName);
 }
 
 /**
- * A new or lost key leaves PowerDNS' cache of answers as it is, for 20 seconds as a rule, while a change of records empties
- * it for the zone: so the SOA is replaced by itself. A validator that follows the new DS must not get an old answer.
+ * Replaces the SOA by itself. A new or lost key leaves PowerDNS' cache of answers as it is, for 20 seconds as a rule, while
+ * a change of records empties it for the zone: a validator that follows the new DS must not get an old answer. It also
+ * rectifies the zone (`api_rectify`), which the proofs that a name is not there need.
  */
-async function forgetAnswers(client: PowerDnsClient, zoneName: string): Promise<void> {
+async function touchZone(client: PowerDnsClient, zoneName: string): Promise<void> {
   const zone = await readZone(client, zoneName);
   const soa = zone?.recordSets.find(({ type }) => type === 'SOA');
   if (soa === undefined) throw new Error(`PowerDNS has no SOA record of ${zoneName}: publish the zone first`);
