@@ -13,6 +13,7 @@ import type { RenewalKeeper } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
@@ -44,6 +45,7 @@ function listOperations(services: Services): Operation<never>[] {
     ...tldOperations(),
     ...accountOperations(services),
     ...domainOperations(services),
+    ...settingsOperations(services),
     ...zoneOperations(services),
   ];
 }
