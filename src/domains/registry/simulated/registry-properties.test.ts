@@ -139,7 +139,7 @@ test('random commands of two registrars leave every name consistent', async () =
       }
       await assertWorld(world, world.names);
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 3_000, markInterruptAsFailure: false },
+    { numRuns: 12 },
   );
   assert.ok(carriedOut > 0);
 });
