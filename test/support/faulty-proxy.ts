@@ -1,4 +1,5 @@
 /** A proxy on loopback that harms chosen requests before or after the server behind it has carried them out. */
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 /**
@@ -21,6 +22,8 @@ export interface FaultyProxy {
   readonly requests: readonly ProxiedRequest[];
   /** The most requests of these methods that were under way at a time. */
   mostAtOnce(...methods: string[]): number;
+  /** Resolves when a request of this method arrives. */
+  waitFor(method: string): Promise<void>;
   /** Decides on each request from now on; undefined lets it pass. */
   harm(decide: (request: ProxiedRequest) => ProxyFault | undefined): void;
   close(): Promise<void>;
@@ -29,6 +32,7 @@ export interface FaultyProxy {
 export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const requests: ProxiedRequest[] = [];
   const underWay = new Map<string, { now: number; most: number }>();
+  const arrivals = new EventEmitter();
   let decide: (request: ProxiedRequest) => ProxyFault | undefined = () => undefined;
 
   const server = createServer(async (request, response) => {
@@ -41,6 +45,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       count.now -= 1;
     });
     requests.push({ method, path });
+    arrivals.emit(method);
     await answer(target, request, response, decide({ method, path }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,6 +56,9 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     url: `http://127.0.0.1:${address.port}`,
     requests,
     mostAtOnce: (...methods) => Math.max(0, ...methods.map((method) => underWay.get(method)?.most ?? 0)),
+    async waitFor(method) {
+      await once(arrivals, method);
+    },
     harm(next) {
       decide = next;
     },

@@ -177,6 +177,40 @@ describe('publishing to PowerDNS', { skip }, () => {
     assert.equal(proxy.mostAtOnce('POST', 'PATCH', 'PUT', 'DELETE'), 1);
   });
 
+  it('zones that two replicas and another program write at once all end right', async () => {
+    const other = createPowerDnsPublisher({ url: server.url, apiKey: server.apiKey, logger });
+    const names = Array.from({ length: 16 }, newZoneName);
+    const database = new DatabaseSync(server.databaseFile);
+    database.exec('begin exclusive');
+    const published = Promise.all(
+      names.map((name, index) =>
+        (index % 2 === 0 ? publisher : other).publish(zoneOf(name, 1, [['a', 'A', `198.51.100.${index}`]])),
+      ),
+    );
+    await proxy.waitFor('GET');
+    database.exec('commit');
+    database.close();
+    await published;
+    const answers = await Promise.all(names.map((name) => ask(`a.${name}`, 'A')));
+    assert.deepEqual(
+      answers,
+      names.map((_, index) => [`198.51.100.${index}`]),
+    );
+    await other.stop();
+  });
+
+  it('a signed zone that is removed and published anew has no key, and then a new one', async () => {
+    const name = newZoneName();
+    await publisher.publish(zoneOf(name, 1, []));
+    const first = await publisher.sign(name);
+    await publisher.remove(name);
+    await publisher.publish(zoneOf(name, 2, []));
+    assert.deepEqual(await server.ask(`/zones/${name}./cryptokeys`), []);
+    const second = await publisher.sign(name);
+    assert.notEqual(second[0]?.digest, first[0]?.digest);
+    assert.match(await dig(server.port, [name, 'SOA', '+dnssec']), /RRSIG/);
+  });
+
   it('asks again when the database is locked or the server fails, and gives up after some time', async () => {
     const name = newZoneName();
     const locked = '{"error": "Unable to start transaction: database is locked"}';
