@@ -50,6 +50,8 @@ export async function startIroncraft(parts: {
     env: {
       IRONCRAFT_HOST: host,
       IRONCRAFT_PORT: String(port),
+      IRONCRAFT_DOMAINS_PORT: '0',
+      IRONCRAFT_DOMAINS_DNS_PORT: '0',
       IRONCRAFT_DATA_DIR: dataDir,
       IRONCRAFT_LOG_LEVEL: 'warn',
       IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: UNLIMITED,

@@ -51,6 +51,8 @@ export async function serve(services: readonly Service[]): Promise<number> {
       const process_ = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
       for (const place of places) running.push(await prepare(process_, place));
       for (const one of running) await listen(one);
+      stop.beginServing();
+      for (const one of running) process.stdout.write(welcome(one));
       await runUntilStopped({ config, logger, running }, stop);
     } finally {
       await Promise.all(running.map(({ served }) => served.stop()));
@@ -131,7 +133,11 @@ async function listen({ place, served }: Running): Promise<void> {
   } catch (error) {
     throw error instanceof Error ? explainListenError(error, host, port, variable) : error;
   }
-  process.stdout.write(served.welcome(publicUrlFor({ host, publicUrl: undefined }, port)));
+}
+
+/** Said once everything listens: whoever reads it may stop the server again. */
+function welcome({ place: { host, held }, served }: Running): string {
+  return served.welcome(publicUrlFor({ host, publicUrl: undefined }, held.port));
 }
 
 /** Returns once what was in flight has ended or been handed on. Past the drain time the process ends, whatever is left open. */
@@ -139,7 +145,6 @@ async function runUntilStopped(
   { config, logger, running }: { config: Config; logger: Logger; running: readonly Running[] },
   stop: StopSignals,
 ): Promise<void> {
-  stop.beginServing();
   const signal = await stop.received;
   logger.info({ signal, drainMs: config.drainMs }, 'draining');
   for (const one of running) one.beginDraining();

@@ -14,15 +14,14 @@ after(() => store.close());
 
 test('every sealed column of the schema is sealed again, or passes by itself', async () => {
   const { rows } = await store.db.query<{ name: string }>({
-    text: `select table_name || '.' || column_name as name from information_schema.columns
-           where table_schema = current_schema() and column_name like 'sealed\\_%' order by 1`,
+    text: `select case table_schema when current_schema() then '' else table_schema || '.' end
+             || table_name || '.' || column_name as name
+           from information_schema.columns
+           where table_schema in (current_schema(), 'domains') and column_name like 'sealed\\_%'`,
     values: [],
   });
   const known = [...sealedColumns, ...passingColumns].map(({ table, column }) => `${table}.${column}`);
-  assert.deepEqual(
-    rows.map(({ name }) => name),
-    known.sort(),
-  );
+  assert.deepEqual(rows.map(({ name }) => name).sort(), known.sort());
 });
 
 test('hundreds of values move to the new key, what it cannot read stays, and nothing is sealed twice', async () => {

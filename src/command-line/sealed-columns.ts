@@ -1,4 +1,5 @@
 /** Every column of the database whose values the master key seals for good: what a new master key has to seal again. */
+import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
@@ -34,11 +35,29 @@ export const sealedColumns: readonly SealedColumn[] = [
     context: ({ project_id = '', smith_id = '', provider = '' }) => modelKeyContext(project_id, smith_id, provider),
     removeWhenLost: true,
   },
+  {
+    table: 'domains.orders',
+    column: 'sealed_auth_code',
+    key: ['workspace_id', 'id'],
+    where: 'sealed_auth_code is not null',
+    context: ({ workspace_id = '', id = '' }) => authCodeContext(workspace_id, id),
+    // The order and its hold stay: a person has to look at it.
+    removeWhenLost: false,
+  },
+  {
+    table: 'domains.payments',
+    column: 'sealed_instrument',
+    key: ['workspace_id', 'id'],
+    where: 'sealed_instrument is not null',
+    context: ({ workspace_id = '', id = '' }) => instrumentContext(workspace_id, id),
+    removeWhenLost: false,
+  },
 ];
 
 /** Sealed too, and gone by themselves within a day: stored answers of Idempotency-Key. */
 export const passingColumns: readonly { readonly table: string; readonly column: string }[] = [
   { table: 'idempotency_keys', column: 'sealed_body' },
+  { table: 'domains.idempotency_keys', column: 'sealed_body' },
 ];
 
 export interface Resealed {

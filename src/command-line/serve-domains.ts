@@ -1,7 +1,8 @@
 /** The domain registration service as a service of the process. */
-
+import { join } from 'node:path';
 import { createDomains } from '../domains/app.ts';
 import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-parts.ts';
+import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
 import type { ServedService, ServerParts } from './served-service.ts';
@@ -17,6 +18,7 @@ export async function serveDomains(parts: ServerParts): Promise<ServedService> {
     registry,
     publisher,
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
+    mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,
     // Play money never buys a real name.
     demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
-import { makeFolder, runVerb } from './server-process.ts';
+import { FREE_PORTS, makeFolder, runVerb } from './server-process.ts';
 
 const VERBS = [
   [],
@@ -150,7 +150,7 @@ test('doctor and serve find a port that another program holds', async (t) => {
   const doctor = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: port });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +port .*in use by another program\n +→ .*IRONCRAFT_PORT/m);
-  const serve = await runVerb(['serve'], folder, { IRONCRAFT_PORT: port });
+  const serve = await runVerb(['serve'], folder, { ...FREE_PORTS, IRONCRAFT_PORT: port });
   assert.equal(serve.code, 1);
   assert.match(serve.stderr, new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} is in use.*IRONCRAFT_PORT`, 'm'));
 });
@@ -222,7 +222,7 @@ test('a file mode that gives secrets away fails the doctor', async () => {
 });
 
 test('another master key than the database was set up with is refused, and nothing is made in its place', async () => {
-  const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), IRONCRAFT_PORT: '0' };
+  const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), ...FREE_PORTS };
   for (const verb of [['keys', 'rotate'], ['serve']]) {
     const { code, stderr } = await runVerb(verb, folder, wrong);
     assert.equal(code, 1, `${verb}`);
@@ -238,7 +238,14 @@ test('a new master key takes over: the old one reads until everything is sealed 
   const next = Buffer.alloc(32, 9).toString('base64');
   const both = { IRONCRAFT_MASTER_KEY: `${next},${old}` };
   const resealed = await runVerb(['keys', 'reseal'], folder, both);
-  assert.deepEqual([resealed.code, resealed.stdout], [0, 'signing_keys: 1 sealed again\nmodel_keys: 0 sealed again\n']);
+  assert.deepEqual(
+    [resealed.code, resealed.stdout],
+    [
+      0,
+      'signing_keys: 1 sealed again\nmodel_keys: 0 sealed again\n' +
+        'domains.orders: 0 sealed again\ndomains.payments: 0 sealed again\n',
+    ],
+  );
   const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder, { IRONCRAFT_MASTER_KEY: next });
   assert.equal(minted.code, 0, minted.stderr);
   const back = await runVerb(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
 import type { ErrorCatalogue } from '../../src/kernel/http/errors.ts';
 import { platformErrors } from '../../src/platform/errors.ts';
-import { mainFile, makeFolder, runVerb, startServer } from './server-process.ts';
+import { FREE_PORTS, mainFile, makeFolder, runVerb, startServer } from './server-process.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -113,7 +113,7 @@ test('npm and the service manager run the program alike', async () => {
 /** Runs the lines as they stand; `npm run --silent ironcraft --` is the program itself, which spares npm's start each time. */
 async function runShell(folder: string, text: string): Promise<void> {
   const npm = `npm() { [ "$1 $2 $3 $4" = "run --silent ironcraft --" ] || return 9; shift 4; "$NODE" "$MAIN" "$@"; }`;
-  const env = { PATH: process.env.PATH, NODE: process.execPath, MAIN: mainFile, IRONCRAFT_PORT: '0' };
+  const env = { PATH: process.env.PATH, NODE: process.execPath, MAIN: mainFile, ...FREE_PORTS };
   await run('sh', ['-ec', `${npm}\n${text}`], { cwd: folder, env }).catch((error: unknown) => {
     throw new Error(`this does not work:\n${text}`, { cause: error });
   });

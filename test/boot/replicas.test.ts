@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import { testServerUrl } from '../support/database.ts';
-import { call, makeFolder, runVerb, startServer, type Variables } from './server-process.ts';
+import { call, FREE_PORTS, makeFolder, runVerb, startServer, type Variables } from './server-process.ts';
 
 const serverUrl = testServerUrl();
 const skip = serverUrl === undefined && 'set IRONCRAFT_TEST_DATABASE_URL to test on a PostgreSQL server';
@@ -79,7 +79,7 @@ test('a replica without the master key of the others is refused, and makes none 
   const url = await makeDatabase(t);
   const first = await startServer(t, await makeFolder(t), { IRONCRAFT_DATABASE_URL: url });
   const stranger = await makeFolder(t);
-  const refused = await runVerb(['serve'], stranger, { IRONCRAFT_DATABASE_URL: url, IRONCRAFT_PORT: '0' });
+  const refused = await runVerb(['serve'], stranger, { ...FREE_PORTS, IRONCRAFT_DATABASE_URL: url });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^error: The database holds sealed secrets and there is no master key/m);
   const doctor = await runVerb(['doctor'], stranger, { IRONCRAFT_DATABASE_URL: url, IRONCRAFT_PORT: '0' });

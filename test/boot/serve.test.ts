@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { readSourceCommit, sourceRoot } from '../../src/command-line/source-commit.ts';
-import { call, makeFolder, runVerb, type ServerProcess, startServer } from './server-process.ts';
+import { call, FREE_PORTS, makeFolder, runVerb, type ServerProcess, startServer } from './server-process.ts';
 
 const run = promisify(execFile);
 
@@ -89,7 +89,7 @@ test('health routes are no part of the API document, and take nothing from a req
 });
 
 test('a second process on the same folder is refused with a clear message', async () => {
-  const { code, stdout, stderr } = await runVerb(['serve'], folder, { IRONCRAFT_PORT: '0' });
+  const { code, stdout, stderr } = await runVerb(['serve'], folder, FREE_PORTS);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.match(
     stderr,

@@ -14,6 +14,13 @@ export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.u
 const READY_MS = 90_000;
 const POLL_MS = 20;
 
+/** So that any number of servers run beside each other. */
+export const FREE_PORTS = {
+  IRONCRAFT_PORT: '0',
+  IRONCRAFT_DOMAINS_PORT: '0',
+  IRONCRAFT_DOMAINS_DNS_PORT: '0',
+} as const;
+
 export type Variables = Readonly<Record<string, string>>;
 
 export interface Ended {
@@ -47,7 +54,7 @@ export async function makeFolder(t: Cleanup): Promise<string> {
 
 /** Starts `serve` on a free port and waits until it says that it is ready. It is killed, at the latest, with the test. */
 export async function startServer(t: Cleanup, folder: string, variables: Variables = {}): Promise<ServerProcess> {
-  const process_ = launch(['serve'], folder, { IRONCRAFT_PORT: '0', ...variables });
+  const process_ = launch(['serve'], folder, { ...FREE_PORTS, ...variables });
   t.after(async () => {
     process_.child.kill('SIGKILL');
     await process_.ended;

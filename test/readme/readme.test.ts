@@ -25,6 +25,8 @@ before(async () => {
     IRONCRAFT_DATABASE_URL: '',
     IRONCRAFT_DATA_DIR: join(folder, '.ironcraft'),
     IRONCRAFT_PORT: String(await findFreePort()),
+    IRONCRAFT_DOMAINS_PORT: String(await findFreePort()),
+    IRONCRAFT_DOMAINS_DNS_PORT: '0',
     IRONCRAFT_LOG_LEVEL: 'warn',
   };
 });

@@ -2,6 +2,8 @@
 export { buy, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
 export type { OrderRow, Purchase } from './order.ts';
 export { createOrderKeeper, type OrderKeeper } from './order-keeper.ts';
+export { instrumentContext } from './pay-order.ts';
+export { authCodeContext } from './place-order.ts';
 export type { OrderServices } from './services.ts';
 export { findLatestRenewal, findLiveOrder } from './store.ts';
 export { addYears } from './term.ts';

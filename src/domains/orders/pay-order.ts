@@ -39,7 +39,8 @@ export async function openCharge(
     .execute();
 }
 
-function instrumentContext(workspaceId: string, paymentId: string): string {
+/** What the vault ties an instrument to. */
+export function instrumentContext(workspaceId: string, paymentId: string): string {
   return `domains.payments/${workspaceId}/${paymentId}`;
 }
 
