@@ -11,6 +11,7 @@ import { BASE_PATH } from './operation.ts';
 import type { OrderKeeper } from './orders/index.ts';
 import type { RenewalKeeper } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
+import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
@@ -46,6 +47,7 @@ function listOperations(services: Services): Operation<never>[] {
     ...accountOperations(services),
     ...domainOperations(services),
     ...settingsOperations(services),
+    ...authCodeOperations(services),
     ...zoneOperations(services),
   ];
 }

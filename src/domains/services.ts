@@ -8,6 +8,7 @@ import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
+import type { Mailer } from './mail/index.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
@@ -26,6 +27,7 @@ export interface DomainsParts {
   readonly registry: Registry;
   readonly publisher: ZonePublisher;
   readonly payments: Payments;
+  readonly mailer: Mailer;
   /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */
   readonly nameservers: readonly string[];
   /** Play money of a new workspace; only with the simulated registry. */

@@ -6,6 +6,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { createDomains, type Domains } from '../../src/domains/app.ts';
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
+import type { Mailer } from '../../src/domains/mail/index.ts';
 import { BASE_PATH } from '../../src/domains/operation.ts';
 import type { Registry } from '../../src/domains/registry/registry.ts';
 import { createSimulatedRegistry, type SimulatedRegistryOptions } from '../../src/domains/registry/simulated/index.ts';
@@ -55,6 +56,7 @@ export interface TestDomainsOptions {
   readonly simulated?: Partial<SimulatedRegistryOptions>;
   readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
   readonly payments?: Payments;
+  readonly mailer?: Mailer;
   readonly parts?: Partial<DomainsParts>;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault };
@@ -89,6 +91,7 @@ export async function startDomains(options: TestDomainsOptions = {}): Promise<Te
     registry,
     publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
     payments: options.payments ?? notThere<Payments>('payments'),
+    mailer: options.mailer ?? notThere<Mailer>('mailer'),
     nameservers: NAMESERVERS,
     demoCreditCents: 0,
     overloadDelayMs: NEVER_OVERLOADED_MS,
