@@ -52,7 +52,8 @@ export async function serve(services: readonly Service[]): Promise<number> {
       for (const place of places) running.push(await prepare(process_, place));
       for (const one of running) await listen(one);
       stop.beginServing();
-      for (const one of running) process.stdout.write(welcome(one));
+      // The first service has the most to say, and the last word.
+      for (const one of running.toReversed()) process.stdout.write(welcome(one));
       await runUntilStopped({ config, logger, running }, stop);
     } finally {
       await Promise.all(running.map(({ served }) => served.stop()));

@@ -60,7 +60,7 @@ export interface DomainsWelcome {
 
 export function renderDomainsWelcome({ baseUrl, localBaseUrl, registry, dns }: DomainsWelcome): string {
   const lines = [
-    `The domain service is ready at ${baseUrl}`,
+    `Domain registration is served at ${baseUrl}`,
     ...(baseUrl === localBaseUrl ? [] : [`  listening    ${localBaseUrl}`]),
     `  reference    ${baseUrl}/docs`,
     `  registry     ${registry === 'simulated' ? 'simulated: names and money are play' : 'EPP: names and money are real'}`,
