@@ -19,6 +19,8 @@
  *   refusal that may pass, such as that of a locked name, is only repeated; `dnssec_failure` says why it takes so long.
  * - `request off` where nothing was ever handed over needs no waiting. `request on` while disabling starts over with
  *   `enabling`; that the keys are just being dropped does no harm, as the parent has no DS record then.
+ * - `off` with DS records at the registry that are not ours, such as those of a name's former home, goes through
+ *   `disabling` too when off is requested.
  * - Whoever works on a zone has its lease (dnssec-store.ts), and writes only what the owner still wants.
  *
  * A resolver may remember unsigned answers for their TTL after the parent has DS records. It remembers them as unsigned

@@ -14,7 +14,7 @@ import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
 
-const RUNS = 60;
+const RUNS = 40;
 const STEPS = 24;
 const HOUR_MS = 3_600_000;
 

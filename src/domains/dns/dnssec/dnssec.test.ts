@@ -8,6 +8,7 @@ import {
   insertZone,
   type TestZone,
 } from '../../../../test/support/dnssec-zones.ts';
+import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
@@ -401,6 +402,18 @@ describe('DNSSEC', () => {
       assert.equal(await request(true), 'on');
       await keeper.advanceDue();
       assert.equal(world.registry.updates.length, 1);
+    });
+
+    it('for off takes away DS records that came with the name, for which nobody here has a key', async () => {
+      world.registry.setDs(zone.name, [{ keyTag: 7, algorithm: 8, digestType: 2, digest: 'CD'.repeat(32) }]);
+      const snapshot = json(await world.registry.info(zone.name));
+      const domains = systemDb(database.db).updateTable('domains').set({ snapshot });
+      await domains.where('id', '=', zone.domainId).execute();
+      assert.equal(await request(false), 'disabling');
+      await keeper.advanceDue();
+      assert.deepEqual(world.registry.dsOf(zone.name), []);
+      await pass(DS_TTL_MS);
+      assert.equal(await state(), 'off');
     });
 
     it('wakes a keeper that runs', async () => {

@@ -1,7 +1,7 @@
 /** The owner's wish to have DNSSEC on or off. The keeper carries it out: see advance-dnssec.ts. */
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { workspaceDb } from '../../workspace-scope.ts';
+import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
 import type { ZonePublisher } from '../publisher.ts';
 
 export type DnssecState = 'off' | 'enabling' | 'on' | 'disabling';
@@ -18,7 +18,8 @@ export interface DnssecRequest {
 
 /**
  * Has DNSSEC switched once the transaction commits; asking for what is so, or is under way, changes nothing. The state
- * after it. Throws `bad_request` where zones cannot be signed, `no_hosted_zone` for a domain without a zone.
+ * after it. Asking for off also rids a zone that was never signed here of DS records that the domain's snapshot shows:
+ * they came with the name, and make every answer fail. Throws `bad_request` where zones cannot be signed, `no_hosted_zone` for a domain without a zone.
  */
 export async function requestDnssec(
   tx: Transaction,
@@ -39,7 +40,8 @@ export async function requestDnssec(
     .forUpdate()
     .executeTakeFirst();
   if (zone === undefined) throw new ApiError('no_hosted_zone');
-  if (isHeadedFor(zone.dnssec, on)) return zone.dnssec;
+  const isStale = !on && zone.dnssec === 'off' && (await hasForeignDs(db, domainId));
+  if (isHeadedFor(zone.dnssec, on) && !isStale) return zone.dnssec;
   const dnssec = on ? 'enabling' : 'disabling';
   await db
     .updateTable('zones')
@@ -56,6 +58,11 @@ export async function requestDnssec(
     .execute();
   await tx.notify(DNSSEC_REQUESTED, zone.name);
   return dnssec;
+}
+
+async function hasForeignDs(db: WorkspaceDb, domainId: string): Promise<boolean> {
+  const domain = await db.selectFrom('domains').select('snapshot').where('id', '=', domainId).executeTakeFirst();
+  return (domain?.snapshot?.dsRecords.length ?? 0) > 0;
 }
 
 function isHeadedFor(state: DnssecState, on: boolean): boolean {
