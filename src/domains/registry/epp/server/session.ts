@@ -47,6 +47,8 @@ export interface SessionOptions {
 }
 
 const MAX_FAILED_LOGINS = 3;
+/** Objects in one check: each is a question to the store. */
+const MAX_CHECKED = 100;
 
 interface LoggedIn {
   readonly registrarId: string;
@@ -133,6 +135,7 @@ export class EppSession {
     const context: CommandContext = { core: this.#options.core, session, extensionUris: login.extensionUris };
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
+    if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);
     return answerObjectCommand(context, command);
   }
 
@@ -162,6 +165,11 @@ export class EppSession {
     };
     return { code: 1000, svTRID: reply.svTRID };
   }
+}
+
+function countChecked(command: ObjectCommand): number {
+  if (command.kind === 'contact:check') return command.ids.length;
+  return command.kind === 'domain:check' || command.kind === 'host:check' ? command.names.length : 0;
 }
 
 function uriOf(command: ObjectCommand): string {

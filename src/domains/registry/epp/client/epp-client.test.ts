@@ -1,0 +1,283 @@
+/** The client against servers that misbehave: each is a script of what to send for each frame. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { silent, testCa, testTls } from '../../../../../test/support/epp.ts';
+import { describeCommand, type EppCommand, readRequest } from '../commands/command.ts';
+import { greetingElement } from '../commands/login.ts';
+import { responseElement } from '../commands/response.ts';
+import { encodeFrame, FrameReader } from '../frames.ts';
+import { EPP, EXTENSION_URIS, OBJECT_URIS, RGP } from '../namespaces.ts';
+import { element } from '../xml/element.ts';
+import { parseXml } from '../xml/parse-xml.ts';
+import { writeXml } from '../xml/write-xml.ts';
+import { EppClient, type EppClientOptions } from './epp-client.ts';
+
+type Script = (command: EppCommand | 'hello', clTRID: string, socket: TLSSocket) => string | Buffer | undefined;
+
+interface Scripted {
+  readonly client: EppClient;
+  readonly commands: string[];
+  readonly server: Server;
+}
+
+const open: { client: EppClient; server: Server; sockets: Set<TLSSocket> }[] = [];
+after(async () => {
+  for (const { client, server, sockets } of open) {
+    for (const socket of sockets) socket.destroy();
+    await client.stop();
+    server.close();
+  }
+});
+
+const greeting = writeXml(
+  element(EPP, 'epp', [
+    greetingElement({
+      server: 'scripted',
+      at: '2026-01-01T00:00:00Z',
+      versions: ['1.0'],
+      languages: ['fr'],
+      objectUris: OBJECT_URIS,
+      extensionUris: [RGP, 'urn:x:magic'],
+    }),
+  ]),
+);
+
+function answer(code: number, clTRID: string): string {
+  return writeXml(responseElement({ code, message: 'as you say', extensions: [], clTRID, svTRID: 'sv-1' }));
+}
+
+/** Logins and logouts are answered by themselves unless the script does. */
+async function openScripted(
+  script: Script,
+  options: Partial<EppClientOptions> = {},
+  first = greeting,
+): Promise<Scripted> {
+  const commands: string[] = [];
+  const sockets = new Set<TLSSocket>();
+  const server = createServer(
+    { key: readFileSync(testTls.keyFile), cert: readFileSync(testTls.certificateFile) },
+    (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      const reader = new FrameReader();
+      socket.write(encodeFrame(first));
+      socket.on('data', (piece: Buffer) => {
+        for (const frame of reader.push(piece)) {
+          const request = readRequest(parseXml(frame));
+          const command = request.kind === 'hello' ? request.kind : request.command;
+          const clTRID = request.kind === 'hello' ? '' : (request.clTRID ?? '');
+          commands.push(command === 'hello' ? command : describeCommand(command));
+          const said = script(command, clTRID, socket);
+          const isSession = command !== 'hello' && (command.kind === 'login' || command.kind === 'logout');
+          const reply = said ?? (isSession ? answer(command.kind === 'login' ? 1000 : 1500, clTRID) : undefined);
+          if (typeof reply === 'string') socket.write(encodeFrame(reply));
+          else if (reply !== undefined) socket.write(reply);
+        }
+      });
+    },
+  );
+  server.on('tlsClientError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new EppClient({
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    clientId: 'us',
+    password: 'secret',
+    tls: { ca: testCa },
+    logger: silent,
+    reconnectDelayMs: 1,
+    reconnectDelayMaxMs: 10,
+    ...options,
+  });
+  open.push({ client, server, sockets });
+  client.start();
+  return { client, commands, server };
+}
+
+const deletion = { kind: 'domain:delete', name: 'a.com' } as const;
+const unrepeatable = { clTRID: 'test-1', isRepeatable: false };
+const repeatable = { clTRID: 'test-1', isRepeatable: true };
+
+test('the login takes of the offer what both understand, in a language that the server speaks', async () => {
+  const logins: EppCommand[] = [];
+  const { client } = await openScripted((command, clTRID) => {
+    if (command !== 'hello' && command.kind === 'login') logins.push(command);
+    return command !== 'hello' && command.kind === 'poll' ? answer(1300, clTRID) : undefined;
+  });
+  assert.equal((await client.execute({ kind: 'poll', operation: 'req' }, repeatable)).code, 1300);
+  const [login] = logins;
+  assert.ok(login?.kind === 'login');
+  assert.deepEqual([login.objectUris, login.extensionUris, login.language], [OBJECT_URIS, [RGP], 'fr']);
+  assert.deepEqual([...(await client.services()).extensionUris], [RGP]);
+  assert.ok(EXTENSION_URIS.length > 1);
+});
+
+test('a server whose certificate is not trusted gets no password', async () => {
+  const { client, commands } = await openScripted(() => undefined, { tls: {}, queueTimeoutMs: 400 });
+  await assert.rejects(client.execute(deletion, unrepeatable), (error: Error) => {
+    assert.equal(error.name, 'CommandNotSent');
+    assert.match(String(error.cause), /self-signed certificate/);
+    return true;
+  });
+  assert.deepEqual(commands, []);
+});
+
+test('a server that goes by another name gets no password', async () => {
+  const { client, commands } = await openScripted(() => undefined, {
+    tls: { ca: testCa, servername: 'registry.example' },
+    queueTimeoutMs: 400,
+  });
+  await assert.rejects(client.services(), { name: 'CommandNotSent' });
+  assert.deepEqual(commands, []);
+});
+
+test('a refused login is tried again, and its reason is told', async () => {
+  let logins = 0;
+  const { client } = await openScripted((command, clTRID) => {
+    if (command === 'hello') return undefined;
+    if (command.kind === 'login') {
+      logins += 1;
+      return logins < 3 ? answer(2502, clTRID) : undefined;
+    }
+    return answer(1000, clTRID);
+  });
+  assert.equal((await client.execute(deletion, unrepeatable)).code, 1000);
+  assert.equal(logins, 3);
+  const refusing = await openScripted(
+    (command, clTRID) => (command !== 'hello' && command.kind === 'login' ? answer(2200, clTRID) : undefined),
+    { queueTimeoutMs: 400 },
+  );
+  await assert.rejects(refusing.client.execute(deletion, unrepeatable), (error: Error) => {
+    assert.match(String(error.cause), /the login was refused with 2200/);
+    return true;
+  });
+});
+
+test('what breaks an exchange loses its answer: the change is not sent again, the read is', async () => {
+  const breaks: Record<string, (clTRID: string, socket: TLSSocket) => string | Buffer | undefined> = {
+    'a cut': (_, socket) => void socket.destroy(),
+    silence: () => undefined,
+    'an answer to another command': () => answer(1000, 'somebody-elses'),
+    'no XML': () => 'I beg your pardon',
+    'no answer': () => greeting,
+    'no frame': () => Buffer.from([0xff, 0xff, 0xff, 0xff]),
+  };
+  for (const [what, misbehave] of Object.entries(breaks)) {
+    let tries = 0;
+    const { client } = await openScripted(
+      (command, clTRID, socket) => {
+        if (command === 'hello' || command.kind === 'login' || command.kind === 'logout') return undefined;
+        tries += 1;
+        return tries === 1 || tries === 2 ? misbehave(clTRID, socket) : answer(1000, clTRID);
+      },
+      { commandTimeoutMs: what === 'silence' ? 200 : 5_000 },
+    );
+    await assert.rejects(client.execute(deletion, unrepeatable), { name: 'AnswerLost', clTRID: 'test-1' }, what);
+    assert.equal((await client.execute(deletion, repeatable)).code, 1000, what);
+    assert.equal(tries, 3, what);
+  }
+});
+
+test('a session that the server ends before it did anything is no answer', async () => {
+  for (const code of [2501, 2502]) {
+    let tries = 0;
+    const { client } = await openScripted((command, clTRID) => {
+      if (command === 'hello' || command.kind !== 'domain:delete') return undefined;
+      tries += 1;
+      return answer(tries === 1 ? code : 1000, clTRID);
+    });
+    assert.equal((await client.execute(deletion, unrepeatable)).code, 1000);
+    assert.equal(tries, 2);
+  }
+});
+
+test('2500 is an answer, after which the next command has a new session', async () => {
+  let logins = 0;
+  const { client } = await openScripted((command, clTRID) => {
+    if (command === 'hello') return undefined;
+    if (command.kind === 'login') logins += 1;
+    return command.kind === 'domain:delete' ? answer(2500, clTRID) : undefined;
+  });
+  assert.equal((await client.execute(deletion, unrepeatable)).code, 2500);
+  assert.equal((await client.execute(deletion, unrepeatable)).code, 2500);
+  assert.equal(logins, 2);
+});
+
+test('one command is in flight at a time; of those that wait there is a limit', async () => {
+  const waiting: (() => void)[] = [];
+  const { client, commands } = await openScripted(
+    (command, clTRID, socket) => {
+      if (command === 'hello' || command.kind !== 'domain:delete') return undefined;
+      waiting.push(() => socket.write(encodeFrame(answer(1000, clTRID))));
+      return undefined;
+    },
+    { maxQueued: 2 },
+  );
+  await client.services();
+  const first = client.execute(deletion, { ...unrepeatable, clTRID: 'first' });
+  while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const others = ['second', 'third'].map((clTRID) => client.execute(deletion, { ...unrepeatable, clTRID }));
+  await assert.rejects(client.execute(deletion, unrepeatable), { name: 'CommandNotSent' });
+  assert.deepEqual(commands, ['login', 'domain:delete']);
+  for (const result of [first, ...others]) {
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    waiting.shift()?.();
+    assert.equal((await result).code, 1000);
+  }
+});
+
+test('a connection without commands says hello, and is opened again when nobody answers', async () => {
+  const hellos = Promise.withResolvers<void>();
+  const logins = Promise.withResolvers<void>();
+  let hello = 0;
+  let login = 0;
+  await openScripted(
+    (command) => {
+      if (command === 'hello') {
+        hello += 1;
+        if (hello === 2) hellos.resolve();
+        return hello < 2 ? greeting : undefined;
+      }
+      if (command.kind === 'login') login += 1;
+      if (login === 2) logins.resolve();
+      return undefined;
+    },
+    { keepAliveMs: 20, commandTimeoutMs: 100 },
+  );
+  await hellos.promise;
+  await logins.promise;
+});
+
+test('stopping lets the command in flight end, refuses those that wait, and logs out', async () => {
+  const arrived = Promise.withResolvers<() => void>();
+  const { client, commands } = await openScripted((command, clTRID, socket) => {
+    if (command !== 'hello' && command.kind === 'domain:delete') {
+      arrived.resolve(() => socket.write(encodeFrame(answer(1000, clTRID))));
+    }
+    return undefined;
+  });
+  const inFlight = client.execute(deletion, unrepeatable);
+  const finish = await arrived.promise;
+  const waits = assert.rejects(client.execute(deletion, unrepeatable), { name: 'CommandNotSent' });
+  const stopped = client.stop();
+  await waits;
+  finish();
+  assert.equal((await inFlight).code, 1000);
+  await stopped;
+  assert.deepEqual(commands, ['login', 'domain:delete', 'logout']);
+  await assert.rejects(client.execute(deletion, unrepeatable), { name: 'CommandNotSent' });
+});
+
+test('what is no EPP server is no session', async () => {
+  const strangers = ['<html/>', writeXml(element(EPP, 'epp', [element(EPP, 'hello')])), 'SSH-2.0-OpenSSH'];
+  for (const first of strangers) {
+    const { client, commands } = await openScripted(() => undefined, { queueTimeoutMs: 200 }, first);
+    await assert.rejects(client.services(), { name: 'CommandNotSent' });
+    assert.deepEqual(commands, []);
+  }
+});
