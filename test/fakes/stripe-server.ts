@@ -30,6 +30,8 @@ export interface FakeStripe extends StripeState {
   /** As a person at the checkout page. */
   paySession(id: string): void;
   expireSession(id: string): void;
+  /** As a day later. */
+  forgetKeys(): void;
   /** What was charged and not given back. */
   netCents(): number;
   close(): Promise<void>;
@@ -103,6 +105,7 @@ export async function startStripe(): Promise<FakeStripe> {
     failNext: (...next) => void faults.push(...next),
     paySession: (id) => setSession(id, { status: 'complete', payment_status: 'paid' }),
     expireSession: (id) => setSession(id, { status: 'expired' }),
+    forgetKeys: () => kept.clear(),
     netCents: () => {
       const charged = [...state.intents.values()].filter(({ status }) => status === 'succeeded');
       const sum = (amounts: { amount: number }[]) => amounts.reduce((total, { amount }) => total + amount, 0);

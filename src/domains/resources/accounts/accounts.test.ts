@@ -17,6 +17,7 @@ const payments = createStripePayments({
   apiUrl: stripe.url,
   returnUrl: 'https://domains.example/api/v1/docs',
   logger,
+  clock,
   timeoutMs: 300,
 });
 const service = await startDomains({ clock, payments });

@@ -1,4 +1,5 @@
 /** The card company of a configuration: Stripe where there is a key, and none otherwise. */
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Payments } from './payments.ts';
 import { unconfiguredPayments } from './unconfigured-payments.ts';
@@ -10,6 +11,7 @@ export interface OpenPaymentsOptions {
   /** Where the card company's page leads once a top-up is paid. */
   readonly returnUrl: string;
   readonly logger: Logger;
+  readonly clock?: Clock;
 }
 
 /** Loads Stripe's package only where it is used: it is large. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type FakeStripe, type StripeFault, startStripe } from '../../../../test/fakes/stripe-server.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import type { ChargeRequest, Instrument, PaymentFailure } from './payments.ts';
@@ -15,6 +16,7 @@ const payments = createStripePayments({
   apiUrl: stripe.url,
   returnUrl: 'https://domains.example/api/v1/docs',
   logger,
+  clock: systemClock,
   timeoutMs: 300,
 });
 
@@ -128,14 +130,31 @@ describe('a charge', () => {
     assert.deepEqual(await payments.charge(request), { kind: 'succeeded', reference: lastIntent()?.id });
   });
 
-  test('whose key was used for another is unknown: the other may have charged', async () => {
+  for (const fault of ['drop_before', 'drop_after'] as const) {
+    test(`after ${fault} that is repeated when Stripe has forgotten its key charges once`, async () => {
+      const before = stripe.netCents();
+      const request = chargeOf('pm_card_visa');
+      stripe.failNext(fault, fault);
+      assert.equal((await payments.charge(request)).kind, 'unknown');
+      stripe.forgetKeys();
+      const late = { ...request, requestedAt: new Date(Date.now() - 25 * 3_600_000) };
+      stripe.failNext('unavailable');
+      assert.equal((await payments.charge(late)).kind, 'unknown');
+      assert.equal((await payments.charge(late)).kind, 'succeeded');
+      assert.equal(stripe.netCents(), before + request.amountCents);
+    });
+  }
+
+  test('whose parameters are others by now is found by its key', async () => {
     const request = chargeOf('pm_card_visa');
-    await payments.charge(request);
-    assert.equal((await payments.charge({ ...request, amountCents: 2_000 })).kind, 'unknown');
+    const charged = await payments.charge(request);
+    const before = stripe.netCents();
+    assert.deepEqual(await payments.charge({ ...request, description: 'in other words' }), charged);
+    assert.equal(stripe.netCents(), before);
   });
 
   test('with a secret key that Stripe refuses is unknown: an earlier call may have charged', async () => {
-    const options = { apiUrl: stripe.url, returnUrl: 'https://domains.example', logger };
+    const options = { apiUrl: stripe.url, returnUrl: 'https://domains.example', logger, clock: systemClock };
     const locked = createStripePayments({ ...options, secretKey: 'sk_test_wrong' });
     assert.equal((await locked.charge(chargeOf('pm_card_visa'))).kind, 'unknown');
     await assert.rejects(locked.openTopUp(topUpOf(1_000)), { code: 'payment_failed' });

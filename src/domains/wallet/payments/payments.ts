@@ -32,6 +32,11 @@ export interface Instrument {
 export interface ChargeRequest {
   /** Ours, one per operation and attempt. */
   readonly idempotencyKey: string;
+  /**
+   * When it was asked for the first time. The card company forgets keys after a day: a charge that is repeated later is
+   * looked for before it is made. Absent: it was never asked for before, or lately.
+   */
+  readonly requestedAt?: Date;
   readonly amountCents: number;
   readonly instrument: Instrument;
   readonly description: string;

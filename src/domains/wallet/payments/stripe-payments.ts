@@ -12,9 +12,11 @@
  * seller, `spt_…`) goes into `payment_method_data[shared_payment_granted_token]`, which is in the preview version of the
  * interface alone: https://docs.stripe.com/agentic-commerce/concepts/shared-payment-tokens
  *
- * Stripe keeps an idempotency key for at least 24 hours: whoever repeats an unknown call does so within that time.
+ * Stripe keeps an idempotency key for 24 hours. A charge that is repeated after that, by a server that was down meanwhile, is
+ * first searched for by the key, which is in the intent's metadata too.
  */
 import Stripe from 'stripe';
+import { type Clock, systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type {
@@ -32,8 +34,9 @@ const API_VERSION = '2026-10-28.endive';
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
 /** Of one call; a charge takes three at most, within the lease of an order. A longer one is repeated with its key. */
 const TIMEOUT_MS = 15_000;
-/** Finds a charge again whose answer Stripe itself lost. */
 const KEY_IN_METADATA = 'charge_key';
+/** An hour less than Stripe promises. */
+const KEY_LIFETIME_MS = 23 * 3_600_000;
 
 export interface StripePaymentsOptions {
   readonly secretKey: string;
@@ -42,15 +45,17 @@ export interface StripePaymentsOptions {
   /** Where the checkout page leads afterwards. */
   readonly returnUrl: string;
   readonly logger: Logger;
+  /** Default: the system's, by which Stripe forgets keys. */
+  readonly clock?: Clock;
   readonly timeoutMs?: number;
 }
 
 export function createStripePayments(options: StripePaymentsOptions): Payments {
+  const { logger, clock = systemClock, returnUrl } = options;
   const stripe = connect(options);
-  const { logger, returnUrl } = options;
   return {
     isConfigured: true,
-    charge: (request) => charge(stripe, logger, request),
+    charge: (request) => charge(stripe, logger, clock, request),
     refund: (request) => refund(stripe, logger, request),
     async openTopUp(request) {
       try {
@@ -87,7 +92,14 @@ function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripePaymentsOp
   });
 }
 
-async function charge(stripe: Stripe, logger: Logger, request: ChargeRequest): Promise<ChargeOutcome> {
+async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: ChargeRequest): Promise<ChargeOutcome> {
+  try {
+    const made = isKeyForgotten(clock, request) ? await searchIntent(stripe, request) : undefined;
+    if (made !== undefined) return await settleIntent(stripe, logger, made);
+  } catch (error) {
+    report(logger, error, 'the search for a charge');
+    return { kind: 'unknown', reason: reasonOf(error) };
+  }
   let created: Intent;
   try {
     created = await createIntent(stripe, request);
@@ -98,6 +110,10 @@ async function charge(stripe: Stripe, logger: Logger, request: ChargeRequest): P
     return (await findCharge(stripe, logger, error, request)) ?? { kind: 'unknown', reason: reasonOf(error) };
   }
   return settleIntent(stripe, logger, created);
+}
+
+function isKeyForgotten(clock: Clock, { requestedAt }: ChargeRequest): boolean {
+  return requestedAt !== undefined && clock.now().getTime() - requestedAt.getTime() > KEY_LIFETIME_MS;
 }
 
 type Intent = Pick<Stripe.PaymentIntent, 'id' | 'status'>;
@@ -174,25 +190,34 @@ const notPresent: PaymentFailure = {
 };
 
 /**
- * Stripe keeps a failure of its own under the key like any answer, so repeating would tell the same for ever: the
- * PaymentIntent is searched for instead. Undefined: it is not there, or not yet.
+ * Stripe keeps a failure of its own under the key like any answer, and refuses a key whose parameters an update of this
+ * program changed: repeating would tell the same for ever, so the intent is searched for. Undefined: it is not there yet.
  */
 async function findCharge(
   stripe: Stripe,
   logger: Logger,
   error: unknown,
-  { idempotencyKey }: ChargeRequest,
+  request: ChargeRequest,
 ): Promise<ChargeOutcome | undefined> {
-  if (!(error instanceof Stripe.errors.StripeAPIError) || /["\\]/.test(idempotencyKey)) return undefined;
+  const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
+  if (!(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) return undefined;
   try {
-    const query = `metadata["${KEY_IN_METADATA}"]:"${idempotencyKey}"`;
-    const { data } = await stripe.paymentIntents.search({ query, limit: 1 });
-    const intent = data[0];
+    const intent = await searchIntent(stripe, request);
     return intent === undefined ? undefined : await settleIntent(stripe, logger, intent);
   } catch (searchError) {
     report(logger, searchError, 'the search for a charge');
     return undefined;
   }
+}
+
+/** Stripe finds intents about a minute after they were made. */
+async function searchIntent(stripe: Stripe, { idempotencyKey }: ChargeRequest): Promise<Intent | undefined> {
+  const quoted = idempotencyKey.replaceAll(/["\\]/g, '\\$&');
+  const { data } = await stripe.paymentIntents.search({
+    query: `metadata["${KEY_IN_METADATA}"]:"${quoted}"`,
+    limit: 1,
+  });
+  return data[0];
 }
 
 async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): Promise<ChargeOutcome> {
