@@ -1,9 +1,10 @@
 /** Spending calls as callers see them: place an order and wait until there is something to tell. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
+import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
-import { placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
+import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
 import type { OrderServices } from './services.ts';
 import { findOrder } from './store.ts';
 import { advance, workOnOrder } from './work-order.ts';
@@ -18,11 +19,30 @@ const LOOKS_MS = [250, 500, 1_000, 1_500];
  */
 export async function buy(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
   const { order, isNew } = await placeOrder(services, purchase, term);
-  let standing = isNew ? await advance(services, order, { isFirst: true }) : standingOf(order);
+  return follow(services, isNew ? await advance(services, order, { isFirst: true }) : standingOf(order));
+}
+
+/**
+ * What became of the order of an earlier request under this key; undefined where there is none. To be asked before
+ * anything else of a repetition: what the first request did may be in its own way by now (the name is taken: by itself).
+ * Throws as `buy`.
+ */
+export async function joinOrder(
+  services: OrderServices,
+  workspaceId: string,
+  claim: IdempotencyClaim | undefined,
+): Promise<OrderRow | undefined> {
+  const order = await findEarlier(services, services.db, workspaceId, claim);
+  return order === undefined ? undefined : follow(services, standingOf(order));
+}
+
+/** Looks at the order until there is something to tell. */
+async function follow(services: OrderServices, first: Standing): Promise<OrderRow> {
+  let standing = first;
   for (const lookMs of LOOKS_MS) {
     if (standing.kind !== 'unsettled') break;
     await wait(lookMs);
-    standing = await lookAt(services, order);
+    standing = await lookAt(services, first.order);
   }
   return tell(standing);
 }

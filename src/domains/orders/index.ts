@@ -1,5 +1,5 @@
 /** Spending calls: see order.ts for the states of an order. */
-export { buy, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
+export { buy, joinOrder, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
 export type { OrderRow, Purchase } from './order.ts';
 export { createOrderKeeper, type OrderKeeper } from './order-keeper.ts';
 export { instrumentContext } from './pay-order.ts';

@@ -15,6 +15,8 @@ import { isDone, isUnderWay, workOnOrder } from './work-order.ts';
 
 /** Orders, messages and names of one sweep. */
 const BITE = 50;
+/** Orders that are worked on at a time: each mostly waits for the registry or the card company. */
+const ORDERS_AT_ONCE = 5;
 const SWEEP_MS = 1_000;
 const STALE_AFTER_MS = 24 * 3_600_000;
 /** Between two questions about a name that the registry has not reported yet. */
@@ -62,16 +64,30 @@ export function createOrderKeeper(services: OrderServices, sweepMs = SWEEP_MS): 
 }
 
 async function sweepOnce(services: OrderServices): Promise<void> {
-  await readMessages(services);
-  for (const { workspace_id: workspaceId, id } of await listDueOrders(
-    systemDb(services.db),
-    services.clock.now(),
-    BITE,
-  )) {
-    await workOnOrder(services, workspaceId, id);
+  const { logger } = services;
+  // One that fails must not keep the others from their turn.
+  for (const part of [readMessages, workOnDue, sendRefunds, syncStale]) {
+    await part(services).catch((error: unknown) =>
+      logger.error(
+        { err: error, part: part.name },
+        'a part of the sweep of orders failed; it runs again with the next',
+      ),
+    );
   }
-  await sendRefunds(services);
-  await syncStale(services);
+}
+
+async function workOnDue(services: OrderServices): Promise<void> {
+  const { db, clock, logger } = services;
+  const due = await listDueOrders(systemDb(db), clock.now(), BITE);
+  const work = async () => {
+    for (let next = due.shift(); next !== undefined; next = due.shift()) {
+      const { workspace_id: workspaceId, id } = next;
+      await workOnOrder(services, workspaceId, id).catch((error: unknown) =>
+        logger.error({ err: error, order: id }, 'an order could not be worked on; it is looked at again'),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, work));
 }
 
 /** Each message is applied before it is acknowledged: one that is told twice finds its work done. */

@@ -1,7 +1,8 @@
 /** Writes an order down, with its name and its hold, in one transaction: from here on it ends, whatever dies. */
-import type { Transaction } from '../../kernel/db/database.ts';
+import type { Executor, Transaction } from '../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
+import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
@@ -38,13 +39,13 @@ export class TermNotDue extends Error {}
  * name), `renewal_in_progress`, `insufficient_balance`, `idempotency_key_reused` and `TermNotDue`; nothing is written then.
  */
 export async function placeOrder(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
-  const key = keyOf(purchase);
   // Whoever loses a race for a unique row finds the winner's on the second look.
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await services.db.transaction(async (tx) => {
-        const earlier = await joinEarlier(services, tx, purchase, key);
-        return earlier ?? { order: await write(services, tx, purchase, term, key), isNew: true };
+        const earlier = await findEarlier(services, tx, purchase.workspaceId, purchase.claim);
+        if (earlier !== undefined) return { order: earlier, isNew: false };
+        return { order: await write(services, tx, purchase, term), isNew: true };
       });
     } catch (error) {
       if (!(error instanceof NameTaken) && !isUniqueViolation(error)) throw error;
@@ -56,18 +57,20 @@ export async function placeOrder(services: OrderServices, purchase: Purchase, te
 /** Some workspace has the name, or is acquiring it. */
 class NameTaken extends Error {}
 
-function keyOf({ claim }: Purchase): string | null {
-  return claim === undefined ? null : `${claim.operation} ${claim.key}`;
+function keyOf(claim: IdempotencyClaim): string {
+  return `${claim.operation} ${claim.key}`;
 }
 
-async function joinEarlier(
-  services: OrderServices,
-  tx: Transaction,
-  purchase: Purchase,
-  key: string | null,
-): Promise<Placed | undefined> {
-  if (key === null) return undefined;
-  const db = workspaceDb(tx, purchase.workspaceId);
+/** The order of an earlier request of this key that did not fail. Throws `idempotency_key_reused`. */
+export async function findEarlier(
+  services: Pick<OrderServices, 'clock'>,
+  executor: Executor,
+  workspaceId: string,
+  claim: IdempotencyClaim | undefined,
+): Promise<OrderRow | undefined> {
+  if (claim === undefined) return undefined;
+  const key = keyOf(claim);
+  const db = workspaceDb(executor, workspaceId);
   const order = await findOrderByKey(db, key);
   if (order === undefined) return undefined;
   const dayAgo = new Date(services.clock.now().getTime() - KEY_LIFETIME_MS);
@@ -75,8 +78,8 @@ async function joinEarlier(
     await freeKey(db, key, dayAgo);
     return undefined;
   }
-  if (order.fingerprint !== purchase.claim?.fingerprint) throw new ApiError('idempotency_key_reused');
-  return { order, isNew: false };
+  if (order.fingerprint !== claim.fingerprint) throw new ApiError('idempotency_key_reused');
+  return order;
 }
 
 async function write(
@@ -84,7 +87,6 @@ async function write(
   tx: Transaction,
   purchase: Purchase,
   term: RenewedTerm | undefined,
-  key: string | null,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, claim } = purchase;
   const now = services.clock.now();
@@ -108,8 +110,9 @@ async function write(
     submissions: instrument === undefined ? 1 : 0,
     lease_until: lease,
     next_look_at: lease,
-    idempotency_key: key,
+    idempotency_key: claim === undefined ? null : keyOf(claim),
     fingerprint: claim?.fingerprint ?? null,
+    created_at: now,
   });
   if (instrument === undefined) {
     if (priceCents > 0) await hold(tx, { workspaceId, orderId: id, amountCents: priceCents });

@@ -1,6 +1,9 @@
-/** The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. */
+/**
+ * The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. The name's
+ * row is locked first, as whoever places an order does: the other way round, the two would wait for each other.
+ */
 import type { Transaction } from '../../kernel/db/database.ts';
-import { recordInfo, retireDomain } from '../portfolio/index.ts';
+import { lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
 import type { RegistryDomain } from '../registry/registry.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
@@ -22,7 +25,9 @@ export async function completeOrder(
 ): Promise<OrderRow | undefined> {
   const now = services.clock.now();
   return services.db.transaction(async (tx) => {
-    const ended = await endOrder(workspaceDb(tx, order.workspace_id), order.id, { now });
+    const db = workspaceDb(tx, order.workspace_id);
+    await lockDomain(db, order.domain_id);
+    const ended = await endOrder(db, order.id, { now });
     if (ended === undefined) return undefined;
     if (order.amount_cents > 0) await capture(tx, { workspaceId: order.workspace_id, orderId: order.id });
     await recordTerm(tx, order, info, now);
@@ -87,6 +92,7 @@ export async function failOrder(
   const { workspace_id: workspaceId, domain_id: domainId, name } = order;
   return services.db.transaction(async (tx) => {
     const db = workspaceDb(tx, workspaceId);
+    await lockDomain(db, domainId);
     const ended = await endOrder(db, order.id, { now, failure, submissions: order.submissions });
     if (ended === undefined) return undefined;
     if (options.declined !== undefined) await recordDecline(tx, order, options.declined);

@@ -27,13 +27,21 @@ export type NewOrder = Pick<
   | 'next_look_at'
   | 'idempotency_key'
   | 'fingerprint'
+  | 'created_at'
 >;
 
 /** Throws the store's unique violation where another order stands for the same acquisition, term or key. */
 export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<OrderRow> {
   return db
     .insertInto('orders')
-    .values({ ...order, error_code: null, error_message: null, error_details: null, ended_at: null })
+    .values({
+      ...order,
+      updated_at: order.created_at,
+      error_code: null,
+      error_message: null,
+      error_details: null,
+      ended_at: null,
+    })
     .returningAll()
     .executeTakeFirstOrThrow();
 }

@@ -241,10 +241,7 @@ async function lookAgain(services: OrderServices, order: OrderRow, reason: strin
   const { logger, clock } = services;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const age = clock.now().getTime() - order.updated_at.getTime();
-  const waitMs = Math.min(
-    Math.max(FIRST_LOOK_MS * 2 ** Math.min(order.submissions, 20), age, FIRST_LOOK_MS),
-    LAST_LOOK_MS,
-  );
+  const waitMs = Math.min(Math.max(FIRST_LOOK_MS * 2 ** Math.min(order.submissions, 20), 2 * age), LAST_LOOK_MS);
   const changed = await updateOrder(
     workspaceDb(services.db, order.workspace_id),
     order.id,

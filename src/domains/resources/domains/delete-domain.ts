@@ -4,10 +4,10 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { findLiveOrder } from '../../orders/index.ts';
-import { type DomainRow, lockDomain, ownDomain, syncDomain } from '../../portfolio/index.ts';
+import { type DomainRow, lockDomain, ownDomain, recordInfo, retireDomain } from '../../portfolio/index.ts';
 import { getTldTerms } from '../../prices/price.ts';
-import { RegistryUnavailable } from '../../registry/registry.ts';
-import { workspaceDb } from '../../workspace-scope.ts';
+import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../../registry/registry.ts';
+import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
 import type { Deletion } from './schema.ts';
 import type { DomainServices } from './services.ts';
 
@@ -43,7 +43,7 @@ async function scheduleRelease(services: DomainServices, row: DomainRow): Promis
     const db = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(db, row.id);
     if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
-    await requireNoOrder(services, held);
+    await requireNoOrder(db, held);
     await db
       .updateTable('domains')
       .set({ auto_renew: false, release_at: held.expires_at, renewal_state: 'off' })
@@ -54,49 +54,65 @@ async function scheduleRelease(services: DomainServices, row: DomainRow): Promis
   return { domain: row.name, status: 'ReleaseScheduled', release_at: releaseAt?.toISOString() ?? null };
 }
 
+/** A name that is deleted already, by a call whose answer was lost, is as good as deleted by this one. */
 async function deleteNow(services: DomainServices, row: DomainRow): Promise<Deletion> {
-  await requireNoOrder(services, row);
-  const { registry, db, clock } = services;
+  const { registry, db } = services;
+  await requireNoOrder(workspaceDb(db, row.workspace_id), row);
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
-  switch (outcome.kind) {
-    case 'rejected':
-      throw new ApiError('delete_failed', {
-        message: `The registry refused to delete ${row.name}: ${outcome.reason}`,
-        details: { reason: outcome.code },
-      });
-    case 'unknown':
-      throw new ApiError('internal', {
-        message: 'The registry did not answer, so it is not known whether the domain is deleted. Repeat the call.',
-      });
-    case 'completed':
-    case 'pending':
-      break;
-    default:
-      return outcome satisfies never;
+  if (outcome.kind === 'unknown') {
+    throw new ApiError('internal', {
+      message: 'The registry did not answer, so it is not known whether the domain is deleted. Repeat the call.',
+    });
   }
-  // A name that is deleted is not renewed, also while it can still be restored.
-  await workspaceDb(db, row.workspace_id)
-    .updateTable('domains')
-    .set({ auto_renew: false, release_at: clock.now(), renewal_state: 'off' })
-    .where('id', '=', row.id)
-    .execute();
-  const isGone = await hasLeft(services, row);
-  return { domain: row.name, status: isGone ? 'Deleted' : 'Pending', release_at: clock.now().toISOString() };
+  const info = await askWhatIsLeft(services, row.name);
+  if (outcome.kind === 'rejected' && !isLeaving(info, outcome.code)) {
+    throw new ApiError('delete_failed', {
+      message: `The registry refused to delete ${row.name}: ${outcome.reason}`,
+      details: { reason: outcome.code },
+    });
+  }
+  return recordDeletion(services, row, info);
 }
 
-/** The deletion stands, also where the registry cannot be asked what has become of the name. */
-async function hasLeft({ registry, db, clock }: DomainServices, row: DomainRow): Promise<boolean> {
+/** The deletion stands, also where the registry cannot be asked what has become of the name: `unknown`. */
+async function askWhatIsLeft({ registry }: DomainServices, name: string): Promise<Left> {
   try {
-    return (await syncDomain({ db, registry, now: clock.now() }, row)) === undefined;
+    return await registry.info(name);
   } catch (error) {
-    if (error instanceof RegistryUnavailable) return false;
+    if (error instanceof RegistryUnavailable) return 'unknown';
     throw error;
   }
 }
 
+type Left = RegistryDomain | undefined | 'unknown';
+
+function isLeaving(info: Left, refusal: RejectionCode): boolean {
+  if (info === 'unknown') return false;
+  if (info === undefined) return refusal === 'object_does_not_exist';
+  return !info.isOurs || info.statuses.includes('redemptionPeriod') || info.statuses.includes('pendingDelete');
+}
+
+/** A name that is deleted is not renewed, also while it can still be restored. */
+async function recordDeletion({ db, clock }: DomainServices, row: DomainRow, info: Left): Promise<Deletion> {
+  const now = clock.now();
+  const releaseAt = row.release_at !== null && row.release_at < now ? row.release_at : now;
+  const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
+  const isGone = info !== 'unknown' && info?.isOurs !== true;
+  await db.transaction(async (tx) => {
+    if (isGone) return retireDomain(tx, place, now);
+    if (info !== 'unknown' && info !== undefined) await recordInfo(tx, place, info, now);
+    await workspaceDb(tx, row.workspace_id)
+      .updateTable('domains')
+      .set({ auto_renew: false, release_at: releaseAt, renewal_state: 'off' })
+      .where('id', '=', row.id)
+      .execute();
+  });
+  return { domain: row.name, status: isGone ? 'Deleted' : 'Pending', release_at: releaseAt.toISOString() };
+}
+
 /** What is being bought can be deleted once it is. */
-async function requireNoOrder({ db }: DomainServices, row: DomainRow): Promise<void> {
-  const order = await findLiveOrder(workspaceDb(db, row.workspace_id), row.id);
+async function requireNoOrder(db: WorkspaceDb, row: DomainRow): Promise<void> {
+  const order = await findLiveOrder(db, row.id);
   if (order === undefined) return;
   if (order.kind === 'renewal') {
     throw new ApiError('renewal_in_progress', {

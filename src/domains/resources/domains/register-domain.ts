@@ -2,7 +2,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
+import { findDomain } from '../../portfolio/index.ts';
 import { priceCents } from '../../prices/price.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
 import type { Registration } from './schema.ts';
 import type { DomainServices } from './services.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
@@ -17,7 +19,9 @@ export function registerDomain(services: DomainServices) {
       confirmPrice(price, body);
       const instrument = instrumentOf(body);
       // The registry has the last word, and the wallet can wait for it; a card is not charged for a name that is taken.
-      if (instrument !== undefined) await requireAvailable(services, name);
+      if (instrument !== undefined && !(await isOwn(services, caller.workspaceId, name))) {
+        await requireAvailable(services, name);
+      }
       return buy(services, {
         workspaceId: caller.workspaceId,
         kind: 'registration',
@@ -29,6 +33,11 @@ export function registerDomain(services: DomainServices) {
         claim: idempotency,
       });
     });
+}
+
+/** Placing the order says what is wrong with that. */
+async function isOwn({ db }: DomainServices, workspaceId: string, name: string): Promise<boolean> {
+  return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
 }
 
 async function requireAvailable({ registry }: DomainServices, name: string): Promise<void> {

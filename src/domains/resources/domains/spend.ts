@@ -2,7 +2,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { Caller } from '../../access/caller.ts';
-import type { OrderRow } from '../../orders/index.ts';
+import { joinOrder, type OrderRow } from '../../orders/index.ts';
 import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
 import type { Instrument } from '../../wallet/payments/payments.ts';
@@ -51,7 +51,7 @@ interface SpendingCall {
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
-/** Answers a repetition from what is kept; otherwise buys, and keeps the answer of a success. */
+/** Answers a repetition from what is kept or joins its order; otherwise buys. Keeps the answer of a success. */
 export async function answerSpending(
   services: DomainServices,
   { caller, idempotency }: SpendingCall,
@@ -65,7 +65,8 @@ export async function answerSpending(
       return new HttpReply(kept.status, JSON.parse(kept.body) as Spending, { 'idempotent-replay': 'true' });
     }
   }
-  const spending = await renderSpending(services, await purchase());
+  const order = (await joinOrder(services, caller.workspaceId, idempotency)) ?? (await purchase());
+  const spending = await renderSpending(services, order);
   if (idempotency !== undefined) {
     await answers.keep(db, caller.workspaceId, idempotency, { status, body: JSON.stringify(spending) });
   }
