@@ -1,10 +1,9 @@
 /** The embedded nameserver against one that the world uses: for the same zone both give the same answers. */
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, decode, encode, type RecordType } from 'dns-packet';
+import type { Answer, RecordType } from 'dns-packet';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { askDns, question } from '../../../test/support/dns-questions.ts';
 import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../test/support/power-dns.ts';
 import { createHostedZone } from '../../../test/support/zones.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
@@ -68,21 +67,8 @@ const render = (found: Answer[] | undefined) =>
   (found ?? []).map((answer) => JSON.stringify(answer).toLowerCase()).sort();
 
 async function ask(port: number, name: string, type: RecordType) {
-  const socket = createSocket('udp4');
-  try {
-    socket.send(encode({ type: 'query', id: 1, questions: [{ name, type }] }), port, '127.0.0.1');
-    const [message] = (await once(socket, 'message', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
-    const { answers, authorities } = decode(message);
-    const flags = message.readUInt16BE(2);
-    return {
-      rcode: flags & 0xf,
-      isAuthoritative: (flags & 0x0400) !== 0,
-      answers: render(answers),
-      authorities: render(authorities),
-    };
-  } finally {
-    socket.close();
-  }
+  const { rcode, isAuthoritative, answers, authorities } = await askDns(port, question(name, type));
+  return { rcode, isAuthoritative, answers: render(answers), authorities: render(authorities) };
 }
 
 describe('both publishers', { skip: hasPowerDns() ? false : powerDnsMissing }, () => {

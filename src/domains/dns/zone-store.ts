@@ -62,6 +62,8 @@ export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
  * transaction that sets that state. No zone is no error.
  */
 export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
+  // A record that is being added is there by then, and goes too.
+  if (!(await lockZone(tx, zone))) return;
   await tx.query({
     name: 'dns_drop_records',
     text: 'delete from domains.dns_records where workspace_id = $1 and domain_id = $2',

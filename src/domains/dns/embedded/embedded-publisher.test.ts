@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { decode, encode, streamEncode } from 'dns-packet';
+import { encode } from 'dns-packet';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { dig, digMissing, digShort, hasDig } from '../../../../test/support/dig.ts';
+import { askDns, edns, question } from '../../../../test/support/dns-questions.ts';
 import { addTestRecord, createHostedZone } from '../../../../test/support/zones.ts';
-import { type Clock, createManualClock, systemClock } from '../../../kernel/clock/clock.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { closeZone } from '../index.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from './embedded-publisher.ts';
 
@@ -49,26 +47,17 @@ let database: TestDatabase;
 let server: EmbeddedPublisher;
 const errors: unknown[] = [];
 
-function start(
-  db: TestDatabase['db'],
-  options: { responsesPerSecond?: number; idleTimeoutMs?: number; clock?: Clock } = {},
-) {
-  return createEmbeddedPublisher({
-    db,
+before(async () => {
+  database = await openTestDatabase();
+  await createHostedZone(database.db, 'example.test', records);
+  server = createEmbeddedPublisher({
+    db: database.db,
     nameservers: NAMESERVERS,
     host: '127.0.0.1',
     port: 0,
     clock: systemClock,
     logger: { error: (fields) => errors.push(fields) },
-    responsesPerSecond: 1_000_000,
-    ...options,
   });
-}
-
-before(async () => {
-  database = await openTestDatabase();
-  await createHostedZone(database.db, 'example.test', records);
-  server = start(database.db);
   await server.start();
 });
 after(async () => {
@@ -77,39 +66,7 @@ after(async () => {
   assert.deepEqual(errors, []);
 });
 
-/** One question over UDP, with the whole answer decoded. */
-async function ask(message: Buffer, port = server.port) {
-  const socket = createSocket('udp4');
-  try {
-    socket.send(message, port, '127.0.0.1');
-    const [answer] = (await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer];
-    return { bytes: answer, ...decode(answer), flags: answer.readUInt16BE(2) };
-  } finally {
-    socket.close();
-  }
-}
-
-const question = (name: string, type: string, extra: object = {}): Buffer =>
-  encode({ type: 'query', id: 7, questions: [{ name, type: type as 'A' }], ...extra });
-
-const edns = (udpPayloadSize: number, ednsVersion = 0) => ({
-  additionals: [
-    {
-      type: 'OPT' as const,
-      name: '.',
-      udpPayloadSize,
-      ednsVersion,
-      extendedRcode: 0,
-      flags: 0,
-      flag_do: false,
-      options: [],
-    },
-  ],
-});
-
-const rcodeOf = ({ flags }: { flags: number }) => flags & 0xf;
-const isAuthoritative = ({ flags }: { flags: number }) => (flags & 0x0400) !== 0;
-const isTruncated = ({ flags }: { flags: number }) => (flags & 0x0200) !== 0;
+const ask = (message: Buffer) => askDns(server.port, message);
 
 describe('dig, by UDP and by TCP', { skip: hasDig() ? false : digMissing }, () => {
   const expected: [string, string, string[]][] = [
@@ -182,8 +139,8 @@ test('a name that is not there is told from a name without such records, both wi
     ['a.mail.example.test', 'A', 3],
   ] as const) {
     const answer = await ask(question(name, type));
-    assert.equal(rcodeOf(answer), rcode, name);
-    assert.ok(isAuthoritative(answer), name);
+    assert.equal(answer.rcode, rcode, name);
+    assert.ok(answer.isAuthoritative, name);
     assert.deepEqual(
       answer.authorities?.map(({ type }) => type),
       ['SOA'],
@@ -199,11 +156,11 @@ test('a wildcard answers for no name that is there, and none below one', async (
     assert.equal((await ask(question(name, 'A'))).answers?.length, 0, name);
   }
   const below = await ask(question('x.a.wild.example.test', 'A'));
-  assert.deepEqual([rcodeOf(below), below.answers?.length], [3, 0]);
+  assert.deepEqual([below.rcode, below.answers?.length], [3, 0]);
   await createHostedZone(database.db, 'star.test', ['* 300 A 192.0.2.1', 'host 300 TXT "here"']);
   const beside = await ask(question('other.star.test', 'A'));
   const belowHost = await ask(question('other.host.star.test', 'A'));
-  assert.deepEqual([beside.answers?.length, rcodeOf(belowHost), belowHost.answers?.length], [1, 3, 0]);
+  assert.deepEqual([beside.answers?.length, belowHost.rcode, belowHost.answers?.length], [1, 3, 0]);
   const synthesized = await ask(question('b.wild.example.test', 'A'));
   assert.equal(synthesized.answers?.[0]?.name, 'b.wild.example.test');
 });
@@ -211,7 +168,7 @@ test('a wildcard answers for no name that is there, and none below one', async (
 test('a delegation is answered with its nameservers and their addresses, without authority', async () => {
   for (const name of ['sub.example.test', 'a.b.sub.example.test', 'ns1.sub.example.test']) {
     const answer = await ask(question(name, 'A'));
-    assert.deepEqual([rcodeOf(answer), isAuthoritative(answer), answer.answers?.length], [0, false, 0], name);
+    assert.deepEqual([answer.rcode, answer.isAuthoritative, answer.answers?.length], [0, false, 0], name);
     assert.deepEqual(
       answer.authorities?.map((authority) => 'data' in authority && authority.data),
       ['ns.example.net', 'ns1.sub.example.test'],
@@ -225,20 +182,20 @@ test('a delegation is answered with its nameservers and their addresses, without
     );
   }
   const through = await ask(question('to-sub.example.test', 'A'));
-  assert.deepEqual([through.answers?.length, through.authorities?.length, isAuthoritative(through)], [1, 2, true]);
+  assert.deepEqual([through.answers?.length, through.authorities?.length, through.isAuthoritative], [1, 2, true]);
   const keys = await ask(question('sub.example.test', 'DS'));
-  assert.deepEqual([rcodeOf(keys), isAuthoritative(keys), keys.authorities?.[0]?.type], [0, true, 'SOA']);
+  assert.deepEqual([keys.rcode, keys.isAuthoritative, keys.authorities?.[0]?.type], [0, true, 'SOA']);
 });
 
 test('what is not ours is refused, and what is no question of ours is named as such', async () => {
-  assert.equal(rcodeOf(await ask(question('example.org', 'A'))), 5);
-  assert.equal(rcodeOf(await ask(question('test', 'A'))), 5);
-  assert.equal(rcodeOf(await ask(question('.', 'NS'))), 5);
-  assert.equal(rcodeOf(await ask(question('example.test', 'AXFR'))), 5);
+  assert.equal((await ask(question('example.org', 'A'))).rcode, 5);
+  assert.equal((await ask(question('test', 'A'))).rcode, 5);
+  assert.equal((await ask(question('.', 'NS'))).rcode, 5);
+  assert.equal((await ask(question('example.test', 'AXFR'))).rcode, 5);
   const chaos = encode({ type: 'query', id: 7, questions: [{ name: 'version.bind', type: 'TXT', class: 'CH' }] });
-  assert.equal(rcodeOf(await ask(chaos)), 5);
+  assert.equal((await ask(chaos)).rcode, 5);
   const notify = question('example.test', 'SOA', { flags: 4 << 11 });
-  assert.equal(rcodeOf(await ask(notify)), 4);
+  assert.equal((await ask(notify)).rcode, 4);
   const two = encode({
     type: 'query',
     questions: [
@@ -246,8 +203,8 @@ test('what is not ours is refused, and what is no question of ours is named as s
       { name: 'example.test', type: 'AAAA' },
     ],
   });
-  assert.equal(rcodeOf(await ask(two)), 1);
-  assert.equal(rcodeOf(await ask(question('example.test', 'A').subarray(0, 20))), 1);
+  assert.equal((await ask(two)).rcode, 1);
+  assert.equal((await ask(question('example.test', 'A').subarray(0, 20))).rcode, 1);
 });
 
 test('the question comes back in the letter case that it was asked in', async () => {
@@ -265,28 +222,28 @@ test('answers keep to the size that the asker takes, and to 1,232 bytes', async 
     ),
   );
   const plain = await ask(question('large.test', 'A'));
-  assert.deepEqual([isTruncated(plain), plain.bytes.length <= 512, plain.answers?.length], [true, true, 0]);
+  assert.deepEqual([plain.isTruncated, plain.bytes.length <= 512, plain.answers?.length], [true, true, 0]);
   const wide = await ask(question('large.test', 'A', edns(4_096)));
-  assert.deepEqual([isTruncated(wide), wide.answers?.length], [false, 60]);
+  assert.deepEqual([wide.isTruncated, wide.answers?.length], [false, 60]);
   assert.ok(wide.bytes.length <= 1_232);
   assert.deepEqual(
     wide.additionals?.map(({ type }) => type),
     ['OPT'],
   );
   const tooWide = await ask(question('six.large.test', 'AAAA', edns(4_096)));
-  assert.ok(isTruncated(tooWide) && tooWide.bytes.length < 100);
-  assert.ok(isTruncated(await ask(question('large.test', 'A', edns(100)))), 'sizes below 512 are taken for 512');
+  assert.ok(tooWide.isTruncated && tooWide.bytes.length < 100);
+  assert.ok((await ask(question('large.test', 'A', edns(100)))).isTruncated, 'sizes below 512 are taken for 512');
 });
 
 test('another version of EDNS is told that it is not known', async () => {
   const answer = await ask(question('example.test', 'A', edns(1_232, 1)));
   const [opt] = answer.additionals ?? [];
   assert.ok(opt?.type === 'OPT');
-  assert.deepEqual([rcodeOf(answer), opt.extendedRcode, opt.ednsVersion, answer.answers?.length], [0, 1, 0, 0]);
+  assert.deepEqual([answer.rcode, opt.extendedRcode, opt.ednsVersion, answer.answers?.length], [0, 1, 0, 0]);
 });
 
 test('a change is answered once it has committed, and a name that was asked for before can be opened', async () => {
-  assert.equal(rcodeOf(await ask(question('later.test', 'A'))), 5);
+  assert.equal((await ask(question('later.test', 'A'))).rcode, 5);
   const zone = await createHostedZone(database.db, 'later.test', ['@ 300 A 192.0.2.1']);
   await server.publish({ name: zone.name, serial: 1, recordSets: [] });
   assert.equal((await ask(question('later.test', 'A'))).answers?.length, 1);
@@ -299,137 +256,7 @@ test('a change is answered once it has committed, and a name that was asked for 
     await tx.query({ text: `update domains.domains set state = 'gone' where id = $1`, values: [zone.domainId] });
     await closeZone(tx, zone);
   });
-  for (let tries = 0; rcodeOf(await ask(question('later.test', 'A'))) !== 5; tries += 1) {
+  for (let tries = 0; (await ask(question('later.test', 'A'))).rcode !== 5; tries += 1) {
     assert.ok(tries < 500, 'the zone is never taken away');
   }
-});
-
-test('many questions at once for a zone that is not read yet read it once', async () => {
-  await createHostedZone(database.db, 'cold.test', ['@ 300 A 192.0.2.1']);
-  let reads = 0;
-  const counting: TestDatabase['db'] = Object.create(database.db, {
-    query: {
-      value: (statement: { name?: string; text: string }) => {
-        if (statement.name === 'dns_list_records') reads += 1;
-        return database.db.query(statement);
-      },
-    },
-    listen: { value: async () => async () => undefined },
-  });
-  const cold = start(counting);
-  await cold.start();
-  try {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(question('cold.test', 'A'), cold.port)));
-    assert.deepEqual([...new Set(answers.map(({ answers: found }) => found?.length))], [1]);
-    assert.equal(reads, 1);
-  } finally {
-    await cold.stop();
-  }
-});
-
-test('an address that asks too much is answered with TC alone, or not at all', async () => {
-  const strict = start(database.db, { responsesPerSecond: 1, clock: createManualClock(new Date()) });
-  await strict.start();
-  const socket = createSocket('udp4');
-  const answers: Buffer[] = [];
-  socket.on('message', (message) => answers.push(message));
-  try {
-    for (let sent = 0; sent < 12; sent += 1) socket.send(question('example.test', 'A'), strict.port, '127.0.0.1');
-    // By TCP, which proves the address, every question is answered; it comes after the others.
-    const tcp = connect(strict.port, '127.0.0.1');
-    tcp.write(streamEncode({ type: 'query', id: 9, questions: [{ name: 'example.test', type: 'A' }] }));
-    const [reply] = (await once(tcp, 'data')) as [Buffer];
-    tcp.destroy();
-    assert.equal(decode(reply.subarray(2)).answers?.length, 2);
-    while (answers.length < 7) await once(socket, 'message', { signal: AbortSignal.timeout(2_000) });
-    const truncated = answers.filter((answer) => (answer.readUInt16BE(2) & 0x0200) !== 0);
-    assert.deepEqual([answers.length, truncated.length], [7, 5]);
-    assert.ok(truncated.every((answer) => answer.length <= question('example.test', 'A').length));
-  } finally {
-    socket.close();
-    await strict.stop();
-  }
-});
-
-test('a connection answers several questions, in pieces or at once, and ends when it says nothing', async () => {
-  const hasty = start(database.db, { idleTimeoutMs: 100 });
-  await hasty.start();
-  try {
-    const socket = connect(hasty.port, '127.0.0.1');
-    socket.setNoDelay(true);
-    const stream = (name: string) => streamEncode({ type: 'query', id: 1, questions: [{ name, type: 'A' }] });
-    const bytes = Buffer.concat([stream('example.test'), stream('mail.example.test'), stream('nothing.example.test')]);
-    for (let at = 0; at < 40; at += 1) socket.write(bytes.subarray(at, at + 1));
-    socket.write(bytes.subarray(40));
-    const received: Buffer[] = [];
-    socket.on('data', (data) => received.push(data));
-    await once(socket, 'close', { signal: AbortSignal.timeout(5_000) });
-    const all = Buffer.concat(received);
-    const counts: (number | undefined)[] = [];
-    for (let at = 0; at < all.length; at += 2 + all.readUInt16BE(at)) {
-      counts.push(decode(all.subarray(at + 2, at + 2 + all.readUInt16BE(at))).answers?.length);
-    }
-    assert.deepEqual(counts, [2, 1, 0]);
-  } finally {
-    await hasty.stop();
-  }
-});
-
-test('an answer is never answered', async () => {
-  const socket = createSocket('udp4');
-  try {
-    socket.send(
-      encode({ type: 'response', id: 1, questions: [{ name: 'example.test', type: 'A' }] }),
-      server.port,
-      '127.0.0.1',
-    );
-    socket.send(question('example.test', 'A'), server.port, '127.0.0.1');
-    const [first] = (await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer];
-    assert.equal(first.readUInt16BE(0), 7);
-  } finally {
-    socket.close();
-  }
-});
-
-test('no bytes whatever harm the server', async () => {
-  const socket = createSocket('udp4');
-  let seed = 1;
-  const random = (below: number) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
-  };
-  const valid = [
-    question('www.example.test', 'A', edns(1_232)),
-    question('b.wild.example.test', 'ANY'),
-    question('a.sub.example.test', 'TXT', edns(4_096)),
-  ];
-  const replies: Buffer[] = [];
-  socket.on('message', (message) => replies.push(message));
-  try {
-    for (let round = 0; round < 4_000; round += 1) {
-      const base = valid[random(valid.length)] ?? Buffer.alloc(0);
-      const message =
-        random(4) === 0 ? Buffer.from(Array.from({ length: random(600) }, () => random(256))) : Buffer.from(base);
-      for (let changes = random(4); changes > 0 && message.length > 0; changes -= 1)
-        message[random(message.length)] = random(256);
-      const end = random(3) === 0 ? random(message.length + 1) : message.length;
-      socket.send(message.subarray(0, end), server.port, '127.0.0.1');
-      if (round % 100 === 0) await ask(question('example.test', 'A'));
-    }
-    assert.ok(replies.length > 500);
-    for (const reply of replies) {
-      assert.ok((reply.readUInt16BE(2) & 0x8000) !== 0);
-      decode(reply);
-    }
-  } finally {
-    socket.close();
-  }
-  for (let round = 0; round < 50; round += 1) {
-    const tcp = connect(server.port, '127.0.0.1');
-    tcp.on('error', () => undefined);
-    tcp.end(Buffer.from(Array.from({ length: random(200) }, () => random(256))));
-    tcp.resume();
-    await once(tcp, 'close');
-  }
-  assert.equal((await ask(question('example.test', 'A'))).answers?.length, 2);
 });
