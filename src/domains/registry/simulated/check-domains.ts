@@ -1,23 +1,22 @@
 import { type CommandContext, readDomainName } from './command-context.ts';
-import { findDomain } from './domain-store.ts';
-import { age, type DomainState } from './life-cycle.ts';
+import { findDomain, listRegistered } from './domain-store.ts';
+import { age } from './life-cycle.ts';
 import { isTakenElsewhere, policyOf } from './policy.ts';
 import type { DomainCheck } from './registry-core.ts';
 import { completed, Refusal, type Result } from './replies.ts';
 
 /** Changes nothing: what is due is taken into account and left to others to store. */
 export async function checkDomains(context: CommandContext, names: readonly string[]): Promise<Result<DomainCheck[]>> {
-  const checks: DomainCheck[] = [];
-  for (const name of names) checks.push(await checkDomain(context, name));
-  return completed(checks);
+  const registered = await findRegistered(context, names);
+  return completed(names.map((name) => checkDomain(context, name, registered)));
 }
 
-async function checkDomain(context: CommandContext, text: string): Promise<DomainCheck> {
+function checkDomain(context: CommandContext, text: string, registered: ReadonlySet<string>): DomainCheck {
   try {
     const { name, fees } = readDomainName(text, context.prices);
     const policy = policyOf(name);
     if (policy === 'reserved') return { name, state: 'reserved', reason: 'Reserved', fees };
-    const isTaken = isTakenElsewhere(policy) || isThere(await findDomain(context.db, name), context.now);
+    const isTaken = isTakenElsewhere(policy) || registered.has(name);
     return isTaken ? { name, state: 'taken', reason: 'In use', fees } : { name, state: 'available', fees };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -25,6 +24,13 @@ async function checkDomain(context: CommandContext, text: string): Promise<Domai
   }
 }
 
-function isThere(domain: DomainState | undefined, now: Date): boolean {
-  return domain !== undefined && age(domain, now).domain !== undefined;
+async function findRegistered({ db, now }: CommandContext, names: readonly string[]): Promise<Set<string>> {
+  const registered = new Set<string>();
+  for (const { dueAt, name } of await listRegistered(db, names)) {
+    const isDue = dueAt !== null && dueAt <= now;
+    const domain = isDue ? await findDomain(db, name) : undefined;
+    const isGone = isDue && (domain === undefined || age(domain, now).domain === undefined);
+    if (!isGone) registered.add(name);
+  }
+  return registered;
 }

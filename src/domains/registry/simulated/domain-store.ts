@@ -41,6 +41,18 @@ export async function lockDomain(db: RegistryDb, name: string): Promise<DomainSt
   return (await lock.executeTakeFirst()) === undefined ? undefined : findDomain(db, name);
 }
 
+/** Which of the names, in any case, have a row. */
+export async function listRegistered(
+  db: RegistryDb,
+  names: readonly string[],
+): Promise<{ name: string; dueAt: Date | null }[]> {
+  if (names.length === 0) return [];
+  const wanted = names.map((name) => name.toLowerCase());
+  const rows = db.selectFrom('registry_domains').select(['name', 'due_at as dueAt']);
+  // One text for lists of every length: it is prepared once.
+  return rows.where('name', '=', sql<string>`any(${wanted}::text[])`).execute();
+}
+
 export async function listDueNames(db: RegistryDb, now: Date, limit: number): Promise<string[]> {
   const due = db.selectFrom('registry_domains').select('name').where('due_at', '<=', now);
   return (await due.orderBy('due_at').limit(limit).execute()).map(({ name }) => name);

@@ -3,7 +3,8 @@
  * was carried out, and the answer is lost. To the caller both look alike, which is the point.
  */
 import { sql } from 'kysely';
-import type { RegistryDb } from './tables.ts';
+import type { Executor } from '../../../kernel/db/database.ts';
+import { type RegistryDb, registryDb } from './tables.ts';
 
 export type FaultCommand =
   | 'check'
@@ -21,6 +22,8 @@ export type Fault = 'ok' | 'timeout' | 'disconnect';
 
 /** `name` is empty for poll, the message's id for acknowledge, and the first of the names for check. */
 export interface Faults {
+  /** False: a command that begins now meets none, so they are not asked for. */
+  isArmed?(): Promise<boolean>;
   before(command: FaultCommand, name: string): Fault | Promise<Fault>;
   after(command: FaultCommand, name: string): Fault | Promise<Fault>;
 }
@@ -44,12 +47,24 @@ export async function addFault(db: RegistryDb, fault: NewFault): Promise<void> {
 }
 
 /** The faults in the table `registry_faults`, oldest first; each hits as many commands as it has left. */
-export function createStoredFaults(db: RegistryDb): Faults {
+export function createStoredFaults(executor: Executor): Faults {
+  const db = registryDb(executor);
   return {
+    // Nearly always there is none, and to look for one is cheaper than to try and take one.
+    async isArmed() {
+      const { rows } = await executor.query<{ armed: boolean }>(armedQuery);
+      return rows[0]?.armed === true;
+    },
     before: (command, name) => takeFault(db, 'before', command, name),
     after: (command, name) => takeFault(db, 'after', command, name),
   };
 }
+
+const armedQuery = {
+  name: 'registry_faults_armed',
+  text: 'select exists (select from domains.registry_faults where remaining > 0) as armed',
+  values: [],
+};
 
 async function takeFault(
   db: RegistryDb,

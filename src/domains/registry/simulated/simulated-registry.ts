@@ -28,7 +28,6 @@ import { createStoredFaults, type Fault, type FaultCommand, type Faults } from '
 import { outcomeOf, registryDomainOf, registryMessageOf, rejectionOf } from './outcomes.ts';
 import { contactOf, registrantOf } from './registrant-contact.ts';
 import type { DomainCheck, DomainInfo, PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
-import { registryDb } from './tables.ts';
 
 export interface SimulatedRegistryOptions {
   /** The zones that are served and what they cost. */
@@ -70,7 +69,7 @@ class SimulatedRegistry implements Registry {
     this.#core = createRegistryCore({ db, clock, prices, delays });
     this.#logger = logger;
     this.#registrarId = registrarId;
-    this.#faults = faults === 'stored' ? createStoredFaults(registryDb(db)) : faults;
+    this.#faults = faults === 'stored' ? createStoredFaults(db) : faults;
     this.#dueIntervalMs = dueIntervalMs;
   }
 
@@ -240,9 +239,10 @@ class SimulatedRegistry implements Registry {
 
   async #read<Answer>(command: FaultCommand, name: string, work: () => Promise<Answer>): Promise<Answer> {
     try {
-      await this.#meetFault('before', command, name);
+      const isArmed = this.#faults !== undefined && (await this.#faults.isArmed?.()) !== false;
+      if (isArmed) await this.#meetFault('before', command, name);
       const answer = await work();
-      await this.#meetFault('after', command, name);
+      if (isArmed) await this.#meetFault('after', command, name);
       return answer;
     } catch (error) {
       if (error instanceof RegistryUnavailable) throw error;
