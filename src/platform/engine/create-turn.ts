@@ -124,6 +124,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     request: request.surface?.request ?? null,
     forgotten: request.surface?.stored === false,
     idempotency,
+    untold: request.whole === true && db.kind === 'server',
   };
   const start = await startOrFindDuplicate(db, turn, forkOf(request, turn.threadId));
   if ('duplicate' in start) {

@@ -93,7 +93,7 @@ async function followRun(
   sink: FrameSink,
   closed: AbortSignal,
 ): Promise<FollowEnd> {
-  const gone = AbortSignal.any([closed, reader.draining]);
+  let gone: AbortSignal | undefined;
   let cursor = after;
   let rested = false;
   let settled = false;
@@ -118,6 +118,7 @@ async function followRun(
     // The frames that settled it may have come after the look for frames: one more look.
     if (settled) continue;
     if (reader.draining.aborted) return 'draining';
+    gone ??= AbortSignal.any([closed, reader.draining]);
     await watch.next(POLL_MS, gone);
   }
   return rested ? 'rested' : 'closed';

@@ -32,6 +32,12 @@ export interface NewTurn {
   /** Not to be retrieved later. */
   readonly forgotten: boolean;
   readonly idempotency: IdempotencyClaim | undefined;
+  /**
+   * Nobody is told of the turn before something else of it is stored: its start need not be on the disk by itself, for
+   * whatever is stored later takes it along. A server store alone may be told so; the embedded one would lose it with
+   * the process.
+   */
+  readonly untold: boolean;
 }
 
 export interface TurnStart {
@@ -78,6 +84,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       turn.surface,
       json(turn.request === null ? [] : [turn.request]),
       turn.forgotten,
+      turn.untold,
     ],
   });
   const row = rows[0];
@@ -147,7 +154,8 @@ const statement = {
     )
     select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
       -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
-      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale
+      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale,
+      case when $22::boolean then set_config('synchronous_commit', 'off', true) end
     from (values (1)) as one (row)
     left join locked l on true
     left join threads t on t.project_id = $1 and t.smith_id = $3 and t.id = $4

@@ -86,7 +86,8 @@ export async function readAnswer(
       write(batch) {
         // A repeated request reads on what the run did after its first rest: that is another request's.
         if (frames.last === undefined) frames.take(batch);
-        if (frames.last !== undefined) rest.abort();
+        // With a reason: without one an error is made for it, stack and all.
+        if (frames.last !== undefined) rest.abort('rested');
         return !reader.behind;
       },
       get behind() {
