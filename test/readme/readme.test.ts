@@ -1,6 +1,6 @@
 /** Runs every command of the README as a newcomer would, through `npm start` and `sh`. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -26,7 +26,7 @@ before(async () => {
     IRONCRAFT_DATA_DIR: join(folder, '.ironcraft'),
     IRONCRAFT_PORT: String(await findFreePort()),
     IRONCRAFT_DOMAINS_PORT: String(await findFreePort()),
-    IRONCRAFT_DOMAINS_DNS_PORT: '0',
+    IRONCRAFT_DOMAINS_DNS_PORT: String(await findFreePort()),
     IRONCRAFT_LOG_LEVEL: 'warn',
   };
 });
@@ -36,13 +36,13 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the README’s commands stream a turn, survive kill -9, show the whole timeline, and answer from a file', async () => {
+test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, and buy a name', async (context) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
-  const [install, setUp, create, stream, crash, timeline, knowledge, develop] = blocks;
+  const [install, setUp, create, stream, crash, timeline, knowledge, domain = '', develop] = blocks;
   assert.equal(install?.trim(), 'npm ci && npm start');
   assert.equal(develop?.trim(), 'npm ci && npm test');
-  assert.equal(blocks.length, 8, 'a new block of commands needs a place in this test');
+  assert.equal(blocks.length, 9, 'a new block of commands needs a place in this test');
 
   await startServer();
   const first = await shell(`${setUp}${create}${stream}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN"`);
@@ -65,12 +65,28 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
   assert.match(third, /"object":"response"/);
   assert.match(third, /The office is closed on 24 December\./);
   assert.match(third, /"type":"file_citation","index":\d+,"file_id":"file_\w+","filename":"handbook\.txt"/);
+
+  const isAsked = spawnSync('dig', ['-v']).error === undefined;
+  if (!isAsked) context.diagnostic('dig is not installed (Debian: bind9-dnsutils): the last command was left out');
+  const fourth = await shell(atPorts(isAsked ? domain : domain.replace(/^dig .*$/m, '')));
+  assert.match(fourth, /"domain":"my-first-name\.com","available":true/);
+  assert.match(fourth, /"kind":"registration","status":"(?:Pending|Completed)"/);
+  assert.match(fourth, /"name":"www\.my-first-name\.com","type":"A","value":"192\.0\.2\.7"/);
+  if (isAsked) assert.equal(fourth.trim().split('\n').at(-1)?.split('}').at(-1), '192.0.2.7');
 });
 
 test('the command line that the README names prints its help', async () => {
   const { stdout } = await run('npm', ['run', '--silent', 'ironcraft', '--', '--help'], { cwd: root });
   assert.match(stdout, /serve/);
 });
+
+/** The commands at the ports of this test's server. */
+function atPorts(script: string): string {
+  const at = (name: string) => environment[name] ?? '';
+  return script
+    .replace(':8788', `:${at('IRONCRAFT_DOMAINS_PORT')}`)
+    .replace('-p 5300', `-p ${at('IRONCRAFT_DOMAINS_DNS_PORT')}`);
+}
 
 async function shell(script: string): Promise<string> {
   const { stdout } = await run('sh', ['-ec', script], { cwd: folder, env: environment, maxBuffer: 32 * 1024 * 1024 });
