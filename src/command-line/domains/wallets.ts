@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AnswerOf } from '../../domains/operator/index.ts';
+import { formatEuros } from '../../domains/prices/money.ts';
 import { ask } from './ask.ts';
 
 const MAX_CENTS = 100_000_000;
@@ -45,7 +46,7 @@ function parseCents(text: string): number {
 
 async function topUp({ workspace, cents, note, json }: TopUpOptions): Promise<void> {
   const answer = await ask('top_up', { ...(workspace === undefined ? {} : { workspace }), cents, note });
-  print(json ? JSON.stringify(answer) : `${euros(answer.credited_cents)} EUR credited\n${describe(answer)}`);
+  print(json ? JSON.stringify(answer) : `${formatEuros(answer.credited_cents)} credited\n${describe(answer)}`);
 }
 
 async function show({ workspace, json }: ShowOptions): Promise<void> {
@@ -53,18 +54,14 @@ async function show({ workspace, json }: ShowOptions): Promise<void> {
   if (json) return print(JSON.stringify(answer));
   const bookings = answer.bookings.map(
     ({ at, kind, available_cents, held_cents, reference, description }) =>
-      `  ${at}  ${kind.padEnd(8)}${euros(available_cents).padStart(12)} available${euros(held_cents).padStart(12)} held  ${reference}  ${description}`,
+      `  ${at}  ${kind.padEnd(8)}${formatEuros(available_cents).padStart(16)} available${formatEuros(held_cents).padStart(16)} held  ${reference}  ${description}`,
   );
   print([describe(answer), ...bookings.map((line) => line.trimEnd())].join('\n'));
 }
 
 function describe(wallet: Omit<AnswerOf<'show_wallet'>, 'bookings'>): string {
   const { workspace_id, workspace_name, available_cents, held_cents } = wallet;
-  return `${workspace_id} (${workspace_name}): ${euros(available_cents)} EUR available, ${euros(held_cents)} EUR held`;
-}
-
-function euros(cents: number): string {
-  return (cents / 100).toFixed(2);
+  return `${workspace_id} (${workspace_name}): ${formatEuros(available_cents)} available, ${formatEuros(held_cents)} held`;
 }
 
 function print(text: string): void {

@@ -17,6 +17,7 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import { formatEuros } from '../prices/money.ts';
 import type { LedgerAccount } from '../tables.ts';
 
 export interface Credit {
@@ -74,7 +75,7 @@ export async function hold(tx: Executor, { workspaceId, orderId, amountCents }: 
   if (isBooked || (await isReferenceBooked(tx, orderId, 'hold'))) return isBooked;
   if (availableCents >= amountCents) throw new Error(`the order ${orderId} holds money of a card already`);
   throw new ApiError('insufficient_balance', {
-    message: `The wallet has ${euros(availableCents)} EUR available and this needs ${euros(amountCents)} EUR. Top it up, or pass \`payment_method\` or \`shared_payment_token\`.`,
+    message: `The wallet has ${formatEuros(availableCents)} available and this needs ${formatEuros(amountCents)}. Top it up, or pass \`payment_method\` or \`shared_payment_token\`.`,
     details: { required: amountCents, available: availableCents },
   });
 }
@@ -214,8 +215,4 @@ function checkAmount(amountCents: number, leastCents: number): void {
   if (!Number.isSafeInteger(amountCents) || amountCents < leastCents) {
     throw new RangeError(`an amount is a whole number of cents of at least ${leastCents}: ${amountCents}`);
   }
-}
-
-function euros(cents: number): string {
-  return (cents / 100).toFixed(2);
 }
