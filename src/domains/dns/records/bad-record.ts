@@ -4,3 +4,10 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 export function badRecord(param: string, message: string): ApiError {
   return new ApiError('bad_request', { param, message });
 }
+
+const LONGEST_SHOWN = 80;
+
+/** What the caller sent, for a message about it. */
+export function shorten(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}

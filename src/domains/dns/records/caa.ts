@@ -1,5 +1,5 @@
 /** CAA, RFC 8659: who may issue certificates for the name. */
-import { badRecord } from './bad-record.ts';
+import { badRecord, shorten } from './bad-record.ts';
 import { type RecordInput, readColumns, readNumber } from './record-input.ts';
 import { quote } from './zone-text.ts';
 
@@ -28,7 +28,10 @@ export function readCaa(input: RecordInput): Caa {
     throw badRecord('value', `What the tag says is printable ASCII, up to ${LONGEST_VALUE} characters.`);
   }
   if ((tag === 'issue' || tag === 'issuewild') && !ISSUER.test(value)) {
-    throw badRecord('value', `"${value}" names no issuer: send its domain, such as "ca.example.net", or ";" for none.`);
+    throw badRecord(
+      'value',
+      `"${shorten(value)}" names no issuer: send its domain, such as "ca.example.net", or ";" for none.`,
+    );
   }
   if (tag === 'iodef' && !/^(?:mailto:|https?:\/\/)[^\s]+$/i.test(value)) {
     throw badRecord('value', 'Reports go to an address that begins with mailto:, https:// or http://.');

@@ -1,6 +1,6 @@
 /** Which records may stand beside which: the rules of one zone. */
 import type { StoredRecord } from '../zone-store.ts';
-import { badRecord } from './bad-record.ts';
+import { badRecord, shorten } from './bad-record.ts';
 
 export interface PlacedRecord {
   readonly subdomain: string;
@@ -105,6 +105,5 @@ function isAddress(type: string): boolean {
 }
 
 function describe({ subdomain, type, value }: PlacedRecord): string {
-  const shown = value.length > 80 ? `${value.slice(0, 80)}…` : value;
-  return `${subdomain} ${type} ${shown}`;
+  return `${subdomain} ${type} ${shorten(value)}`;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { readSubdomain } from './domain-names.ts';
+import { readHost, readSubdomain } from './domain-names.ts';
 
 const accepted: [string, string][] = [
   ['', '@'],
@@ -51,3 +52,30 @@ for (const input of refused) {
     );
   });
 }
+
+test('no text whatever makes anything but a name or a refusal', () => {
+  const units = fc.oneof(
+    fc.constantFrom('.', '*', '@', '-', '_', 'xn--', 'a', 'Ü', 'example.com.'),
+    fc.string({ maxLength: 3 }),
+    fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+  );
+  const text = fc.array(units, { maxLength: 8 }).map((parts) => parts.join(''));
+  const readers = [
+    (input: string) => readSubdomain(input, 'example.com'),
+    (input: string) => readHost(input, 'example.com', { allowsRoot: true, allowsUnderscore: true }),
+  ];
+  fc.assert(
+    fc.property(text, (input) => {
+      for (const read of readers) {
+        try {
+          const name = read(input);
+          assert.match(name, /^(?:@|\.|(?:\*|[a-z0-9_-]{1,63})(?:\.[a-z0-9_-]{1,63})*\.?)$/);
+          assert.equal(read(name), name, 'what was read reads as itself');
+        } catch (error) {
+          assert.ok(error instanceof ApiError && error.code === 'bad_request', `${JSON.stringify(input)} ${error}`);
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,7 +1,7 @@
 /** Names of records and the names that they point to. Results are ASCII (punycode) and lower case. */
 import { isIP } from 'node:net';
 import tr46 from 'tr46';
-import { badRecord } from './bad-record.ts';
+import { badRecord, shorten } from './bad-record.ts';
 
 /** Octets of a name without its last dot (RFC 1035 2.3.4: 255 on the wire). */
 const LONGEST_NAME = 253;
@@ -30,10 +30,14 @@ function makeRelative(name: string, zoneName: string): string {
   const lower = name.toLowerCase();
   if (lower === `${zoneName}.`) return '@';
   if (lower.endsWith(`.${zoneName}.`)) return name.slice(0, -zoneName.length - 2);
-  if (lower.endsWith('.')) throw badRecord('subdomain', `${name} is not in ${zoneName}. Give a name below it.`);
+  if (lower.endsWith('.'))
+    throw badRecord('subdomain', `${shorten(name)} is not in ${zoneName}. Give a name below it.`);
   if (lower === zoneName || lower.endsWith(`.${zoneName}`)) {
     const meant = lower === zoneName ? '@' : name.slice(0, -zoneName.length - 1);
-    throw badRecord('subdomain', `It is relative to ${zoneName}: send "${meant}", or "${name}." with its last dot.`);
+    throw badRecord(
+      'subdomain',
+      `It is relative to ${zoneName}: send "${shorten(meant)}", or "${shorten(name)}." with its last dot.`,
+    );
   }
   return name;
 }
@@ -59,7 +63,10 @@ export function readHost(input: string, zoneName: string, rules: HostRules = {})
     throw badRecord('value', `${input} is an address. Send the name of a host, and give that an A or AAAA record.`);
   }
   if (!input.includes('.')) {
-    throw badRecord('value', `Send the whole name: "${input}.${zoneName}" or "${input}." with its last dot.`);
+    throw badRecord(
+      'value',
+      `Send the whole name: "${shorten(input)}.${zoneName}" or "${shorten(input)}." with its last dot.`,
+    );
   }
   const name = input.endsWith('.') ? input.slice(0, -1) : input;
   const pattern = rules.allowsUnderscore === true ? SERVICE_LABEL : HOST_LABEL;
@@ -78,7 +85,7 @@ function readLabel(input: string, pattern: RegExp, param: string): string {
     const underscore = pattern === SERVICE_LABEL ? ', underscores' : '';
     throw badRecord(
       param,
-      `"${input}" cannot be a part of a name: 1 to 63 letters, digits${underscore} and hyphens, no hyphen at an end.`,
+      `"${shorten(input)}" cannot be a part of a name: 1 to 63 letters, digits${underscore} and hyphens, no hyphen at an end.`,
     );
   }
   return label;
