@@ -1,10 +1,20 @@
 /** Zones whose DNSSEC is switched: their rows, a clock, a registry, and whoever signs, which all tell what they do. */
-import type { DnssecKeeperOptions } from '../../src/domains/dns/dnssec/dnssec-keeper.ts';
+import assert from 'node:assert/strict';
+import { after, before, beforeEach } from 'node:test';
+import type { Selectable } from 'kysely';
+import {
+  createDnssecKeeper,
+  type DnssecKeeper,
+  type DnssecKeeperOptions,
+  requestDnssec,
+} from '../../src/domains/dns/dnssec/index.ts';
 import type { DsRecord } from '../../src/domains/registry/registry.ts';
+import type { SystemTables } from '../../src/domains/tables.ts';
 import { systemDb } from '../../src/domains/workspace-scope.ts';
 import { createManualClock, type ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
+import { openTestDatabase, type TestDatabase } from './database.ts';
 import { createMemoryRegistry, type MemoryRegistry } from './memory-registry.ts';
 
 export interface TestZone {
@@ -79,4 +89,90 @@ export function createDnssecWorld(start = new Date('2026-11-21T12:00:00Z')): Dns
   };
   const options = { registry, zones: signer, publisher: { supportsDnssec: true }, clock, logger: silent };
   return { clock, registry, signer, events, breaches, options };
+}
+
+export interface DnssecBench {
+  readonly db: Database;
+  readonly world: DnssecWorld;
+  /** A zone of the test's own, off, whose name the registry has. */
+  readonly zone: TestZone;
+  /** Who `pass` and `turnOn` let work; a test may put another in its place. */
+  keeper: DnssecKeeper;
+  request(on: boolean, supportsDnssec?: boolean): Promise<string>;
+  row(): Promise<Selectable<SystemTables['zones']>>;
+  state(): Promise<string>;
+  /** Lets time pass in steps, each of which the keeper looks into. */
+  pass(ms: number, steps?: number): Promise<void>;
+  turnOn(): Promise<void>;
+}
+
+/** A database for the file's tests, and a world and a zone for each of them. */
+export function useDnssec(): DnssecBench {
+  let database: TestDatabase | undefined;
+  let current: { world: DnssecWorld; zone: TestZone; keeper: DnssecKeeper } | undefined;
+  let names = 0;
+
+  before(async () => {
+    database = await openTestDatabase();
+  });
+  after(() => database?.close());
+  beforeEach(async () => {
+    const { db } = bench;
+    const world = createDnssecWorld();
+    // What a test before has left under way is none of this one's keeper's business.
+    await systemDb(db).updateTable('zones').set({ dnssec: 'off' }).execute();
+    names += 1;
+    const zone = await insertZone(db, `dnssec${names}.example`);
+    world.registry.add(zone.name);
+    current = { world, zone, keeper: createDnssecKeeper({ ...world.options, db }) };
+  });
+
+  const opened = () => {
+    if (current === undefined) throw new Error('use it inside a test');
+    return current;
+  };
+  const bench: DnssecBench = {
+    get db() {
+      if (database === undefined) throw new Error('use it inside a test');
+      return database.db;
+    },
+    get world() {
+      return opened().world;
+    },
+    get zone() {
+      return opened().zone;
+    },
+    get keeper() {
+      return opened().keeper;
+    },
+    set keeper(keeper) {
+      opened().keeper = keeper;
+    },
+    request(on, supportsDnssec = true) {
+      const { workspaceId, domainId } = bench.zone;
+      const wish = { workspaceId, domainId, on, publisher: { supportsDnssec } };
+      return bench.db.transaction((tx) => requestDnssec(tx, wish));
+    },
+    row() {
+      const query = systemDb(bench.db).selectFrom('zones').selectAll().where('domain_id', '=', bench.zone.domainId);
+      return query.executeTakeFirstOrThrow();
+    },
+    async state() {
+      return (await bench.row()).dnssec;
+    },
+    async pass(ms, steps = 1) {
+      const { clock } = bench.world;
+      const start = clock.now().getTime();
+      for (let step = 1; step <= steps; step += 1) {
+        clock.set(new Date(start + Math.floor((ms * step) / steps)));
+        await bench.keeper.advanceDue();
+      }
+    },
+    async turnOn() {
+      await bench.request(true);
+      await bench.keeper.advanceDue();
+      assert.equal(await bench.state(), 'on');
+    },
+  };
+  return bench;
 }

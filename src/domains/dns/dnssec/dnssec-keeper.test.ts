@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { useDnssec } from '../../../../test/support/dnssec-zones.ts';
+import { createDnssecKeeper } from './index.ts';
+
+const bench = useDnssec();
+
+describe('several workers', () => {
+  it('never work on one zone at a time', async () => {
+    const other = createDnssecKeeper({ ...bench.world.options, db: bench.db });
+    await bench.request(true);
+    const counts = await Promise.all([bench.keeper.advanceDue(), other.advanceDue()]);
+    assert.deepEqual(counts.toSorted(), [0, 1]);
+    assert.equal(bench.world.registry.updates.length, 1);
+  });
+
+  it('take over from one that stalled, which then does nothing more', async () => {
+    const stalled = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const sign = async (name: string) => {
+      begun.resolve();
+      await stalled.promise;
+      return bench.world.signer.sign(name);
+    };
+    const zones = { ...bench.world.options.zones, sign };
+    const slow = createDnssecKeeper({ ...bench.world.options, db: bench.db, zones });
+    await bench.request(true);
+    const late = slow.advanceDue();
+    await begun.promise;
+    await bench.pass(300_000);
+    assert.equal(bench.world.registry.updates.length, 0, 'its lease still stands');
+    bench.world.registry.endWith({ kind: 'lost' });
+    await bench.pass(300_000);
+    assert.equal(bench.world.registry.updates.length, 1);
+    stalled.resolve();
+    await late;
+    assert.equal(bench.world.registry.updates.length, 1);
+    await bench.pass(5_000);
+    assert.equal(await bench.state(), 'on');
+  });
+});
