@@ -4,7 +4,7 @@ import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { EppClient } from './client/epp-client.ts';
 import type { EppCommand } from './commands/command.ts';
-import type { ContactType, NameserverModel } from './commands/domain-commands.ts';
+import type { ContactType, NameserverModel } from './commands/domain-items.ts';
 import type { Fee, FeeCommand } from './commands/fee.ts';
 import type { Response } from './commands/response.ts';
 import { FEE } from './namespaces.ts';

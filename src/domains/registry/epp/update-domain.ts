@@ -1,6 +1,7 @@
 /** update: the difference between what the registry has and what is wanted. */
 import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
-import type { DomainItems, DomainUpdateCommand, NameserverModel } from './commands/domain-commands.ts';
+import type { DomainUpdateCommand } from './commands/domain-commands.ts';
+import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { DsChange } from './commands/sec-dns.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';

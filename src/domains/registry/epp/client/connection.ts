@@ -167,10 +167,10 @@ export class EppConnection {
   #receive(piece: Buffer): void {
     try {
       for (const frame of this.#reader.push(piece)) {
-        const waiting = this.#waiting;
-        if (waiting === undefined) throw new Error('the server sent what nobody asked for');
+        const root = parseXml(frame);
+        if (this.#waiting === undefined) throw new Error('the server sent what nobody asked for');
+        this.#waiting.resolve(root);
         this.#waiting = undefined;
-        waiting.resolve(parseXml(frame));
       }
     } catch (error) {
       this.#end(error instanceof Error ? error : new Error(String(error)));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { silent, testCa, testTls } from '../../../../../test/support/epp.ts';
 import { describeCommand, type EppCommand, readRequest } from '../commands/command.ts';
@@ -24,9 +24,10 @@ interface Scripted {
   readonly server: Server;
 }
 
+/** What the present test has opened. */
 const open: { client: EppClient; server: Server; sockets: Set<TLSSocket> }[] = [];
-after(async () => {
-  for (const { client, server, sockets } of open) {
+afterEach(async () => {
+  for (const { client, server, sockets } of open.splice(0)) {
     for (const socket of sockets) socket.destroy();
     await client.stop();
     server.close();

@@ -3,7 +3,7 @@ import { CONTACT } from '../namespaces.ts';
 import { EppFault } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
-import { readStatuses } from './domain-commands.ts';
+import { readStatuses } from './domain-items.ts';
 import {
   authInfoElement,
   findAuthInfo,

@@ -9,7 +9,7 @@ import {
   nameserversElement,
   readContacts,
   readStatuses,
-} from './domain-commands.ts';
+} from './domain-items.ts';
 import {
   authInfoElement,
   findAuthInfo,

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { HOST } from '../namespaces.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
-import { readStatuses } from './domain-commands.ts';
+import { readStatuses } from './domain-items.ts';
 import { findTime, optional, requireSome, requireText, requireTime } from './values.ts';
 
 export interface HostCheckCommand {

@@ -1,5 +1,5 @@
 /** From the registry's replies to answers on the wire. */
-import type { RegistryCore, Reply, Session } from '../../simulated/registry-core.ts';
+import type { RegistryCore, Reply, Session } from '../../simulated/index.ts';
 import type { MessageQueue } from '../commands/response.ts';
 import { EppFault, type ResultCode } from '../result-codes.ts';
 import type { XmlElement } from '../xml/element.ts';

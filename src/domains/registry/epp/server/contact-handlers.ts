@@ -1,5 +1,5 @@
 /** Carries out the commands of the contact mapping. */
-import type { ContactInfo } from '../../simulated/registry-core.ts';
+import type { ContactInfo } from '../../simulated/index.ts';
 import {
   type ContactCommand,
   type ContactCreateCommand,

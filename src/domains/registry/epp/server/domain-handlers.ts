@@ -1,21 +1,13 @@
 /** Carries out the commands of the domain mapping. */
-import type {
-  ClientStatus,
-  DomainCheck,
-  DomainInfo,
-  DomainTransfer,
-  Fees,
-  SetChange,
-} from '../../simulated/registry-core.ts';
+import type { ClientStatus, DomainCheck, DomainInfo, DomainTransfer, Fees, SetChange } from '../../simulated/index.ts';
 import type {
   DomainCheckCommand,
   DomainCommand,
   DomainCreateCommand,
-  DomainItems,
   DomainTransferCommand,
   DomainUpdateCommand,
-  Nameservers,
 } from '../commands/domain-commands.ts';
+import type { DomainItems, Nameservers } from '../commands/domain-items.ts';
 import {
   type CheckResult,
   checkResultsElement,

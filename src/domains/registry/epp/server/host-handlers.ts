@@ -1,5 +1,5 @@
 /** Carries out the commands of the host mapping. */
-import type { HostInfo } from '../../simulated/registry-core.ts';
+import type { HostInfo } from '../../simulated/index.ts';
 import { checkResultsElement } from '../commands/domain-results.ts';
 import { createdHostElement, type HostCommand, type HostUpdateCommand, hostDataElement } from '../commands/host.ts';
 import { HOST } from '../namespaces.ts';

@@ -1,5 +1,5 @@
 /** The message queue of a registrar (RFC 5730 2.9.2.3). */
-import type { PollMessage } from '../../simulated/registry-core.ts';
+import type { PollMessage } from '../../simulated/index.ts';
 import type { PollCommand } from '../commands/command.ts';
 import { domainDataElement, pendingActionElement, transferElement } from '../commands/domain-results.ts';
 import { type Change, changeElement, transactionIdElements } from '../commands/response.ts';

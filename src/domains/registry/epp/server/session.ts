@@ -9,7 +9,7 @@
 import type { Clock } from '../../../../kernel/clock/clock.ts';
 import { mintId } from '../../../../kernel/ids/ids.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
-import type { RegistryCore } from '../../simulated/registry-core.ts';
+import type { RegistryCore } from '../../simulated/index.ts';
 import {
   describeCommand,
   type EppCommand,

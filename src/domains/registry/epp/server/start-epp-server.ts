@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
-import type { RegistryCore } from '../../simulated/registry-core.ts';
+import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
 import type { SessionCounter } from './session.ts';
 
