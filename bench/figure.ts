@@ -6,6 +6,7 @@ export interface Figure {
     | 'ms'
     | 'runs/s'
     | 'requests/s'
+    | 'orders/s'
     | 'searches/s'
     | 'chunks/s'
     | 'MB/s'

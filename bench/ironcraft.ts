@@ -25,10 +25,13 @@ type Credentials = Static<typeof Credentials>;
 export interface Ironcraft {
   readonly host: string;
   readonly port: number;
+  readonly domainsPort: number;
   readonly pid: number;
   readonly credentials: Credentials;
   /** Sends JSON, gives JSON. Throws unless the answer is 2xx. */
   call(token: string, method: string, path: string, body?: unknown): Promise<unknown>;
+  /** The same to the domain service, whose base path is left out. An empty token sends none. */
+  callDomains(token: string, method: string, path: string, body?: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -41,6 +44,7 @@ export async function startIroncraft(parts: {
   const dataDir = join(folder, 'data');
   const host = '127.0.0.1';
   const port = await findFreePort(host);
+  const domainsPort = await findFreePort(host);
   const profiling = parts.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(parts.profileDir)}`];
   const server = new OwnProcess({
     args: [...profiling, ...readStartArguments()],
@@ -50,7 +54,9 @@ export async function startIroncraft(parts: {
     env: {
       IRONCRAFT_HOST: host,
       IRONCRAFT_PORT: String(port),
-      IRONCRAFT_DOMAINS_PORT: '0',
+      IRONCRAFT_DOMAINS_PORT: String(domainsPort),
+      // Enough for as many names as a run can buy.
+      IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS: '100000000',
       IRONCRAFT_DOMAINS_DNS_PORT: '0',
       IRONCRAFT_DATA_DIR: dataDir,
       IRONCRAFT_LOG_LEVEL: 'warn',
@@ -67,12 +73,15 @@ export async function startIroncraft(parts: {
   const base = `http://${host}:${port}`;
   try {
     const credentials = await server.waitFor('a ready server', BOOT_TIMEOUT_MS, async () => {
-      const ready = await fetch(`${base}/readyz`);
-      if (!ready.ok) return undefined;
+      for (const each of [port, domainsPort]) {
+        if (!(await fetch(`http://${host}:${each}/readyz`)).ok) return undefined;
+      }
       return Parse(Credentials, JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')));
     });
     const call: Ironcraft['call'] = (token, method, path, body) => callJson(base, token, method, path, body);
-    return { host, port, pid: server.pid, credentials, call, stop };
+    const callDomains: Ironcraft['callDomains'] = (token, method, path, body) =>
+      callJson(`http://${host}:${domainsPort}/api/v1`, token, method, path, body);
+    return { host, port, domainsPort, pid: server.pid, credentials, call, callDomains, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -91,7 +100,10 @@ function readStartArguments(): string[] {
 async function callJson(base: string, token: string, method: string, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(base + path, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: {
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();

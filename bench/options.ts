@@ -9,6 +9,7 @@ export const MEASURES = [
   'ingest',
   'lists',
   'search',
+  'domains',
   'peer',
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];

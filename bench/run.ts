@@ -5,6 +5,7 @@ import type { Findings } from './figure.ts';
 import { startIroncraft } from './ironcraft.ts';
 import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
+import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
 import { measureGateway } from './measures/measure-gateway.ts';
 import { measureIngest } from './measures/measure-ingest.ts';
@@ -30,6 +31,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['ingest', measureIngest],
   ['lists', measureLists],
   ['search', measureSearch],
+  ['domains', measureDomains],
 ]);
 
 async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {

@@ -76,16 +76,19 @@ const FRESH_UUID = '{uuid}';
 
 /** Gives the bytes of the request, each time it is called. */
 export function prepareRequest(request: HttpRequest, host: string, port: number): () => Buffer {
-  const { method, path, headers, body = '' } = request;
+  const { method, path, headers } = request;
+  const body = request.body ?? '';
+  // A UUID that stands in for the ones to come: all have one length.
+  const bytes = Buffer.byteLength(body.replace(FRESH_UUID, randomUUID()));
   const lines = [
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `host: ${host}:${port}`,
-    ...(body === '' ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
+    ...(body === '' ? [] : ['content-type: application/json', `content-length: ${bytes}`]),
   ];
-  const rest = ` HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
-  if (!path.includes(FRESH_UUID)) {
-    const bytes = Buffer.from(`${method} ${path}${rest}`);
-    return () => bytes;
+  const text = `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+  if (!text.includes(FRESH_UUID)) {
+    const same = Buffer.from(text);
+    return () => same;
   }
-  return () => Buffer.from(`${method} ${path.replace(FRESH_UUID, randomUUID())}${rest}`);
+  return () => Buffer.from(text.replace(FRESH_UUID, randomUUID()));
 }

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Summary } from '../statistics.ts';
 
-/** `{uuid}` in the path becomes a fresh UUID for each request. */
+/** `{uuid}` in the path or the body becomes a fresh UUID for each request. */
 const HttpRequest = Type.Object({
   method: Type.String(),
   path: Type.String(),

@@ -33,6 +33,7 @@ export function simulatedFees(zone: string): Fees | undefined {
     renewCents: wholesale(terms.renewCents),
     transferCents: wholesale(terms.transferCents),
     restoreCents: RESTORE_CENTS,
+    transferYears: terms.transferYears,
   };
 }
 
