@@ -7,7 +7,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import type { ZonePublisher } from '../publisher.ts';
 import { ZONE_CHANGED } from '../zone-store.ts';
 import { answerQuery } from './answer-query.ts';
-import { types } from './encode-set.ts';
+import { CLASS_IN, types } from './encode-set.ts';
 import { type Listeners, listen } from './listeners.ts';
 import { type Query, rcodes, readQuery } from './read-query.ts';
 import { ResponseRate } from './response-rate.ts';
@@ -35,8 +35,6 @@ export interface EmbeddedPublisher extends ZonePublisher {
   /** Once started. */
   readonly port: number;
 }
-
-const CLASS_IN = 1;
 
 export function createEmbeddedPublisher(options: EmbeddedPublisherOptions): EmbeddedPublisher {
   return new EmbeddedServer(options);

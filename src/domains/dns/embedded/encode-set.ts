@@ -2,6 +2,7 @@
 import { type Answer, type CaaData, encode } from 'dns-packet';
 import type { RecordSet } from '../publisher.ts';
 import { isRecordType, type RecordType, recordKinds } from '../records/record-kinds.ts';
+import { encodeSvcb } from '../records/svcb.ts';
 
 export interface WireSet {
   readonly type: number;
@@ -20,15 +21,19 @@ export const types = {
   AAAA: 28,
   OPT: 41,
   DS: 43,
+  SVCB: 64,
+  HTTPS: 65,
   IXFR: 251,
   AXFR: 252,
   ANY: 255,
 } as const;
 
+export const CLASS_IN = 1;
+
 const HEADER_AND_ROOT = 13;
 
 export function encodeSet({ type, ttl, values }: Omit<RecordSet, 'name'>): WireSet {
-  const records = values.map((value) => encodeRecord(answerOf(type, ttl, value)));
+  const records = values.map((value) => encodeValue(type, ttl, value));
   const hasTargets = type === 'NS' || type === 'CNAME';
   return {
     type: records[0] === undefined ? 0 : Buffer.from(records[0]).readUInt16BE(0),
@@ -50,14 +55,30 @@ function encodeRecord(answer: Answer): Uint8Array {
   return encode({ type: 'response', answers: [answer] }).subarray(HEADER_AND_ROOT);
 }
 
+/** The canonical text says the same whatever the zone. */
+function encodeValue(type: string, ttl: number, value: string): Uint8Array {
+  if (!isServiceBinding(type)) return encodeRecord(answerOf(type, ttl, value));
+  const data = encodeSvcb(recordKinds[type].read({ value }, ''));
+  const head = Buffer.alloc(10);
+  head.writeUInt16BE(types[type], 0);
+  head.writeUInt16BE(CLASS_IN, 2);
+  head.writeUInt32BE(ttl, 4);
+  head.writeUInt16BE(data.length, 8);
+  return Buffer.concat([head, data]);
+}
+
+/** The types that dns-packet does not know. */
+function isServiceBinding(type: string): type is 'HTTPS' | 'SVCB' {
+  return type === 'HTTPS' || type === 'SVCB';
+}
+
 function answerOf(type: string, ttl: number, value: string): Answer {
   if (type === 'SOA') return { name: '.', ttl, type, data: readSoa(value) };
-  if (!isRecordType(type)) throw new Error(`records of type ${type} cannot be served`);
+  if (!isRecordType(type) || isServiceBinding(type)) throw new Error(`records of type ${type} cannot be served`);
   return userAnswer(type, ttl, value);
 }
 
-/** The value is canonical: what it says does not depend on a zone. */
-function userAnswer(type: RecordType, ttl: number, value: string): Answer {
+function userAnswer(type: Exclude<RecordType, 'HTTPS' | 'SVCB'>, ttl: number, value: string): Answer {
   const head = { name: '.', ttl };
   const input = { value };
   switch (type) {

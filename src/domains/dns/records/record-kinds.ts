@@ -7,6 +7,7 @@ import { badRecord } from './bad-record.ts';
 import { readCaa, writeCaa } from './caa.ts';
 import { type HostRules, readHost } from './domain-names.ts';
 import { type RecordInput, readColumns, readHex, readNumber, refuseMembers } from './record-input.ts';
+import { readSvcb, writeSvcb } from './svcb.ts';
 import { readTxt, writeTxt } from './txt.ts';
 import { quote, type Word } from './zone-text.ts';
 
@@ -95,6 +96,8 @@ const txt = kind<string[]>({
 
 const caa = kind({ read: readCaa, write: writeCaa });
 
+const svcb = kind({ read: readSvcb, write: writeSvcb });
+
 /** Bytes of a digest by RFC 6698 7.4 (TLSA matching types); 0 is the whole certificate or key. */
 const TLSA_DIGESTS: Readonly<Record<number, number>> = { 1: 32, 2: 64 };
 const LONGEST_CERTIFICATE = 4_096;
@@ -176,12 +179,14 @@ export const recordKinds = {
   AAAA: aaaa,
   CAA: caa,
   CNAME: pointer({ allowsUnderscore: true }),
+  HTTPS: svcb,
   MX: mx,
   NAPTR: naptr,
   NS: pointer({}),
   PTR: pointer({ allowsUnderscore: true }),
   SRV: srv,
   SSHFP: sshfp,
+  SVCB: svcb,
   TLSA: tlsa,
   TXT: txt,
 } as const;
