@@ -110,7 +110,10 @@ test('every code of the contract is cited by a test that provokes it', () => {
   const folder = new URL('../../src/domains/', import.meta.url);
   const tests = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.test.ts'));
   const text = tests.map((path) => readFileSync(new URL(path, folder), 'utf8')).join('\n');
-  const own = readFileSync(new URL(import.meta.url), 'utf8').split('// What follows provokes codes.').at(-1) ?? '';
+  const own =
+    readFileSync(new URL(import.meta.url), 'utf8')
+      .split('// What follows provokes codes.')
+      .at(-1) ?? '';
   const uncited = Object.keys(contractErrors).filter((code) => !`${text}${own}`.includes(`'${code}'`));
   assert.deepEqual(uncited, []);
 });
