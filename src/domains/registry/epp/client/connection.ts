@@ -58,30 +58,34 @@ export class EppConnection {
     this.#socket = socket;
     this.#commandTimeoutMs = commandTimeoutMs;
     socket.on('data', (piece: Buffer) => this.#receive(piece));
-    socket.on('error', (error) => this.#end(error));
-    socket.on('close', () => this.#end(new Error('the server closed the connection')));
+    socket.on('error', (error) => this.cut(error));
+    socket.on('close', () => this.cut(new Error('the server closed the connection')));
   }
 
-  /** Connects and logs in. Throws what came in the way: nothing was asked of the registry then. */
-  static async open(endpoint: EppEndpoint): Promise<EppConnection> {
+  /** Connects and logs in, unless aborted. Throws what came in the way: nothing was asked of the registry then. */
+  static async open(endpoint: EppEndpoint, signal: AbortSignal): Promise<EppConnection> {
     const { host, port = 700, tls = {}, connectTimeoutMs = 15_000, commandTimeoutMs = 30_000 } = endpoint;
-    const deadline = AbortSignal.timeout(connectTimeoutMs);
     const socket = connect({ host, port, minVersion: 'TLSv1.2', ...tls });
     const connection = new EppConnection(socket, commandTimeoutMs);
     // The greeting may come with the last bytes of the handshake: whoever waits for it is there before.
     const greeted = connection.#nextFrame();
     greeted.catch(() => undefined);
-    const expire = () => connection.#end(new Error(`no session within ${connectTimeoutMs} ms`));
-    deadline.addEventListener('abort', expire);
+    const timer = setTimeout(
+      () => connection.cut(new Error(`no session within ${connectTimeoutMs} ms`)),
+      connectTimeoutMs,
+    );
+    const abort = () => connection.cut(new Error('the client is stopping'));
+    signal.addEventListener('abort', abort);
     try {
       const greeting = readGreeting(requireChild(await greeted, 'greeting'));
       await connection.#logIn(endpoint, greeting);
       return connection;
     } catch (error) {
-      connection.#end(error instanceof Error ? error : new Error(String(error)));
+      connection.cut(error instanceof Error ? error : new Error(String(error)));
       throw error;
     } finally {
-      deadline.removeEventListener('abort', expire);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
     }
   }
 
@@ -104,10 +108,10 @@ export class EppConnection {
       if (response.clTRID !== undefined && response.clTRID !== clTRID) {
         throw new Error(`the answer is to ${response.clTRID}`);
       }
-      if (endsSession(response.code)) this.#end(new Error(`the server ended the session with ${response.code}`));
+      if (endsSession(response.code)) this.cut(new Error(`the server ended the session with ${response.code}`));
       return response;
     } catch (error) {
-      this.#end(error instanceof Error ? error : new Error(String(error)));
+      this.cut(error instanceof Error ? error : new Error(String(error)));
       throw new AnswerLost(clTRID, error instanceof Error ? error.message : String(error), error);
     }
   }
@@ -117,14 +121,14 @@ export class EppConnection {
     try {
       requireChild(await this.#send(encodeFrame(writeXml(helloElement()))), 'greeting');
     } catch (error) {
-      this.#end(error instanceof Error ? error : new Error(String(error)));
+      this.cut(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   /** Says goodbye where there is somebody to say it to. Never throws. */
   async close(): Promise<void> {
     if (!this.closed.aborted) await this.exchange({ kind: 'logout' }, mintId('epp')).catch(() => undefined);
-    this.#end(new Error('closed'));
+    this.cut(new Error('closed'));
     if (!this.#socket.closed) await once(this.#socket, 'close');
   }
 
@@ -147,7 +151,7 @@ export class EppConnection {
   async #send(frame: Buffer): Promise<XmlElement> {
     const answer = this.#nextFrame();
     const timer = setTimeout(() => {
-      this.#end(new Error(`nothing came within ${this.#commandTimeoutMs} ms`));
+      this.cut(new Error(`nothing came within ${this.#commandTimeoutMs} ms`));
     }, this.#commandTimeoutMs);
     this.#socket.write(frame);
     try {
@@ -173,11 +177,12 @@ export class EppConnection {
         this.#waiting = undefined;
       }
     } catch (error) {
-      this.#end(error instanceof Error ? error : new Error(String(error)));
+      this.cut(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
-  #end(reason: Error): void {
+  /** Ends the connection here and now: the command in flight is `AnswerLost`. */
+  cut(reason: Error): void {
     if (this.closed.aborted) return;
     this.#closing.abort(reason);
     this.#waiting?.reject(reason);

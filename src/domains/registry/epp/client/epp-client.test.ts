@@ -1,92 +1,36 @@
 /** The client against servers that misbehave: each is a script of what to send for each frame. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { silent, testCa, testTls } from '../../../../../test/support/epp.ts';
-import { describeCommand, type EppCommand, readRequest } from '../commands/command.ts';
-import { greetingElement } from '../commands/login.ts';
-import { responseElement } from '../commands/response.ts';
-import { encodeFrame, FrameReader } from '../frames.ts';
-import { EPP, EXTENSION_URIS, OBJECT_URIS, RGP } from '../namespaces.ts';
+import type { TLSSocket } from 'node:tls';
+import { silent, testCa } from '../../../../../test/support/epp.ts';
+import {
+  answerWith,
+  greetingOf,
+  openScriptedEpp,
+  type Script,
+  type ScriptedEpp,
+} from '../../../../../test/support/scripted-epp.ts';
+import type { EppCommand } from '../commands/command.ts';
+import { encodeFrame } from '../frames.ts';
+import { EPP, OBJECT_URIS, RGP } from '../namespaces.ts';
 import { element } from '../xml/element.ts';
-import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
 import { EppClient, type EppClientOptions } from './epp-client.ts';
 
-type Script = (command: EppCommand | 'hello', clTRID: string, socket: TLSSocket) => string | Buffer | undefined;
-
-interface Scripted {
-  readonly client: EppClient;
-  readonly commands: string[];
-  readonly server: Server;
-}
-
 /** What the present test has opened. */
-const open: { client: EppClient; server: Server; sockets: Set<TLSSocket> }[] = [];
+const open: { client: EppClient; server: ScriptedEpp }[] = [];
 afterEach(async () => {
-  for (const { client, server, sockets } of open.splice(0)) {
-    for (const socket of sockets) socket.destroy();
+  for (const { client, server } of open.splice(0)) {
+    await server.close();
     await client.stop();
-    server.close();
   }
 });
 
-const greeting = writeXml(
-  element(EPP, 'epp', [
-    greetingElement({
-      server: 'scripted',
-      at: '2026-01-01T00:00:00Z',
-      versions: ['1.0'],
-      languages: ['fr'],
-      objectUris: OBJECT_URIS,
-      extensionUris: [RGP, 'urn:x:magic'],
-    }),
-  ]),
-);
-
-function answer(code: number, clTRID: string): string {
-  return writeXml(responseElement({ code, message: 'as you say', extensions: [], clTRID, svTRID: 'sv-1' }));
-}
-
-/** Logins and logouts are answered by themselves unless the script does. */
-async function openScripted(
-  script: Script,
-  options: Partial<EppClientOptions> = {},
-  first = greeting,
-): Promise<Scripted> {
-  const commands: string[] = [];
-  const sockets = new Set<TLSSocket>();
-  const server = createServer(
-    { key: readFileSync(testTls.keyFile), cert: readFileSync(testTls.certificateFile) },
-    (socket) => {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      const reader = new FrameReader();
-      socket.write(encodeFrame(first));
-      socket.on('data', (piece: Buffer) => {
-        for (const frame of reader.push(piece)) {
-          const request = readRequest(parseXml(frame));
-          const command = request.kind === 'hello' ? request.kind : request.command;
-          const clTRID = request.kind === 'hello' ? '' : (request.clTRID ?? '');
-          commands.push(command === 'hello' ? command : describeCommand(command));
-          const said = script(command, clTRID, socket);
-          const isSession = command !== 'hello' && (command.kind === 'login' || command.kind === 'logout');
-          const reply = said ?? (isSession ? answer(command.kind === 'login' ? 1000 : 1500, clTRID) : undefined);
-          if (typeof reply === 'string') socket.write(encodeFrame(reply));
-          else if (reply !== undefined) socket.write(reply);
-        }
-      });
-    },
-  );
-  server.on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+async function openScripted(script: Script, options: Partial<EppClientOptions> = {}, greeting = greetingOf()) {
+  const server = await openScriptedEpp(script, greeting);
   const client = new EppClient({
     host: '127.0.0.1',
-    port: (server.address() as AddressInfo).port,
+    port: server.port,
     clientId: 'us',
     password: 'secret',
     tls: { ca: testCa },
@@ -95,9 +39,9 @@ async function openScripted(
     reconnectDelayMaxMs: 10,
     ...options,
   });
-  open.push({ client, server, sockets });
+  open.push({ client, server });
   client.start();
-  return { client, commands, server };
+  return { client, commands: server.commands };
 }
 
 const deletion = { kind: 'domain:delete', name: 'a.com' } as const;
@@ -106,16 +50,19 @@ const repeatable = { clTRID: 'test-1', isRepeatable: true };
 
 test('the login takes of the offer what both understand, in a language that the server speaks', async () => {
   const logins: EppCommand[] = [];
-  const { client } = await openScripted((command, clTRID) => {
-    if (command !== 'hello' && command.kind === 'login') logins.push(command);
-    return command !== 'hello' && command.kind === 'poll' ? answer(1300, clTRID) : undefined;
-  });
+  const { client } = await openScripted(
+    (command, clTRID) => {
+      if (command !== 'hello' && command.kind === 'login') logins.push(command);
+      return command !== 'hello' && command.kind === 'poll' ? answerWith(1300, clTRID) : undefined;
+    },
+    {},
+    greetingOf([RGP, 'urn:x:magic'], 'fr'),
+  );
   assert.equal((await client.execute({ kind: 'poll', operation: 'req' }, repeatable)).code, 1300);
   const [login] = logins;
   assert.ok(login?.kind === 'login');
   assert.deepEqual([login.objectUris, login.extensionUris, login.language], [OBJECT_URIS, [RGP], 'fr']);
   assert.deepEqual([...(await client.services()).extensionUris], [RGP]);
-  assert.ok(EXTENSION_URIS.length > 1);
 });
 
 test('a server whose certificate is not trusted gets no password', async () => {
@@ -143,14 +90,14 @@ test('a refused login is tried again, and its reason is told', async () => {
     if (command === 'hello') return undefined;
     if (command.kind === 'login') {
       logins += 1;
-      return logins < 3 ? answer(2502, clTRID) : undefined;
+      return logins < 3 ? answerWith(2502, clTRID) : undefined;
     }
-    return answer(1000, clTRID);
+    return answerWith(1000, clTRID);
   });
   assert.equal((await client.execute(deletion, unrepeatable)).code, 1000);
   assert.equal(logins, 3);
   const refusing = await openScripted(
-    (command, clTRID) => (command !== 'hello' && command.kind === 'login' ? answer(2200, clTRID) : undefined),
+    (command, clTRID) => (command !== 'hello' && command.kind === 'login' ? answerWith(2200, clTRID) : undefined),
     { queueTimeoutMs: 400 },
   );
   await assert.rejects(refusing.client.execute(deletion, unrepeatable), (error: Error) => {
@@ -163,9 +110,9 @@ test('what breaks an exchange loses its answer: the change is not sent again, th
   const breaks: Record<string, (clTRID: string, socket: TLSSocket) => string | Buffer | undefined> = {
     'a cut': (_, socket) => void socket.destroy(),
     silence: () => undefined,
-    'an answer to another command': () => answer(1000, 'somebody-elses'),
+    'an answer to another command': () => answerWith(1000, 'somebody-elses'),
     'no XML': () => 'I beg your pardon',
-    'no answer': () => greeting,
+    'no answer': () => greetingOf(),
     'no frame': () => Buffer.from([0xff, 0xff, 0xff, 0xff]),
   };
   for (const [what, misbehave] of Object.entries(breaks)) {
@@ -174,7 +121,7 @@ test('what breaks an exchange loses its answer: the change is not sent again, th
       (command, clTRID, socket) => {
         if (command === 'hello' || command.kind === 'login' || command.kind === 'logout') return undefined;
         tries += 1;
-        return tries === 1 || tries === 2 ? misbehave(clTRID, socket) : answer(1000, clTRID);
+        return tries === 1 || tries === 2 ? misbehave(clTRID, socket) : answerWith(1000, clTRID);
       },
       { commandTimeoutMs: what === 'silence' ? 200 : 5_000 },
     );
@@ -190,7 +137,7 @@ test('a session that the server ends before it did anything is no answer', async
     const { client } = await openScripted((command, clTRID) => {
       if (command === 'hello' || command.kind !== 'domain:delete') return undefined;
       tries += 1;
-      return answer(tries === 1 ? code : 1000, clTRID);
+      return answerWith(tries === 1 ? code : 1000, clTRID);
     });
     assert.equal((await client.execute(deletion, unrepeatable)).code, 1000);
     assert.equal(tries, 2);
@@ -202,7 +149,7 @@ test('2500 is an answer, after which the next command has a new session', async 
   const { client } = await openScripted((command, clTRID) => {
     if (command === 'hello') return undefined;
     if (command.kind === 'login') logins += 1;
-    return command.kind === 'domain:delete' ? answer(2500, clTRID) : undefined;
+    return command.kind === 'domain:delete' ? answerWith(2500, clTRID) : undefined;
   });
   assert.equal((await client.execute(deletion, unrepeatable)).code, 2500);
   assert.equal((await client.execute(deletion, unrepeatable)).code, 2500);
@@ -214,7 +161,7 @@ test('one command is in flight at a time; of those that wait there is a limit', 
   const { client, commands } = await openScripted(
     (command, clTRID, socket) => {
       if (command === 'hello' || command.kind !== 'domain:delete') return undefined;
-      waiting.push(() => socket.write(encodeFrame(answer(1000, clTRID))));
+      waiting.push(() => socket.write(encodeFrame(answerWith(1000, clTRID))));
       return undefined;
     },
     { maxQueued: 2 },
@@ -242,7 +189,7 @@ test('a connection without commands says hello, and is opened again when nobody 
       if (command === 'hello') {
         hello += 1;
         if (hello === 2) hellos.resolve();
-        return hello < 2 ? greeting : undefined;
+        return hello < 2 ? greetingOf() : undefined;
       }
       if (command.kind === 'login') login += 1;
       if (login === 2) logins.resolve();
@@ -258,7 +205,7 @@ test('stopping lets the command in flight end, refuses those that wait, and logs
   const arrived = Promise.withResolvers<() => void>();
   const { client, commands } = await openScripted((command, clTRID, socket) => {
     if (command !== 'hello' && command.kind === 'domain:delete') {
-      arrived.resolve(() => socket.write(encodeFrame(answer(1000, clTRID))));
+      arrived.resolve(() => socket.write(encodeFrame(answerWith(1000, clTRID))));
     }
     return undefined;
   });
@@ -272,6 +219,37 @@ test('stopping lets the command in flight end, refuses those that wait, and logs
   await stopped;
   assert.deepEqual(commands, ['login', 'domain:delete', 'logout']);
   await assert.rejects(client.execute(deletion, unrepeatable), { name: 'CommandNotSent' });
+});
+
+test('stopping cuts a server that does not answer, and one that never becomes a session', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const { client } = await openScripted(
+    (command) => {
+      if (command !== 'hello' && command.kind === 'domain:delete') arrived.resolve();
+      return undefined;
+    },
+    { stopGraceMs: 50 },
+  );
+  const lost = assert.rejects(client.execute(deletion, unrepeatable), { name: 'AnswerLost' });
+  await arrived.promise;
+  await client.stop();
+  await lost;
+  const asked = Promise.withResolvers<void>();
+  const mute = await openScripted((command) => {
+    if (command !== 'hello' && command.kind === 'login') asked.resolve();
+    return Buffer.alloc(0);
+  });
+  await asked.promise;
+  await mute.client.stop();
+});
+
+test('what waits in vain leaves nothing behind', async () => {
+  const { client } = await openScripted(() => undefined, { queueTimeoutMs: 20, maxQueued: 3 }, '<html/>');
+  for (let round = 0; round < 4; round += 1) {
+    const jobs = Array.from({ length: 3 }, () => client.execute(deletion, repeatable));
+    const ends = await Promise.allSettled(jobs);
+    assert.ok(ends.every((end) => end.status === 'rejected' && /no connection within/.test(String(end.reason))));
+  }
 });
 
 test('what is no EPP server is no session', async () => {

@@ -26,6 +26,8 @@ export interface EppClientOptions extends EppEndpoint {
   readonly keepAliveMs?: number;
   /** Before the first new try to connect, doubled with each. Default 250. */
   readonly reconnectDelayMs?: number;
+  /** How long `stop` waits for answers. Default 5,000. */
+  readonly stopGraceMs?: number;
   /** The longest wait. Default 30,000. */
   readonly reconnectDelayMaxMs?: number;
 }
@@ -43,6 +45,7 @@ export class EppClient {
   readonly #options: EppClientOptions;
   readonly #queue = new JobQueue();
   readonly #stopping = new AbortController();
+  readonly #connections = new Set<EppConnection>();
   #lanes: Promise<void>[] = [];
   readonly #services = Promise.withResolvers<AgreedServices>();
   #lastFailure: unknown;
@@ -73,11 +76,16 @@ export class EppClient {
     this.#lanes = Array.from({ length: connections }, () => this.#runLane());
   }
 
-  /** Waits for the commands in flight and logs out; those that wait are `CommandNotSent`. */
+  /** Waits for the commands in flight and logs out, for as long as the grace; those that wait are `CommandNotSent`. */
   async stop(): Promise<void> {
+    const { stopGraceMs = 5_000 } = this.#options;
     this.#stopping.abort();
     for (const job of this.#queue.drain()) job.settle(new CommandNotSent('the client is stopping'));
+    const timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.cut(new Error('the client is stopping'));
+    }, stopGraceMs);
     await Promise.all(this.#lanes);
+    clearTimeout(timer);
   }
 
   /** Throws `CommandNotSent` or `AnswerLost`. An answer is an answer, whatever its code. */
@@ -95,9 +103,10 @@ export class EppClient {
         isInFlight: false,
         isLate: false,
         isSettled: false,
-        settle(result) {
+        settle: (result) => {
           if (job.isSettled) return;
           job.isSettled = true;
+          this.#queue.remove(job);
           clearTimeout(queueTimer);
           clearTimeout(answerTimer);
           if (result instanceof Error) reject(result);
@@ -131,7 +140,7 @@ export class EppClient {
     let failures = 0;
     while (!stopping.aborted) {
       try {
-        const connection = await EppConnection.open(this.#options);
+        const connection = await EppConnection.open(this.#options, stopping);
         this.#services.resolve(connection.services);
         logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
         // A server that lets us in and hangs up is no better than one that does not: only an answer ends the waiting.
@@ -158,12 +167,14 @@ export class EppClient {
     const stopping = this.#stopping.signal;
     const ends = AbortSignal.any([stopping, connection.closed]);
     let answered = false;
+    this.#connections.add(connection);
     while (!ends.aborted) {
       const job = await this.#queue.take(ends, keepAliveMs);
       if (job !== undefined) answered = (await this.#carry(job, connection)) || answered;
       else if (!ends.aborted) await connection.hello();
     }
     await connection.close();
+    this.#connections.delete(connection);
     return answered;
   }
 
@@ -187,6 +198,7 @@ export class EppClient {
 
   #retry(job: Job, error: Error): void {
     job.isInFlight = false;
+    if (job.isSettled) return;
     if (job.tries >= MAX_TRIES || job.isLate || this.#stopping.signal.aborted) job.settle(error);
     else this.#queue.putBack(job);
   }

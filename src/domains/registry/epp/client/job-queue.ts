@@ -23,9 +23,8 @@ export class JobQueue {
   readonly #jobs: Job[] = [];
   readonly #takers = new Set<(job: Job) => void>();
 
-  /** Those that wait and have not been given up. */
   get length(): number {
-    return this.#jobs.filter((job) => !job.isSettled).length;
+    return this.#jobs.length;
   }
 
   add(job: Job): void {
@@ -43,13 +42,9 @@ export class JobQueue {
 
   /** The next job; undefined when the signal is aborted or the time is up first. */
   take(signal: AbortSignal, timeoutMs: number): Promise<Job | undefined> {
-    for (let job = this.#jobs.shift(); job !== undefined; job = this.#jobs.shift()) {
-      if (job.isSettled) continue;
-      if (!signal.aborted) return Promise.resolve(job);
-      this.#jobs.unshift(job);
-      break;
-    }
     if (signal.aborted) return Promise.resolve(undefined);
+    const first = this.#jobs.shift();
+    if (first !== undefined) return Promise.resolve(first);
     return new Promise((resolve) => {
       const done = (job: Job | undefined) => {
         clearTimeout(timer);
@@ -63,6 +58,12 @@ export class JobQueue {
       signal.addEventListener('abort', giveUp);
       this.#takers.add(done);
     });
+  }
+
+  /** One that nobody waits for any more, if it is here. */
+  remove(job: Job): void {
+    const at = this.#jobs.indexOf(job);
+    if (at >= 0) this.#jobs.splice(at, 1);
   }
 
   /** Takes all that wait. */

@@ -1,4 +1,5 @@
 /** One connection: frames in, answers out, one after the other, and an end to those that stall. */
+import { once } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
 import { EppSession, type SessionOptions } from './session.ts';
@@ -24,12 +25,15 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
     await send(socket, session.greeting());
     const reader = new FrameReader();
     // Reading stops while a command runs: a client that sends faster than it is answered waits.
-    for await (const piece of socket) {
+    for await (const piece of socket.iterator({ destroyOnReturn: false })) {
       for (const frame of reader.push(piece)) {
         if (session.isLoggedIn) deadline.clear();
         const { xml, ends } = await session.answer(frame);
         await send(socket, xml);
-        if (ends) return void socket.end();
+        if (ends) {
+          session.close();
+          return await hangUp(socket, limits.frameTimeoutMs);
+        }
       }
       if (!session.isLoggedIn) deadline.keep(limits.loginTimeoutMs, 'no login in time');
       else if (reader.isPartial) deadline.keep(limits.frameTimeoutMs, 'a frame was not finished in time');
@@ -50,6 +54,14 @@ function send(socket: TLSSocket, xml: string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.write(encodeFrame(xml), (error) => (error ? reject(error) : resolve()));
   });
+}
+
+/** Lets the client read the last answer: closing at once, with bytes of it unread, would take the answer from it. */
+async function hangUp(socket: TLSSocket, timeoutMs: number): Promise<void> {
+  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  socket.resume();
+  socket.end();
+  await once(socket, 'close').finally(() => clearTimeout(timer));
 }
 
 /** One timer at a time. */
