@@ -4,6 +4,7 @@ import { createDomains } from '../domains/app.ts';
 import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-parts.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
+import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../domains/operator/index.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
 import type { ServedService, ServerParts } from './served-service.ts';
 import { renderDomainsWelcome } from './welcome.ts';
@@ -11,7 +12,7 @@ import { renderDomainsWelcome } from './welcome.ts';
 export async function serveDomains(parts: ServerParts): Promise<ServedService> {
   const { config, publicUrl } = parts;
   const surroundings = { ...parts, clock: systemClock };
-  const registry = openRegistry(config.domains, surroundings);
+  const registry = await openRegistry(config.domains, surroundings);
   const publisher = openPublisher(config.domains, surroundings);
   const domains = await createDomains({
     ...surroundings,
@@ -23,11 +24,21 @@ export async function serveDomains(parts: ServerParts): Promise<ServedService> {
     // Play money never buys a real name.
     demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,
   });
+  let operator: OperatorSocket | undefined;
   return {
     app: domains.app,
-    start: () => domains.start(),
+    async start() {
+      await domains.start();
+      // An operator reaches a server's database himself; the embedded one is this process's alone.
+      if (parts.db.kind === 'embedded') {
+        operator = await startOperatorSocket({ ...surroundings, path: operatorSocketPath(config.dataDir) });
+      }
+    },
     drain: (timeoutMs) => domains.drain(timeoutMs),
-    stop: () => domains.stop(),
+    async stop() {
+      await operator?.close();
+      await domains.stop();
+    },
     welcome: (localUrl) =>
       renderDomainsWelcome({
         baseUrl: `${publicUrl}${BASE_PATH}`,

@@ -1,5 +1,6 @@
 /** The verbs of the domain service. */
 import type { Command } from 'commander';
+import { addEppServer } from './epp-server.ts';
 import { addTokens } from './tokens.ts';
 import { addWallets } from './wallets.ts';
 
@@ -7,4 +8,5 @@ export function addDomains(program: Command): void {
   const domains = program.command('domains').helpCommand(false).description('operate the domain registration service');
   addTokens(domains);
   addWallets(domains);
+  addEppServer(domains);
 }

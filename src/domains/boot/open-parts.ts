@@ -1,4 +1,5 @@
 /** The parts that the configuration chooses: where names are registered, what answers DNS, who takes card payments. */
+import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { DomainsConfig } from '../../kernel/config/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
@@ -8,7 +9,7 @@ import { createPowerDnsPublisher } from '../dns/powerdns/power-dns-publisher.ts'
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { tldTerms } from '../prices/price.ts';
 import type { Registry } from '../registry/registry.ts';
-import { createSimulatedRegistry, type Fees, type SimulatedRegistryOptions } from '../registry/simulated/index.ts';
+import { createSimulatedRegistry, type Fees } from '../registry/simulated/index.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
@@ -37,12 +38,20 @@ export function simulatedFees(zone: string): Fees | undefined {
   };
 }
 
-export function openRegistry(
-  _config: DomainsConfig,
-  parts: Surroundings,
-  simulated: Partial<SimulatedRegistryOptions> = {},
-): Registry {
-  return createSimulatedRegistry({ ...parts, options: { prices: simulatedFees, faults: 'stored', ...simulated } });
+/** Throws what reading the file of the certificate authority throws. */
+export async function openRegistry({ epp }: DomainsConfig, parts: Surroundings): Promise<Registry> {
+  if (epp === undefined) {
+    return createSimulatedRegistry({ ...parts, options: { prices: simulatedFees, faults: 'stored' } });
+  }
+  const { caFile, ...endpoint } = epp;
+  // Loaded where it is used: the simulated registry needs neither XML nor TLS.
+  const { createEppRegistry } = await import('../registry/epp/index.ts');
+  return createEppRegistry({
+    ...endpoint,
+    clock: parts.clock,
+    logger: parts.logger,
+    ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
+  });
 }
 
 export function openPublisher(

@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { pino } from 'pino';
+import { systemClock } from '../../kernel/clock/clock.ts';
+import { migrate } from '../../kernel/db/migrate.ts';
+import { createLogger } from '../../kernel/log/log.ts';
+import { migrationSources } from '../migrations.ts';
+import { type Store, withStore } from '../open-store.ts';
+import { listenForStop } from '../stop-signals.ts';
+
+interface Options {
+  readonly host: string;
+  readonly port: number;
+  readonly key: string;
+  readonly cert: string;
+  readonly clientCa?: string;
+  readonly registrar: readonly Registrar[];
+}
+
+interface Registrar {
+  readonly id: string;
+  readonly name: string;
+  readonly password: string;
+}
+
+const whileServing =
+  'Give the EPP server a database of its own with IRONCRAFT_DATA_DIR, or use PostgreSQL, which several processes share.';
+
+export function addEppServer(domains: Command): void {
+  domains
+    .command('epp-server')
+    .summary('serve the simulated registry by EPP')
+    .description(
+      'Serves the simulated registry by EPP over TLS (RFC 5730 to 5734, secDNS, RGP, fee), for clients to be tried on. Names and ' +
+        'money are play. On the database of a running service it shows that service’s names. Runs until SIGTERM or SIGINT.',
+    )
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 7700)
+    .requiredOption('--key <file>', 'PEM file of the private key')
+    .requiredOption('--cert <file>', 'PEM file of the certificate')
+    .option('--client-ca <file>', 'PEM file of the authority that clients’ certificates must come from')
+    .requiredOption('--registrar <id:password...>', 'who may log in; made when it is not there', collectRegistrar)
+    .addHelpText(
+      'after',
+      '\nExample, with a certificate of your own making:\n' +
+        '  openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout epp-key.pem -out epp-cert.pem\n' +
+        '  IRONCRAFT_DATA_DIR=.epp ironcraft domains epp-server --key epp-key.pem --cert epp-cert.pem --registrar demo:secret-1',
+    )
+    .action((options: Options) => withStore(whileServing, (store) => serve(store, options), { mayCreate: true }));
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError('Use a port from 0 to 65535.');
+}
+
+function collectRegistrar(text: string, others: readonly Registrar[] = []): Registrar[] {
+  const [, id, password] = /^([^:]{3,16}):(.{6,16})$/.exec(text) ?? [];
+  if (id === undefined || password === undefined) {
+    throw new InvalidArgumentError('Use id:password, the id of 3 to 16 characters and the password of 6 to 16.');
+  }
+  return [...others, { id, name: id, password }];
+}
+
+async function serve({ config, db }: Store, options: Options): Promise<void> {
+  const stop = listenForStop();
+  const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
+  for (const source of migrationSources) await migrate(db, source);
+  const { startEppServer } = await import('../../domains/registry/epp/index.ts');
+  const { createRegistryCore } = await import('../../domains/registry/simulated/index.ts');
+  const { simulatedFees } = await import('../../domains/boot/open-parts.ts');
+  const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees });
+  const { host, port, key: keyFile, cert: certificateFile, clientCa, registrar: registrars } = options;
+  const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
+  const server = await startEppServer({ core, tls, host, port, registrars, logger });
+  // What is due by the clock is done although nobody asks.
+  const due = setInterval(() => {
+    core.runDue().catch((error: unknown) => logger.warn({ err: error }, 'what is due could not be done'));
+  }, DUE_INTERVAL_MS);
+  stop.beginServing();
+  process.stdout.write(`The simulated registry is served at epps://${server.host}:${server.port}\n`);
+  await stop.received;
+  clearInterval(due);
+  await server.stop();
+}
+
+const DUE_INTERVAL_MS = 1_000;
