@@ -52,15 +52,25 @@ export async function makeFolder(t: Cleanup): Promise<string> {
   return folder;
 }
 
-/** Starts `serve` on a free port and waits until it says that it is ready. It is killed, at the latest, with the test. */
-export async function startServer(t: Cleanup, folder: string, variables: Variables = {}): Promise<ServerProcess> {
-  const process_ = launch(['serve'], folder, { ...FREE_PORTS, ...variables });
+/**
+ * Starts `serve` on a free port and waits until it says that it is ready. It is killed, at the latest, with the test. With
+ * `only` the domain service, `url` is its base URL, `/api/v1` included.
+ */
+export async function startServer(
+  t: Cleanup,
+  folder: string,
+  variables: Variables = {},
+  { only }: { readonly only?: 'platform' | 'domains' | undefined } = {},
+): Promise<ServerProcess> {
+  const args = only === undefined ? ['serve'] : ['serve', '--only', only];
+  const process_ = launch(args, folder, { ...FREE_PORTS, ...variables });
   t.after(async () => {
     process_.child.kill('SIGKILL');
     await process_.ended;
   });
   const url = await waitFor('a ready server', READY_MS, async () => {
     if (process_.child.exitCode !== null) throw new Error(`serve ended early:\n${process_.stderr()}`);
+    if (only === 'domains') return /is served at (\S+)\n/.exec(process_.stdout())?.[1];
     return /^ {2}listening +(\S+)$/m.exec(process_.stdout())?.[1] ?? /ready at (\S+)\n/.exec(process_.stdout())?.[1];
   });
   const dataDir = variables.IRONCRAFT_DATA_DIR ?? join(folder, '.ironcraft');

@@ -30,6 +30,8 @@ export interface FleetOptions {
   /** A PostgreSQL database to use instead of one of the fleet's own. */
   readonly databaseUrl?: string;
   readonly variables?: Variables;
+  /** Default: every service. */
+  readonly only?: 'platform' | 'domains';
 }
 
 export interface Fleet {
@@ -63,7 +65,7 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
     dataDir: `${folder}/.ironcraft`,
     async start(more = {}) {
       const home = options.store === 'embedded' ? folder : await makeFolder(cleanup);
-      const server = await startServer(cleanup, home, { ...variables, ...more });
+      const server = await startServer(cleanup, home, { ...variables, ...more }, { only: options.only });
       // The process that finds an empty store writes them.
       credentials ??= server.credentials;
       return server;

@@ -7,6 +7,8 @@
  * | `taken-…`, and some famous ones               | registered with another registrar, auth code `simulated-auth`       |
  * | `locked-…`                                    | the same, with clientTransferProhibited                             |
  * | `reject-transfer-…`                           | the same; its registrar rejects the transfer when its time is up    |
+ * | `quick-transfer-…`                            | as `taken-…`; its transfer is done after two seconds                |
+ * | `quick-reject-transfer-…`                     | as `reject-transfer-…`; rejected after two seconds                  |
  * | `reserved-…`, `nic`, `whois`, `www`           | reserved: cannot be registered                                      |
  * | `refuse-…`                                    | free; its registration is refused (2306)                            |
  * | `reject-…`                                    | free; its registration is accepted (1001) and fails later           |
@@ -22,6 +24,8 @@ export type NamePolicy =
   | 'taken'
   | 'taken_locked'
   | 'taken_rejecting'
+  | 'taken_quick'
+  | 'taken_quick_rejecting'
   | 'reserved'
   | 'refuse_create'
   | 'fail_create'
@@ -35,10 +39,13 @@ export const ELSEWHERE_CONTACT = 'ELSEWHERE';
 export const ELSEWHERE_NAMESERVERS = ['ns1.elsewhere.example', 'ns2.elsewhere.example'] as const;
 export const ELSEWHERE_AUTH_INFO = 'simulated-auth';
 export const SLOW_CREATE_SECONDS = 600;
+export const QUICK_TRANSFER_SECONDS = 2;
 
 /** Longest first where one begins with another. */
 const prefixes: readonly (readonly [prefix: string, policy: NamePolicy])[] = [
+  ['quick-reject-transfer-', 'taken_quick_rejecting'],
   ['reject-transfer-', 'taken_rejecting'],
+  ['quick-transfer-', 'taken_quick'],
   ['reject-renew-', 'fail_renew'],
   ['refuse-renew-', 'refuse_renew'],
   ['reserved-', 'reserved'],
@@ -69,5 +76,14 @@ export function policyOf(name: string): NamePolicy {
 }
 
 export function isTakenElsewhere(policy: NamePolicy): boolean {
-  return policy === 'taken' || policy === 'taken_locked' || policy === 'taken_rejecting';
+  return policy.startsWith('taken');
+}
+
+/** Whether the registrar that has the name rejects its transfer. */
+export function rejectsTransfer(policy: NamePolicy): boolean {
+  return policy === 'taken_rejecting' || policy === 'taken_quick_rejecting';
+}
+
+export function isQuickToTransfer(policy: NamePolicy): boolean {
+  return policy === 'taken_quick' || policy === 'taken_quick_rejecting';
 }

@@ -11,7 +11,7 @@ import {
   store,
 } from './command-context.ts';
 import { type DomainState, endTransfer, expiryAfterTransfer, transferNotice, transferOf } from './life-cycle.ts';
-import { policyOf } from './policy.ts';
+import { isQuickToTransfer, policyOf, QUICK_TRANSFER_SECONDS, rejectsTransfer } from './policy.ts';
 import type { DomainTransfer, RequestTransfer } from './registry-core.ts';
 import { completed, pending, Refusal, type Result } from './replies.ts';
 import type { TransferRecord } from './tables.ts';
@@ -32,18 +32,20 @@ export async function requestTransfer(
   const years = fees.transferYears ?? 1;
   if ((command.years ?? years) !== years) throw new Refusal(2306, `a transfer adds ${years} to the term`, 'period');
   requireFee(command.feeCents, fees.transferCents);
+  const policy = policyOf(name);
+  const seconds = isQuickToTransfer(policy) ? QUICK_TRANSFER_SECONDS : delays.transferSeconds;
   const requested: TransferRecord = {
     status: 'pending',
     requestedBy: session.registrarId,
     requestedAt: now,
     actedBy: domain.sponsor,
-    actedAt: addSeconds(now, delays.transferSeconds),
-    fails: policyOf(name) === 'taken_rejecting',
+    actedAt: addSeconds(now, seconds),
+    fails: rejectsTransfer(policy),
     years,
     expiresAt: expiryAfterTransfer(domain.expiresAt, years, now),
   };
   const waiting = { ...domain, transfer: requested };
-  if (delays.transferSeconds === 0 && !requested.fails) {
+  if (seconds === 0 && !requested.fails) {
     // The answer tells the one who asks; a message tells the other.
     const { domain: after, notices } = endTransfer(waiting, 'serverApproved', now);
     await store(db, domain, {
