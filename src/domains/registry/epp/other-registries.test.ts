@@ -218,6 +218,23 @@ test('messages are told by their data: of our own commands, of transfers, of wha
   assert.equal(await registry.poll(), undefined);
 });
 
+test('a message that makes no sense does not block those behind it', async () => {
+  const data = element(DOMAIN, 'trnData', [element(DOMAIN, 'name', 'A.com')]);
+  const { registry } = await openRegistry((command, clTRID) =>
+    command.kind === 'poll'
+      ? answerWith(1301, clTRID, { data, queue: { count: 1, id: '7', queuedAt: 'lately' } })
+      : undefined,
+  );
+  const found = await registry.poll();
+  assert.deepEqual(found?.message, {
+    id: '7',
+    queuedAt: '1970-01-01T00:00:00.000Z',
+    text: '',
+    name: 'a.com',
+    kind: 'other',
+  });
+});
+
 test('ids of steps are told apart and fit, however long the id is', () => {
   assert.equal(transactionIdOf('ord_1.2', 'create'), 'ord_1.2.create');
   const long = transactionIdOf('x'.repeat(100), 'transfer');

@@ -2,6 +2,7 @@
 import { type MutationOutcome, RegistryUnavailable, type RejectionCode } from '../registry.ts';
 import { AnswerLost, CommandNotSent } from './client/errors.ts';
 import type { Response } from './commands/response.ts';
+import { FrameError } from './frames.ts';
 import { EppFault, isSuccess } from './result-codes.ts';
 import { XmlError } from './xml/parse-xml.ts';
 
@@ -46,7 +47,8 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
   try {
     return await work();
   } catch (error) {
-    if (error instanceof XmlError) return rejected('other', `not sent: ${error.message}`);
+    if (error instanceof XmlError || error instanceof FrameError)
+      return rejected('other', `not sent: ${error.message}`);
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
     if (!isOfTheRegistry(error)) throw error;
     return { kind: 'unknown', reason: error.message };

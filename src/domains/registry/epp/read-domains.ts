@@ -25,7 +25,7 @@ export async function checkNames(link: RegistryLink, names: readonly string[]): 
 async function checkBatch(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
   try {
     const { fees, checkTimeoutMs } = link.rules;
-    const asksFees = fees !== undefined && (await link.supports(FEE));
+    const asksFees = fees !== undefined && (await link.supports(FEE, checkTimeoutMs));
     const question = asksFees
       ? { currency: fees.currency, commands: [{ name: 'create', years: 1 } as const] }
       : undefined;

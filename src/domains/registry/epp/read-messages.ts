@@ -5,7 +5,7 @@ import { findChange, findData, type Response } from './commands/response.ts';
 import { DOMAIN } from './namespaces.ts';
 import { refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
+import { EppFault, isSuccess } from './result-codes.ts';
 import { findText } from './xml/element.ts';
 
 type Kind = RegistryMessage['kind'];
@@ -22,7 +22,7 @@ export async function pollMessage(link: RegistryLink) {
     id: queue.id,
     queuedAt: queue.queuedAt ?? new Date(0).toISOString(),
     text: queue.text ?? '',
-    ...newsOf(response, link.rules.clientId),
+    ...tellNews(response, link.rules.clientId),
   };
   return { message, count: queue.count };
 }
@@ -33,8 +33,18 @@ export async function acknowledgeMessage(link: RegistryLink, messageId: string):
   if (!isSuccess(response.code) && response.code !== OBJECT_DOES_NOT_EXIST) throw refusalOf(response);
 }
 
-/** What a message is about. A name that it does not tell is empty. */
-export function newsOf(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
+/** One that cannot be understood must not keep those behind it from being read. */
+function tellNews(response: Response, clientId: string) {
+  try {
+    return newsOf(response, clientId);
+  } catch (error) {
+    if (!(error instanceof EppFault)) throw error;
+    return { name: nameIn(response), kind: 'other' } as const;
+  }
+}
+
+/** What a message is about. A name that it does not tell is empty. Throws `EppFault` for data that make no sense. */
+function newsOf(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
   const pending = findData(response, DOMAIN, 'panData');
   if (pending !== undefined) {
     const { name, succeeded, clTRID } = readPendingAction(pending);
@@ -45,11 +55,13 @@ export function newsOf(response: Response, clientId: string): { readonly name: s
     const { name, status, requestedBy } = readTransfer(transfer);
     return { name, kind: transferKind(status, requestedBy === clientId) };
   }
-  const { data } = response;
-  const name = data?.uri === DOMAIN ? (findText(data, 'name') ?? '').toLowerCase() : '';
   const change = findChange(response.extensions);
   const isPurge = change?.operation === 'autoPurge' || (change?.operation === 'delete' && change.detail === 'purge');
-  return { name, kind: isPurge ? 'deleted' : 'other' };
+  return { name: nameIn(response), kind: isPurge ? 'deleted' : 'other' };
+}
+
+function nameIn({ data }: Response): string {
+  return data?.uri === DOMAIN ? (findText(data, 'name') ?? '').toLowerCase() : '';
 }
 
 /** The step is in the transaction id that we gave the command. */

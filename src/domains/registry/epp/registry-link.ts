@@ -51,8 +51,8 @@ export class RegistryLink {
   }
 
   /** Whether the registry understands the extension. Throws `CommandNotSent` when there is no registry to ask. */
-  async supports(extensionUri: string): Promise<boolean> {
-    return (await this.#client.services()).extensionUris.has(extensionUri);
+  async supports(extensionUri: string, timeoutMs?: number): Promise<boolean> {
+    return (await this.#client.services(timeoutMs)).extensionUris.has(extensionUri);
   }
 
   async feeOf(command: FeeCommand, name: string, years: number): Promise<Fee | undefined> {

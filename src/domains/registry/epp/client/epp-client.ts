@@ -55,12 +55,11 @@ export class EppClient {
   }
 
   /** What the first login agreed on. Throws `CommandNotSent` when there is none in time. */
-  async services(): Promise<AgreedServices> {
-    const { queueTimeoutMs = 20_000 } = this.#options;
+  async services(timeoutMs: number = this.#options.queueTimeoutMs ?? 20_000): Promise<AgreedServices> {
     const done = new AbortController();
-    const tooLate = wait(queueTimeoutMs, undefined, { signal: AbortSignal.any([done.signal, this.#stopping.signal]) });
+    const tooLate = wait(timeoutMs, undefined, { signal: AbortSignal.any([done.signal, this.#stopping.signal]) });
     try {
-      return await Promise.race([this.#services.promise, tooLate.then(() => this.#failLate(queueTimeoutMs))]);
+      return await Promise.race([this.#services.promise, tooLate.then(() => this.#failLate(timeoutMs))]);
     } catch (error) {
       throw error instanceof CommandNotSent ? error : this.#notSent('the client has stopped');
     } finally {

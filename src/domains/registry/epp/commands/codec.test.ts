@@ -320,6 +320,19 @@ test('what costs something is answered name by name, in cents', () => {
   for (const text of ['', '-1', '1,5', '1.', '0x1', '1e3', '1.001']) assert.throws(() => parseAmount(text), EppFault);
 });
 
+test('a wish to hide lesser data alone says nothing of the person', () => {
+  const contactWith = (hidden: string) =>
+    readContactData(
+      parseXml(
+        Buffer.from(
+          `<infData xmlns="${CONTACT}"><id>abc</id><roid>R-1</roid><clID>us</clID><disclose flag="0"><${hidden}/></disclose></infData>`,
+        ),
+      ),
+    ).disclose;
+  assert.equal(contactWith('fax'), undefined);
+  assert.equal(contactWith('email'), false);
+});
+
 test('times of other servers are understood: without a zone, with an offset, with many digits', () => {
   const read = (at: string) =>
     readDomainData(

@@ -168,14 +168,13 @@ function detailElements(details: ContactDetails): (XmlElement | undefined)[] {
 }
 
 function readDetails(parent: XmlElement): ContactDetails {
-  const disclose = findChild(parent, 'disclose');
   return {
     postalInfo: childrenOf(parent, 'postalInfo').map(readPostalInfo),
     voice: findText(parent, 'voice'),
     fax: findText(parent, 'fax'),
     email: findText(parent, 'email'),
     authInfo: findAuthInfo(parent),
-    disclose: disclose === undefined ? undefined : readBoolean(disclose.attributes.flag, 'flag'),
+    disclose: readDisclose(findChild(parent, 'disclose')),
   };
 }
 
@@ -224,6 +223,13 @@ function discloseElement(disclose: boolean, postalInfo: readonly PostalInfo[]): 
     ],
     { flag: disclose ? '1' : '0' },
   );
+}
+
+/** A wish about lesser data alone, such as the fax number, says nothing of whether the person may be seen. */
+function readDisclose(disclose: XmlElement | undefined): boolean | undefined {
+  if (disclose === undefined) return undefined;
+  const isAboutPerson = ['name', 'addr', 'email'].some((local) => findChild(disclose, local) !== undefined);
+  return isAboutPerson ? readBoolean(disclose.attributes.flag, 'flag') : undefined;
 }
 
 export function contactDataElement(data: ContactData): XmlElement {

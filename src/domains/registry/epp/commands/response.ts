@@ -91,10 +91,16 @@ function readQueue(queue: XmlElement): MessageQueue {
   return {
     count: readInteger(queue.attributes.count ?? '', 'count', 0, 999_999_999),
     id: queue.attributes.id ?? '',
-    queuedAt: findTime(queue, 'qDate'),
+    queuedAt: readQueuedAt(queue),
     // A message may hold elements of the registry's own.
     text: message === undefined ? undefined : allText(message).trim() || undefined,
   };
+}
+
+/** Not worth losing a message for. */
+function readQueuedAt(queue: XmlElement): string | undefined {
+  const at = new Date(findText(queue, 'qDate') ?? '');
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 }
 
 function allText({ text, children }: XmlElement): string {

@@ -104,7 +104,7 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
     case 'renew':
       return fees.renewCents * years;
     case 'transfer':
-      return fees.transferCents * years;
+      return fees.transferCents;
     case 'restore':
       return fees.restoreCents;
   }
