@@ -3,14 +3,21 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import {
+  anyEvent,
+  type Event,
+  type NamePlan,
+  plainEvent,
+  portfolio,
+  type Step,
+  stepsOf,
+} from '../../../test/support/renewal-plans.ts';
 import { type Charge, RenewalWorld, type WorldName } from '../../../test/support/renewal-world.ts';
 import { addYears, type RenewalKeeper, renewalOffer } from './index.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2027-01-10T00:00:00.000Z');
 const END = addYears(START, 10);
-/** Counted from the start: 29 February 2028. */
-const LEAP_DAY = 415;
 const RICH_CENTS = 100_000_000;
 
 let database: TestDatabase;
@@ -18,58 +25,6 @@ before(async () => {
   database = await openTestDatabase();
 });
 after(() => database.close());
-
-interface NamePlan {
-  readonly day: number;
-  readonly minute: number;
-  readonly tld: string;
-  readonly workspace: number;
-  readonly autoRenew: boolean;
-}
-
-/** What happens when a step begins; `name` and `workspace` count modulo what there is. */
-type Event =
-  | { readonly kind: 'nothing' | 'restart' | 'two workers' | 'registry away' | 'orders wait' }
-  | { readonly kind: 'top up'; readonly workspace: number; readonly cents: number }
-  | { readonly kind: 'toggle' | 'toggle at once' | 'renewed elsewhere'; readonly name: number }
-  | { readonly kind: 'refuse'; readonly name: number; readonly times: number }
-  | { readonly kind: 'clock steps'; readonly days: number };
-
-interface Step {
-  /** Since the last one. */
-  readonly hours: number;
-  readonly event: Event;
-}
-
-const portfolio: fc.Arbitrary<NamePlan[]> = fc.array(
-  fc.record({
-    day: fc.oneof(fc.constant(LEAP_DAY), fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 500 })),
-    minute: fc.nat(1_439),
-    tld: fc.constantFrom('com', 'ai', 'de'),
-    workspace: fc.nat(2),
-    autoRenew: fc.boolean(),
-  }),
-  { minLength: 5, maxLength: 9 },
-);
-
-const name = fc.nat(8);
-const calm = fc.constantFrom<Event['kind']>('nothing', 'nothing', 'nothing', 'restart', 'two workers', 'two workers');
-const disturbed = fc.constantFrom<Event['kind']>('registry away', 'orders wait');
-const plain = fc.oneof({ weight: 3, arbitrary: calm }, { weight: 1, arbitrary: disturbed });
-const plainEvent = plain.map((kind) => ({ kind }) as Event);
-const anyEvent: fc.Arbitrary<Event> = fc.oneof(
-  { weight: 10, arbitrary: plainEvent },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('top up'), workspace: fc.nat(2), cents: fc.nat(6_000) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('toggle', 'toggle at once'), name }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('refuse'), name, times: fc.constantFrom(1, 2, 3) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('renewed elsewhere'), name }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('clock steps'), days: fc.integer({ min: -45, max: 60 }) }) },
-);
-const stepsOf = (event: fc.Arbitrary<Event>): fc.Arbitrary<Step[]> =>
-  fc.array(fc.record({ hours: fc.noBias(fc.integer({ min: 24, max: 200 })), event }), {
-    minLength: 100,
-    maxLength: 200,
-  });
 
 /** A name's row before a look, and whether an order stands for its term, or was refused. */
 interface Seen {
@@ -85,7 +40,8 @@ interface Seen {
 class Decade {
   readonly world = new RenewalWorld(database.db, START);
   readonly names: WorldName[] = [];
-  readonly tally = { charged: 0, lapsed: 0, raced: 0, corrected: 0 };
+  /** Terms that were charged for, and those that ended unpaid. */
+  readonly tally = { charged: 0, lapsed: 0 };
   readonly #workspaces: string[] = [];
   readonly #credits = new Map<string, number>();
   readonly #years = new Map<string, number>();
@@ -109,7 +65,7 @@ class Decade {
   async take({ hours, event }: Step): Promise<void> {
     const { world } = this;
     world.clock.advance(hours * 3_600_000);
-    world.isRegistryAway = event.kind === 'registry away';
+    world.registry.isAway = event.kind === 'registry away';
     await this.#apply(event);
     await this.#look(event);
     if (event.kind !== 'orders wait') await world.settleOrders();
@@ -131,6 +87,9 @@ class Decade {
   async #apply(event: Event): Promise<void> {
     const { world, names } = this;
     switch (event.kind) {
+      case 'answer lost':
+        world.registry.answersToLose = 1;
+        return;
       case 'restart':
         this.#keepers = [world.startKeeper({ batchSize: 2 }), world.startKeeper()];
         return;
@@ -150,7 +109,6 @@ class Decade {
         pick(names, event.name).atRegistry.refusals = event.times;
         return;
       case 'renewed elsewhere':
-        this.tally.corrected += 1;
         this.#renewElsewhere(pick(names, event.name));
         return;
       case 'clock steps':
@@ -177,7 +135,6 @@ class Decade {
       const isRaced = charge.domainId === raced?.domainId;
       this.#checkCharge(charge, before.get(charge.domainId), isRaced);
       if (isRaced && wasOn) assert.ok(stood, 'it was charged after auto-renew was turned off');
-      this.tally.raced += isRaced ? 1 : 0;
     }
     if (raced === undefined) await this.#checkNobodyForgotten(before, made);
   }
@@ -189,7 +146,7 @@ class Decade {
   }
 
   #isDue(row: Seen | undefined, { atRegistry }: WorldName): row is Seen {
-    if (row === undefined || !row.auto_renew || row.is_sold || row.is_refused || this.world.isRegistryAway)
+    if (row === undefined || !row.auto_renew || row.is_sold || row.is_refused || this.world.registry.isAway)
       return false;
     const now = this.world.clock.now().getTime();
     const expiry = row.expires_at.getTime();
@@ -203,8 +160,7 @@ class Decade {
     assert.ok(at >= expiry - 30 * DAY_MS, 'charged earlier than 30 days before expiry');
     assert.ok(at < expiry - 10 * DAY_MS, 'charged later than 10 days before expiry');
     assert.ok(row?.auto_renew || isRaced, 'charged although auto-renew was off');
-    const charged = this.names.find(({ domainId }) => domainId === charge.domainId);
-    assert.equal(charged?.atRegistry.expiresAt.getTime(), expiry, 'charged for a term that the registry does not have');
+    assert.equal(charge.atRegistry?.getTime(), expiry, 'charged for a term that the registry does not have');
     const isSold = row?.is_sold === true && row.expires_at.getTime() === expiry;
     assert.ok(!isSold, 'a term was charged for twice');
     assert.equal(charge.priceCents, renewalOffer(charge.name)?.priceCents);
@@ -225,7 +181,7 @@ class Decade {
   /** After the last order has ended: the money, the terms and the registry tell the same story. */
   async checkBooks(): Promise<void> {
     const { world } = this;
-    world.isRegistryAway = false;
+    world.registry.isAway = false;
     await world.settleOrders();
     const { rows: orders } = await database.db.query<{
       domain_id: string;
@@ -271,7 +227,7 @@ class Decade {
       name: 'observe_terms',
       text: `select d.id, d.workspace_id, d.expires_at, d.auto_renew, w.available_cents,
           exists (select from domains.orders o where o.workspace_id = d.workspace_id and o.domain_id = d.id
-            and (o.state = 'submitted' or (o.state = 'completed' and o.from_expires_at = d.expires_at))) as is_sold,
+            and (o.state not in ('completed', 'failed') or (o.state = 'completed' and o.from_expires_at = d.expires_at))) as is_sold,
           exists (select from domains.orders o where o.workspace_id = d.workspace_id and o.domain_id = d.id
             and o.state = 'failed' and o.from_expires_at = d.expires_at) as is_refused
         from domains.domains d join domains.wallets w on w.workspace_id = d.workspace_id
@@ -289,7 +245,7 @@ function pick<Item>(items: readonly Item[], index: number): Item {
 }
 
 test('in any ten years a term is charged for once, in its time, while it is wished and paid for', async () => {
-  const total = { charged: 0, lapsed: 0, raced: 0, corrected: 0 };
+  const total = { charged: 0, lapsed: 0 };
   const property = fc.asyncProperty(portfolio, fc.nat(20_000), stepsOf(anyEvent), async (plans, cents, steps) => {
     const decade = new Decade();
     await decade.begin(plans, cents);
@@ -298,10 +254,11 @@ test('in any ten years a term is charged for once, in its time, while it is wish
       await decade.rescueExpired();
     }
     await decade.checkBooks();
-    for (const key of ['charged', 'lapsed', 'raced', 'corrected'] as const) total[key] += decade.tally[key];
+    total.charged += decade.tally.charged;
+    total.lapsed += decade.tally.lapsed;
   });
   await fc.assert(property, { numRuns: 2, endOnFailure: true });
-  for (const [what, count] of Object.entries(total)) assert.ok(count > 0, `nothing was ${what}`);
+  assert.ok(total.charged > 0 && total.lapsed > 0, `what was to be tried did not come up: ${JSON.stringify(total)}`);
 });
 
 test('in any ten years a name whose auto-renew is on and paid for never expires', async () => {

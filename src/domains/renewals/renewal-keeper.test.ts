@@ -22,6 +22,12 @@ beforeEach(async () => {
 
 const inDays = (days: number): Date => new Date(START.getTime() + days * DAY_MS);
 
+/** What happens in between: while the registry is asked, or just before the order is placed. */
+function interrupt(moment: 'onAsked' | 'onPlacing', act: (() => Promise<unknown>) | undefined): void {
+  if (moment === 'onAsked') world.registry.onAsked = act;
+  else world.onPlacing = act;
+}
+
 async function oneName(cents: number, days: number, options: { tld?: string; autoRenew?: boolean } = {}) {
   const workspaceId = await world.addWorkspace(cents);
   return world.addName(workspaceId, { expiresAt: inDays(days), ...options });
@@ -71,7 +77,7 @@ test('a short wallet is told by how much, and is charged once it is topped up', 
   const unpaid = await world.renewalOf(name);
   assert.deepEqual([unpaid.term, unpaid.shortfall], ['unpaid', 1.9]);
   assert.match(unpaid.reason ?? '', /1\.90 EUR/);
-  assert.equal(world.asked, 0, 'the registry was asked for nothing');
+  assert.equal(world.registry.asked, 0, 'the registry was asked for nothing');
   await world.topUp(name.workspaceId, 190);
   await keeper.runDue();
   assert.equal(world.charges.length, 1);
@@ -126,8 +132,7 @@ test('a term that was sold is not sold again while the registry still shows the 
   const keeper = world.startKeeper();
   await keeper.runDue();
   await world.settleOrders();
-  const { db } = world;
-  await db.query({
+  await database.db.query({
     text: 'update domains.domains set expires_at = $1 where id = $2',
     values: [inDays(20), name.domainId],
   });
@@ -139,12 +144,12 @@ test('a term that was sold is not sold again while the registry still shows the 
 test('without the registry’s answer nothing is charged, and the next run tries again', async () => {
   const name = await oneName(5_000, 20);
   const keeper = world.startKeeper();
-  world.isRegistryAway = true;
+  world.registry.isAway = true;
   await keeper.runDue();
   assert.equal(world.charges.length, 0);
   const waiting = await world.renewalOf(name);
   assert.deepEqual([waiting.term, waiting.reason], ['failed', 'The registry did not answer.']);
-  world.isRegistryAway = false;
+  world.registry.isAway = false;
   await keeper.runDue();
   assert.equal(world.chargesOf(name).length, 1);
 });
@@ -153,11 +158,11 @@ test('a registry that is away is not asked for every name, and names it never an
   const workspaceId = await world.addWorkspace(50_000);
   const days = [20, 21, 22, 23, 24];
   const names = await Promise.all(days.map((day) => world.addName(workspaceId, { expiresAt: inDays(day) })));
-  for (const { name } of names.slice(0, 3)) world.silent.add(name);
+  for (const { name } of names.slice(0, 3)) world.registry.silent.add(name);
   const keeper = world.startKeeper({ batchSize: 2 });
   assert.deepEqual(await keeper.runDue(), { looked: 3, charged: 0, isWhole: false });
   assert.deepEqual(await keeper.runDue(), { looked: 5, charged: 2, isWhole: false });
-  world.silent.clear();
+  world.registry.silent.clear();
   assert.equal((await keeper.runDue()).charged, 3);
   assert.equal(world.charges.length, 5);
 });
@@ -239,9 +244,9 @@ test('a name that is to be released is not renewed', async () => {
 test('turning auto-renew off at the last moment costs nothing', async () => {
   for (const moment of ['onAsked', 'onPlacing'] as const) {
     const name = await oneName(5_000, 20);
-    world[moment] = () => world.setAutoRenew(name, false);
+    interrupt(moment, () => world.setAutoRenew(name, false));
     await world.startKeeper().runDue();
-    world[moment] = undefined;
+    interrupt(moment, undefined);
     assert.deepEqual([world.charges.length, await world.availableCents(name.workspaceId)], [0, 5_000], moment);
     assert.equal((await world.renewalOf(name)).term, 'off');
   }
@@ -251,9 +256,9 @@ test('a deadline that passes while the registry is asked is kept', async () => {
   for (const moment of ['onAsked', 'onPlacing'] as const) {
     world.clock.set(START);
     await oneName(5_000, 11);
-    world[moment] = async () => world.clock.set(inDays(1));
+    interrupt(moment, async () => world.clock.set(inDays(1)));
     await world.startKeeper().runDue();
-    world[moment] = undefined;
+    interrupt(moment, undefined);
     assert.equal(world.charges.length, 0, moment);
     await world.retire();
   }
@@ -261,7 +266,7 @@ test('a deadline that passes while the registry is asked is kept', async () => {
 
 test('an answer of the registry that somebody else has overtaken is not written down', async () => {
   const name = await oneName(5_000, 20);
-  world.onAsked = async () => {
+  world.registry.onAsked = async () => {
     await database.db.query({
       text: 'update domains.domains set expires_at = $1 where id = $2',
       values: [inDays(400), name.domainId],
