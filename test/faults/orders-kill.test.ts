@@ -26,8 +26,8 @@ const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 const CUSTOMERS = 12;
 const EMBEDDED_CUSTOMERS = 6;
 /** Orders between two kills, and how many more are begun before the dead are replaced. */
-const ORDERS_OF_A_LIFE = { min: 15, max: 60 };
-const ORDERS_AHEAD = 30;
+const ORDERS_OF_A_LIFE = { min: 10, max: 40 };
+const ORDERS_AHEAD = 15;
 /** From an order's beginning to the kill: somewhere in its steps. */
 const STRIKE_MS = { min: 0, max: 250 };
 const LOOK_MS = 10;

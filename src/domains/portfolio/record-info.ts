@@ -35,7 +35,8 @@ export async function retireDomain(tx: Transaction, place: Place, now: Date): Pr
 
 /**
  * Asks the registry about a name of the portfolio and records the answer. The row afterwards; undefined when the name has
- * left the portfolio. Throws `RegistryUnavailable`. A name that the registry has never reported stays, without a snapshot.
+ * left the portfolio. Throws `RegistryUnavailable`. A name that the registry has never reported stays, without a snapshot,
+ * unless it was deleted.
  */
 export async function syncDomain(
   parts: { readonly db: Database; readonly registry: Registry; readonly now: Date },
@@ -46,11 +47,12 @@ export async function syncDomain(
   if (row.state !== 'active') return row;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
   const info = await registry.info(row.name);
+  const isDeleted = row.release_at !== null && row.release_at <= now;
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');
   return db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     if (isOurs) await recordInfo(tx, place, info, now);
-    else if (row.snapshot !== null) await retireDomain(tx, place, now);
+    else if (row.snapshot !== null || isDeleted) await retireDomain(tx, place, now);
     else await scoped.updateTable('domains').set({ synced_at: now }).where('id', '=', row.id).execute();
     const after = await findDomainById(scoped, row.id);
     return after?.state === 'gone' ? undefined : after;

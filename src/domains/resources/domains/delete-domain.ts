@@ -103,7 +103,13 @@ async function recordDeletion({ db, clock }: DomainServices, row: DomainRow, inf
     if (info !== 'unknown' && info !== undefined) await recordInfo(tx, place, info, now);
     await workspaceDb(tx, row.workspace_id)
       .updateTable('domains')
-      .set({ auto_renew: false, release_at: releaseAt, renewal_state: 'off' })
+      .set({
+        auto_renew: false,
+        release_at: releaseAt,
+        renewal_state: 'off',
+        // Looked at with the next sweep.
+        ...(info === 'unknown' ? { synced_at: null } : {}),
+      })
       .where('id', '=', row.id)
       .execute();
   });
