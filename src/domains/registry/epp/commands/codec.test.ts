@@ -203,6 +203,44 @@ for (const [of, arbitrary] of Object.entries(commands)) {
   });
 }
 
+/** A copy in which one element, found by the numbers, is gone, empty, renamed, doubled or of another namespace. */
+function damage(root: XmlElement, path: readonly number[], how: number): XmlElement {
+  const [at = 0, ...rest] = path;
+  const { children, uri, local, text, attributes } = root;
+  if (children.length === 0 || path.length === 0) {
+    const damaged = [
+      element(uri, local, text),
+      element(uri, local, '', attributes),
+      element(uri, `${local}s`, text, attributes),
+      element('urn:x', local, text, attributes),
+      element(uri, local, [root, root], attributes),
+      element(uri, local, '-1', { op: 'x', unit: 'x', type: 'x', s: '' }),
+    ];
+    return damaged[how % damaged.length] ?? root;
+  }
+  const index = at % children.length;
+  const changed = children.flatMap((child, i) => {
+    if (i !== index) return [child];
+    return how === 6 && rest.length === 0 ? [] : [damage(child, rest, how)];
+  });
+  return { ...root, children: changed };
+}
+
+test('a damaged command is a command or a fault with a code, and never anything else', () => {
+  const any = fc.oneof(...Object.values(commands));
+  const paths = fc.array(fc.nat(9), { minLength: 1, maxLength: 7 });
+  fc.assert(
+    fc.property<[EppCommand, number[], number]>(any, paths, fc.nat(6), (command, path, how) => {
+      try {
+        readRequest(damage(commandElement(command, 'client-1'), path, how));
+      } catch (error) {
+        assert.ok(error instanceof EppFault, String(error));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 const domainData: fc.Arbitrary<DomainData> = fc.record({
   name,
   roid: id,

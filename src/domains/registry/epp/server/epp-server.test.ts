@@ -1,12 +1,23 @@
 /** The server as a client without manners meets it: states of a session, faults and their codes, hostile bytes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../../test/support/database.ts';
-import { openRawClient, openTestEpp, PASSWORD, type RawClient, type TestEpp } from '../../../../../test/support/epp.ts';
+import {
+  openRawClient,
+  openTestEpp,
+  PASSWORD,
+  type RawClient,
+  silent,
+  type TestEpp,
+  testCa,
+  testTls,
+} from '../../../../../test/support/epp.ts';
 import { done } from '../../../../../test/support/simulated-registry.ts';
 import { MAX_FRAME_BYTES } from '../frames.ts';
 import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, FEE, OBJECT_URIS, RGP, SEC_DNS } from '../namespaces.ts';
+import { startEppServer } from './start-epp-server.ts';
 
 let database: TestDatabase;
 let epp: TestEpp;
@@ -296,6 +307,22 @@ test('limits: sessions of a registrar, connections, and time', async (t) => {
     const tooMany = openRawClient(port);
     assert.equal(await tooMany.next(), undefined);
   });
+});
+
+test('where clients have to show a certificate, those without one are refused', async (t) => {
+  const strict = await startEppServer({
+    core: epp.core,
+    tls: { ...testTls, clientCaFile: testTls.certificateFile },
+    port: 0,
+    registrars: [],
+    logger: silent,
+  });
+  t.after(() => strict.stop());
+  assert.equal(await openRawClient(strict.port).next(), undefined);
+  const own = { key: readFileSync(testTls.keyFile), cert: testCa };
+  const client = openRawClient(strict.port, own);
+  clients.push(client);
+  assert.match((await client.next()) ?? '', /<greeting>/);
 });
 
 test('old versions of TLS are refused', async () => {
