@@ -36,24 +36,27 @@ test('the verbs go through the server that holds the store, and do without one',
   const run = (...args: string[]) => runVerb(['domains', ...args], folder, variables);
   const { db, workspaceId } = await makeStore(folder);
 
-  const silent = await run('wallet', 'show');
-  assert.equal(silent.code, 1);
-  assert.match(silent.stderr, /^error: A running server holds the embedded database.*Stop it, run this again/);
-  assert.match(silent.stderr, /no server answers on .*operator\.sock/);
+  const throughServer = async (): Promise<string> => {
+    const silent = await run('wallet', 'show');
+    assert.equal(silent.code, 1);
+    assert.match(silent.stderr, /^error: A running server holds the embedded database.*Stop it, run this again/);
+    assert.match(silent.stderr, /no server answers on .*operator\.sock/);
 
-  const logger = createLogger({ logLevel: 'silent' });
-  const socket = await startOperatorSocket({ path: operatorSocketPath(folder), db, clock: systemClock, logger });
-  const minted = await run('token', 'mint', '--name', 'ci', '--scope', 'read');
-  assert.equal(minted.code, 0, minted.stderr);
-  assert.match(minted.stdout, /^icd_live_[\w-]{43}\n$/);
-  assert.match(minted.stderr, new RegExp(`^dtk_\\w+ for ${workspaceId} \\(Kim\\): read\n$`));
-  const nobody = await run('wallet', 'top-up', '--workspace', 'nobody@example.com', '--cents', '5');
-  assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
-  assert.match(nobody.stderr, /^error: There is no workspace nobody@example\.com\./);
-  const topped = await run('wallet', 'top-up', '--cents', '1234', '--note', 'by hand');
-  assert.equal(topped.stdout, `12.34 EUR credited\n${workspaceId} (Kim): 12.34 EUR available, 0.00 EUR held\n`);
-  await socket.close();
-  await db.close();
+    const logger = createLogger({ logLevel: 'silent' });
+    const socket = await startOperatorSocket({ path: operatorSocketPath(folder), db, clock: systemClock, logger });
+    t.after(() => socket.close());
+    const minted = await run('token', 'mint', '--name', 'ci', '--scope', 'read');
+    assert.equal(minted.code, 0, minted.stderr);
+    assert.match(minted.stdout, /^icd_live_[\w-]{43}\n$/);
+    assert.match(minted.stderr, new RegExp(`^dtk_\\w+ for ${workspaceId} \\(Kim\\): read\n$`));
+    const nobody = await run('wallet', 'top-up', '--workspace', 'nobody@example.com', '--cents', '5');
+    assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
+    assert.match(nobody.stderr, /^error: There is no workspace nobody@example\.com\./);
+    const topped = await run('wallet', 'top-up', '--cents', '1234', '--note', 'by hand');
+    assert.equal(topped.stdout, `12.34 EUR credited\n${workspaceId} (Kim): 12.34 EUR available, 0.00 EUR held\n`);
+    return minted.stdout.trim();
+  };
+  const token = await throughServer().finally(() => db.close());
 
   const shown = await run('wallet', 'show', '--workspace', workspaceId, '--json');
   assert.equal(shown.code, 0, shown.stderr);
@@ -62,7 +65,7 @@ test('the verbs go through the server that holds the store, and do without one',
     [wallet.available_cents, wallet.bookings.length, wallet.bookings[0].description],
     [1_234, 1, 'by hand'],
   );
-  const revoked = await run('token', 'revoke', minted.stdout.trim());
+  const revoked = await run('token', 'revoke', token);
   assert.match(revoked.stdout, new RegExp(`^dtk_\\w+ of ${workspaceId} is revoked since \\d{4}-`));
 });
 

@@ -1,25 +1,20 @@
 /** How a verb of the domain service reaches the store: itself, or through the server that holds it. */
 
-import {
-  type AnswerOf,
-  askOperator,
-  OperatorError,
-  OperatorUnreachableError,
-  type OperatorVerb,
-  operate,
-  operatorSocketPath,
-  type RequestOf,
-} from '../../domains/operator/index.ts';
+import type { AnswerOf, OperatorVerb, RequestOf } from '../../domains/operator/index.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { loadConfig } from '../../kernel/config/config.ts';
 import { FolderInUseError } from '../../kernel/db/folder-lock.ts';
 import { CommandError } from '../command-error.ts';
 import { withMigratedStore } from '../open-store.ts';
 
+/** Loaded by the verbs that need it: the other verbs start without the domain service. */
+const loadOperator = () => import('../../domains/operator/index.ts');
+
 const whileServing = 'Stop it, run this again, and start it.';
 
 /** Carries out the verb. Throws CommandError. */
 export async function ask<Verb extends OperatorVerb>(verb: Verb, request: RequestOf<Verb>): Promise<AnswerOf<Verb>> {
+  const { operate, OperatorError } = await loadOperator();
   try {
     return await withMigratedStore(whileServing, ({ db }) => operate({ db, clock: systemClock }, verb, request));
   } catch (error) {
@@ -35,6 +30,7 @@ async function askServer<Verb extends OperatorVerb>(
   verb: Verb,
   request: RequestOf<Verb>,
 ): Promise<AnswerOf<Verb>> {
+  const { askOperator, OperatorError, OperatorUnreachableError, operatorSocketPath } = await loadOperator();
   try {
     return await askOperator(operatorSocketPath(loadConfig().dataDir), verb, request);
   } catch (error) {

@@ -1,9 +1,8 @@
 /** The other end of the operator's socket. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { Value } from 'typebox/value';
 import { checkSocketPath } from './operator-socket.ts';
-import { type AnswerOf, OperatorError, type OperatorVerb, type RequestOf, verbs } from './verbs.ts';
+import { type AnswerOf, isAnswerOf, OperatorError, type OperatorVerb, type RequestOf } from './verbs.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -24,12 +23,8 @@ export async function askOperator<Verb extends OperatorVerb>(
     const isTold = typeof body === 'object' && body !== null && 'message' in body;
     throw new OperatorError(isTold ? String(body.message) : `The server answered with status ${status}.`);
   }
-  if (isAnswerTo(verb, body)) return body;
+  if (isAnswerOf(verb, body)) return body;
   throw new OperatorError('The server’s answer is not understood: it is of another version.');
-}
-
-function isAnswerTo<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is AnswerOf<Verb> {
-  return Value.Check(verbs[verb].answer, body);
 }
 
 async function post(path: string, verb: string, text: string): Promise<{ status: number; body: unknown }> {

@@ -8,10 +8,9 @@ import { lstat, unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Value } from 'typebox/value';
 import type { Logger } from '../../kernel/log/log.ts';
 import { type OperatorParts, operate } from './operate.ts';
-import { isOperatorVerb, OperatorError, verbs } from './verbs.ts';
+import { isOperatorVerb, isRequestOf, OperatorError } from './verbs.ts';
 
 const SOCKET_FILE = 'operator.sock';
 /** A socket's address holds 108 bytes on Linux and 104 elsewhere, the last of them zero. */
@@ -117,7 +116,7 @@ async function answer(parts: OperatorParts, request: IncomingMessage, response: 
     return send(response, 404, { message: 'The server does not know this command: it is of another version.' });
   }
   const body = await readJson(request);
-  if (!Value.Check(verbs[verb].request, body)) {
+  if (!isRequestOf(verb, body)) {
     return send(response, 400, { message: 'The server does not understand this command: it is of another version.' });
   }
   try {

@@ -1,5 +1,6 @@
 /** What an operator can ask for, and what is answered: shapes that also travel over the operator's socket. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
+import { createValidators, type Validator } from '../../kernel/http/validation.ts';
 
 const workspace = Type.Optional(Type.String());
 const scope = Type.Union([Type.Literal('read'), Type.Literal('write')]);
@@ -62,6 +63,22 @@ export type AnswerOf<Verb extends OperatorVerb> = Static<(typeof verbs)[Verb]['a
 
 export function isOperatorVerb(text: string): text is OperatorVerb {
   return Object.hasOwn(verbs, text);
+}
+
+const validators = new Map<TSchema, Validator>();
+
+export function isRequestOf<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is RequestOf<Verb> {
+  return matches(verbs[verb].request, body);
+}
+
+export function isAnswerOf<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is AnswerOf<Verb> {
+  return matches(verbs[verb].answer, body);
+}
+
+function matches(schema: TSchema, body: unknown): boolean {
+  const validator = validators.get(schema) ?? createValidators(new Map()).compile('body', schema);
+  validators.set(schema, validator);
+  return validator(body);
 }
 
 /** A refusal for the operator to read; says what to do next. */
