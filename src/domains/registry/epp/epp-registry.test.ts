@@ -206,15 +206,21 @@ test('a lock of which a cut left only a part is completed by the next update', a
   done(await epp.core.updateDomain(epp.ours, { name, statuses: { remove: ['clientUpdateProhibited'] } }));
   await registry.update({ name, transactionId: 'hal-2', dsRecords: [dsRecord] });
   assert.ok((await infoOf(name)).statuses.includes('clientUpdateProhibited'));
-  // Somebody's own status is none of ours.
-  const other = await register();
-  done(await epp.core.updateDomain(epp.ours, { name: other, statuses: { add: ['clientTransferProhibited'] } }));
-  await registry.update({ name: other, transactionId: 'hal-3', dsRecords: [dsRecord] });
-  const { statuses } = await infoOf(other);
-  assert.deepEqual(
-    statuses.filter((status) => status.startsWith('client')),
-    ['clientTransferProhibited'],
-  );
+});
+
+test('a status that somebody else has set is lifted for a change at most', async () => {
+  for (const status of ['clientTransferProhibited', 'clientUpdateProhibited'] as const) {
+    const name = await register();
+    done(await epp.core.updateDomain(epp.ours, { name, statuses: { add: [status] } }));
+    const changed = await registry.update({ name, transactionId: 'own-1', dsRecords: [dsRecord] });
+    assert.deepEqual(changed, { kind: 'completed' });
+    const { statuses, dsRecords } = await infoOf(name);
+    assert.deepEqual(dsRecords, [dsRecord]);
+    assert.deepEqual(
+      statuses.filter((present) => present.startsWith('client')),
+      [status],
+    );
+  }
 });
 
 test('a deleted name goes at once when it is new; later it can be restored', async () => {
