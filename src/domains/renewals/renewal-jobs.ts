@@ -8,11 +8,9 @@ const EVERY_FIVE_MINUTES = '*/5 * * * *';
 
 /** Before the jobs are started. */
 export function defineRenewals(jobs: Jobs, keeper: Pick<RenewalKeeper, 'runDue'>): void {
-  const run = async (): Promise<void> => {
-    await keeper.runDue();
-  };
   // The next minutes bring the next run: nothing is won by repeating one.
-  jobs.define(QUEUE, run, { concurrency: 1, retryLimit: 0 });
+  const options = { concurrency: 1, retryLimit: 0 };
+  jobs.define(QUEUE, async ({ signal }) => void (await keeper.runDue(signal)), options);
   jobs.schedule(QUEUE, EVERY_FIVE_MINUTES, {});
 }
 

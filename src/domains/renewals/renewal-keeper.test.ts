@@ -202,6 +202,16 @@ test('a renewal that the registry refuses is tried again after an hour, then aft
   assert.equal((await world.renewalOf(name)).term, 'renewed');
 });
 
+test('a run that is told to end ends after the name that it is at', async () => {
+  await oneName(5_000, 20);
+  await oneName(5_000, 21);
+  const stop = new AbortController();
+  world.onPlacing = async () => stop.abort();
+  const keeper = world.startKeeper();
+  assert.deepEqual(await keeper.runDue(stop.signal), { looked: 1, charged: 1, isWhole: false });
+  assert.equal((await keeper.runDue()).charged, 1);
+});
+
 test('two workers charge once', async () => {
   const workspaceId = await world.addWorkspace(100_000);
   for (let day = 11; day < 30; day += 1) await world.addName(workspaceId, { expiresAt: inDays(day) });

@@ -76,14 +76,17 @@ export interface RenewalKeeperOptions {
 }
 
 export interface RenewalKeeper {
-  /** Looks at every term whose time has come, once. Any number of processes may do so at a time. */
-  runDue(): Promise<RenewalRun>;
+  /**
+   * Looks at every term whose time has come, once. Any number of processes may do so at a time. Ends after the name that it
+   * is at when `signal` is aborted.
+   */
+  runDue(signal?: AbortSignal): Promise<RenewalRun>;
 }
 
 export interface RenewalRun {
   readonly looked: number;
   readonly charged: number;
-  /** False: the registry is not to be reached, and the rest waits for the next run. */
+  /** False: the registry is not to be reached, or it was told to end; the rest waits for the next run. */
   readonly isWhole: boolean;
 }
 
@@ -118,17 +121,21 @@ class Keeper implements RenewalKeeper {
     this.#offerOf = options.offerOf ?? renewalOffer;
   }
 
-  async runDue(): Promise<RenewalRun> {
+  async runDue(signal?: AbortSignal): Promise<RenewalRun> {
     const start = this.#resumeAfter;
     this.#resumeAfter = undefined;
-    const first = await this.#walk(start, undefined);
+    const first = await this.#walk(start, undefined, signal);
     if (start === undefined || !first.isWhole) return first;
-    const rest = await this.#walk(undefined, start);
+    const rest = await this.#walk(undefined, start, signal);
     return { looked: first.looked + rest.looked, charged: first.charged + rest.charged, isWhole: rest.isWhole };
   }
 
   /** Looks at the terms behind one place in the order of expiries, up to another and with it. */
-  async #walk(from: Position | undefined, to: Position | undefined): Promise<RenewalRun> {
+  async #walk(
+    from: Position | undefined,
+    to: Position | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<RenewalRun> {
     const { db, clock, batchSize = 100 } = this.#options;
     let [looked, charged, unanswered] = [0, 0, 0];
     let after = from;
@@ -140,7 +147,7 @@ class Keeper implements RenewalKeeper {
         charged += step === 'charged' ? 1 : 0;
         if (step !== 'idle') unanswered = step === 'unanswered' ? unanswered + 1 : 0;
         after = { expiresAt: domain.expires_at, id: domain.id };
-        if (unanswered === UNANSWERED_LIMIT) {
+        if (unanswered === UNANSWERED_LIMIT || signal?.aborted === true) {
           this.#resumeAfter = after;
           return { looked, charged, isWhole: false };
         }
