@@ -1,4 +1,5 @@
 /** What tests of the EPP server and client keep needing: a server in front of a registry, and a wire that can be cut. */
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
@@ -11,7 +12,7 @@ import {
   type EppServerLimits,
   startEppServer,
 } from '../../src/domains/registry/epp/index.ts';
-import type { Registry } from '../../src/domains/registry/registry.ts';
+import type { MutationOutcome, Registry } from '../../src/domains/registry/registry.ts';
 import type { RegistryDelays } from '../../src/domains/registry/simulated/index.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
@@ -29,6 +30,28 @@ export const silent = createLogger({ logLevel: 'silent' });
 
 export const PASSWORD = 'ours-password';
 export const THEIR_PASSWORD = 'their-password';
+
+export const testRegistrant = {
+  name: 'Zoë Ångström',
+  email: 'zoe@example.net',
+  street: '5 Kungsgatan',
+  city: 'Göteborg',
+  country: 'se',
+  phone: '+46.31123456',
+};
+export const testNameservers = ['ns1.ironcraft.example', 'ns2.ironcraft.example'];
+
+/** A command of the port to register that name for a year. */
+export function testCreation(name: string) {
+  const [registrant, nameservers] = [testRegistrant, testNameservers];
+  return { name, transactionId: `ord_${name}`, years: 1, registrant, nameservers, isPrivate: true };
+}
+
+/** The code of an outcome that must be a refusal. */
+export function rejectionOf(outcome: MutationOutcome): string {
+  assert.equal(outcome.kind, 'rejected', JSON.stringify(outcome));
+  return outcome.kind === 'rejected' ? outcome.code : '';
+}
 
 export interface TestEpp extends TestRegistry {
   readonly server: EppServer;

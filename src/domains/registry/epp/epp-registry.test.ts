@@ -1,40 +1,33 @@
-/** Our adapter against our server over TLS: every operation of the port, and what a cut wire does to each. */
+/** Our adapter against our server over TLS: every operation of the port. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { openTestEpp, openWire, PASSWORD, type TestEpp, type Wire } from '../../../../test/support/epp.ts';
+import {
+  openTestEpp,
+  PASSWORD,
+  rejectionOf,
+  type TestEpp,
+  testCreation,
+  testNameservers,
+  testRegistrant,
+} from '../../../../test/support/epp.ts';
 import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
-import type { MutationOutcome, Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 
-const registrant = {
-  name: 'Zoë Ångström',
-  email: 'zoe@example.net',
-  street: '5 Kungsgatan',
-  city: 'Göteborg',
-  country: 'se',
-  phone: '+46.31123456',
-};
-const nameservers = ['ns1.ironcraft.example', 'ns2.ironcraft.example'];
 const dsRecord = { keyTag: 12_345, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) };
 
 let database: TestDatabase;
 let epp: TestEpp;
 let registry: Registry;
-let wire: Wire;
-/** The same registrar behind a wire that can be cut. */
-let wired: Registry;
 let count = 0;
 
 before(async () => {
   database = await openTestDatabase();
   epp = await openTestEpp(database.db, { delays: { createSeconds: 0, renewSeconds: 0 } });
   registry = await epp.connect();
-  wire = await openWire(epp.server.port);
-  wired = await epp.connect({ port: wire.port });
 });
 after(async () => {
   await epp.close();
-  await wire.close();
   await database.close();
 });
 
@@ -43,12 +36,8 @@ function newName(label = 'name'): string {
   return `${label}-${count}.com`;
 }
 
-function creation(name: string) {
-  return { name, transactionId: `ord_${name}`, years: 1, registrant, nameservers, isPrivate: true };
-}
-
 async function register(name = newName()): Promise<string> {
-  const outcome = await registry.create(creation(name));
+  const outcome = await registry.create(testCreation(name));
   assert.equal(outcome.kind, 'completed');
   return name;
 }
@@ -57,11 +46,6 @@ async function infoOf(name: string) {
   const info = await registry.info(name);
   assert.ok(info);
   return info;
-}
-
-function codeOf(outcome: MutationOutcome): string {
-  assert.equal(outcome.kind, 'rejected', JSON.stringify(outcome));
-  return outcome.kind === 'rejected' ? outcome.code : '';
 }
 
 test('names are checked in batches, in their order', async () => {
@@ -81,7 +65,7 @@ test('names are checked in batches, in their order', async () => {
 
 test('a name is registered with its contact and its hosts, and read back', async () => {
   const name = newName();
-  const outcome = await registry.create({ ...creation(name), years: 2 });
+  const outcome = await registry.create({ ...testCreation(name), years: 2 });
   assert.deepEqual(outcome, { kind: 'completed', expiresAt: '2028-03-01T12:00:00.000Z' });
   const info = await infoOf(name);
   assert.match(info.registryId, /./);
@@ -95,7 +79,7 @@ test('a name is registered with its contact and its hosts, and read back', async
       createdAt: '2026-03-01T12:00:00.000Z',
       updatedAt: null,
       expiresAt: '2028-03-01T12:00:00.000Z',
-      nameservers,
+      nameservers: testNameservers,
       dsRecords: [],
       isPrivate: true,
     },
@@ -103,7 +87,13 @@ test('a name is registered with its contact and its hosts, and read back', async
   const { registrant: id } = done(await epp.core.infoDomain(epp.ours, { name }));
   const contact = done(await epp.core.infoContact(epp.ours, { id }));
   assert.deepEqual(contact.postalInfo, [
-    { type: 'loc', name: registrant.name, street: [registrant.street], city: registrant.city, country: 'SE' },
+    {
+      type: 'loc',
+      name: testRegistrant.name,
+      street: [testRegistrant.street],
+      city: testRegistrant.city,
+      country: 'SE',
+    },
   ]);
   assert.equal(contact.disclose, false);
 });
@@ -114,16 +104,25 @@ test('a name that is not there is undefined, and one of another registrar is not
 });
 
 test('what the registry refuses is told apart', async () => {
-  assert.equal(codeOf(await registry.create(creation('taken-two.com'))), 'object_exists');
-  assert.equal(codeOf(await registry.create(creation('refuse-this.com'))), 'policy');
-  const { city: _, ...homeless } = registrant;
-  const lacking = await registry.create({ ...creation(newName()), registrant: homeless });
+  assert.equal(rejectionOf(await registry.create(testCreation('taken-two.com'))), 'object_exists');
+  assert.equal(rejectionOf(await registry.create(testCreation('refuse-this.com'))), 'policy');
+  const { city: _, ...homeless } = testRegistrant;
+  const lacking = await registry.create({ ...testCreation(newName()), registrant: homeless });
   assert.deepEqual(lacking, { kind: 'rejected', code: 'policy', reason: "the registry needs the registrant's city" });
-  const unwritable = await registry.create({ ...creation(newName()), registrant: { ...registrant, name: 'a\u0000b' } });
-  assert.equal(codeOf(unwritable), 'other');
-  assert.equal(codeOf(await registry.delete({ name: 'nobody.com', transactionId: 'del-1' })), 'object_does_not_exist');
-  assert.equal(codeOf(await registry.delete({ name: 'taken-two.com', transactionId: 'del-2' })), 'not_authorized');
-  assert.equal(codeOf(await registry.restore({ name: await register(), transactionId: 'res-1' })), 'status_prohibits');
+  const unwritable = await registry.create({
+    ...testCreation(newName()),
+    registrant: { ...testRegistrant, name: 'a\u0000b' },
+  });
+  assert.equal(rejectionOf(unwritable), 'other');
+  assert.equal(
+    rejectionOf(await registry.delete({ name: 'nobody.com', transactionId: 'del-1' })),
+    'object_does_not_exist',
+  );
+  assert.equal(rejectionOf(await registry.delete({ name: 'taken-two.com', transactionId: 'del-2' })), 'not_authorized');
+  assert.equal(
+    rejectionOf(await registry.restore({ name: await register(), transactionId: 'res-1' })),
+    'status_prohibits',
+  );
 });
 
 test('a renewal moves the expiry that it names, once', async () => {
@@ -131,23 +130,23 @@ test('a renewal moves the expiry that it names, once', async () => {
   const { expiresAt: currentExpiresAt } = await infoOf(name);
   const command = { name, transactionId: 'ren-1', years: 2, currentExpiresAt };
   assert.deepEqual(await registry.renew(command), { kind: 'completed', expiresAt: '2029-03-01T12:00:00.000Z' });
-  assert.equal(codeOf(await registry.renew(command)), 'wrong_expiry');
+  assert.equal(rejectionOf(await registry.renew(command)), 'wrong_expiry');
   assert.equal((await infoOf(name)).expiresAt, '2029-03-01T12:00:00.000Z');
   const refused = await registry.renew({ ...command, currentExpiresAt: '2029-03-01T12:00:00Z', years: 99 });
-  assert.equal(codeOf(refused), 'policy');
+  assert.equal(rejectionOf(refused), 'policy');
 });
 
 test('a transfer needs the auth code, is pending, and ends with a message', async () => {
   const command = { name: 'taken-mine.com', transactionId: 'tra-1', authCode: 'simulated-auth', years: 1 };
-  assert.equal(codeOf(await registry.transfer({ ...command, authCode: 'not-it-at-all' })), 'bad_auth_code');
+  assert.equal(rejectionOf(await registry.transfer({ ...command, authCode: 'not-it-at-all' })), 'bad_auth_code');
   assert.deepEqual(await registry.transfer(command), { kind: 'pending' });
-  assert.equal(codeOf(await registry.transfer(command)), 'pending_transfer');
+  assert.equal(rejectionOf(await registry.transfer(command)), 'pending_transfer');
   assert.ok((await infoOf(command.name)).statuses.includes('pendingTransfer'));
   epp.clock.advance(6 * DAY_MS);
   assert.equal((await infoOf(command.name)).isOurs, true);
   const news = await drain(registry);
   assert.ok(news.some(({ name, kind }) => name === command.name && kind === 'transfer_completed'));
-  assert.equal(codeOf(await registry.transfer({ ...command, transactionId: 'tra-2' })), 'not_eligible');
+  assert.equal(rejectionOf(await registry.transfer({ ...command, transactionId: 'tra-2' })), 'not_eligible');
 });
 
 async function drain(from: Registry) {
@@ -195,7 +194,7 @@ test('a locked name changes and stays locked, until it is unlocked', async () =>
   const locked = await infoOf(name);
   assert.deepEqual(locked.nameservers, []);
   assert.equal(locked.statuses.filter((status) => status.startsWith('client')).length, 3);
-  assert.equal(codeOf(await registry.delete({ name, transactionId: 'loc-3' })), 'status_prohibits');
+  assert.equal(rejectionOf(await registry.delete({ name, transactionId: 'loc-3' })), 'status_prohibits');
   assert.deepEqual(await registry.update({ name, transactionId: 'loc-4', locked: false }), { kind: 'completed' });
   assert.equal((await infoOf(name)).statuses.filter((status) => status.startsWith('client')).length, 0);
 });
@@ -240,9 +239,9 @@ test('messages tell how pending commands ended, and what became of names', async
   t.after(() => slow.close());
   const adapter = await slow.connect();
   assert.equal(await adapter.poll(), undefined);
-  assert.deepEqual(await adapter.create(creation('good.com')), { kind: 'pending' });
-  assert.deepEqual(await adapter.create(creation('good.com')), { kind: 'pending' });
-  assert.deepEqual(await adapter.create(creation('reject-bad.com')), { kind: 'pending' });
+  assert.deepEqual(await adapter.create(testCreation('good.com')), { kind: 'pending' });
+  assert.deepEqual(await adapter.create(testCreation('good.com')), { kind: 'pending' });
+  assert.deepEqual(await adapter.create(testCreation('reject-bad.com')), { kind: 'pending' });
   assert.ok((await adapter.info('good.com'))?.statuses.includes('pendingCreate'));
   slow.clock.advance(60_000);
   await slow.core.runDue();
@@ -272,104 +271,30 @@ test('fees are named where they are expected, and names that cost more are not o
   });
   const name = newName();
   assert.equal((await fair.check([name]))[0]?.availability, 'available');
-  assert.equal((await fair.create({ ...creation(name), years: 2 })).kind, 'completed');
+  assert.equal((await fair.create({ ...testCreation(name), years: 2 })).kind, 'completed');
   const mean = await epp.connect({ fees: { currency: 'EUR', amountCents: () => 999 } });
   const [premium] = await mean.check([newName()]);
   assert.equal(premium?.availability, 'reserved');
   assert.match(premium?.reason ?? '', /10\.00 EUR/);
-  assert.equal(codeOf(await mean.create(creation(newName()))), 'policy');
+  assert.equal(rejectionOf(await mean.create(testCreation(newName()))), 'policy');
   const foreign = await epp.connect({ fees: { currency: 'USD', amountCents: () => 1_000 } });
-  assert.equal(codeOf(await foreign.create(creation(newName()))), 'policy');
+  assert.equal(rejectionOf(await foreign.create(testCreation(newName()))), 'policy');
 });
 
 test('nameservers go as attributes to a registry that wants them so, which this one does not', async () => {
   const attributes = await epp.connect({ nameserverModel: 'hostAttr' });
-  const refused = await attributes.create(creation(newName()));
+  const refused = await attributes.create(testCreation(newName()));
   assert.equal(refused.kind === 'rejected' && /host objects/.test(refused.reason), true);
-});
-
-test('a wire cut before the answer leaves an unknown outcome, and info finds it', async (t) => {
-  const name = newName();
-  // Contact and hosts are there already: the next answer is the creation's.
-  await register();
-  await t.test('create', async () => {
-    const cutting = cutAtDomainCommand();
-    const outcome = await wired.create(creation(name));
-    cutting();
-    assert.equal(outcome.kind, 'unknown');
-    assert.match(outcome.kind === 'unknown' ? outcome.reason : '', new RegExp(`no answer to ord_${name}\\.create`));
-    assert.equal((await wired.info(name))?.isOurs, true);
-    assert.equal(codeOf(await wired.create(creation(name))), 'object_exists');
-  });
-  await t.test('renew', async () => {
-    const { expiresAt: currentExpiresAt } = await infoOf(name);
-    const command = { name, transactionId: 'ren-2', years: 1, currentExpiresAt };
-    wire.cutNextAnswer();
-    assert.equal((await wired.renew(command)).kind, 'unknown');
-    assert.notEqual((await wired.info(name))?.expiresAt, currentExpiresAt);
-    assert.equal(codeOf(await wired.renew(command)), 'wrong_expiry');
-  });
-  await t.test('transfer', async () => {
-    const command = { name: 'taken-cut.com', transactionId: 'tra-3', authCode: 'simulated-auth', years: 1 };
-    wire.cutNextAnswer();
-    assert.equal((await wired.transfer(command)).kind, 'unknown');
-    assert.equal(codeOf(await wired.transfer(command)), 'pending_transfer');
-  });
-  await t.test('delete', async () => {
-    wire.cutNextAnswer();
-    assert.equal((await wired.delete({ name, transactionId: 'del-5' })).kind, 'unknown');
-    assert.ok((await wired.info(name)) === undefined || (await infoOf(name)).statuses.includes('redemptionPeriod'));
-  });
-});
-
-/** Drops the answer to the next domain:create; contacts and hosts before it are answered. */
-function cutAtDomainCommand(): () => void {
-  const { createDomain } = epp.core;
-  const core: { createDomain: typeof createDomain } = epp.core;
-  core.createDomain = async (...parameters) => {
-    const reply = await createDomain(...parameters);
-    wire.cutNextAnswer();
-    return reply;
-  };
-  return () => {
-    core.createDomain = createDomain;
-  };
-}
-
-test('reads are asked again over a new connection when the wire is cut', async () => {
-  const name = await register();
-  const before = wire.connections;
-  wire.cutNextAnswer();
-  assert.equal((await wired.info(name))?.name, name);
-  wire.cutNextAnswer();
-  assert.equal((await wired.check([name]))[0]?.availability, 'taken');
-  wire.cutNextAnswer();
-  await wired.acknowledge('999999');
-  assert.equal(wire.connections, before + 3);
-});
-
-test('a registry out of reach leaves reads unavailable and changes unknown, and serves again when it is back', async () => {
-  const impatient = await epp.connect({ port: wire.port, queueTimeoutMs: 1_500 });
-  assert.equal(await impatient.info('nobody.com'), undefined);
-  wire.setDown(true);
-  const [info, poll, [check], deletion] = await Promise.all([
-    impatient.info('nobody.com').catch((error: Error) => error.name),
-    impatient.poll().catch((error: Error) => error.name),
-    impatient.check(['nobody.com']),
-    impatient.delete({ name: 'nobody.com', transactionId: 'del-6' }),
-  ]);
-  assert.deepEqual([info, poll], ['RegistryUnavailable', 'RegistryUnavailable']);
-  assert.equal(check?.availability, 'unknown');
-  assert.equal(deletion.kind === 'unknown' && deletion.reason.startsWith('not sent'), true);
-  wire.setDown(false);
-  assert.equal(await impatient.info('nobody.com'), undefined);
 });
 
 test('two sessions of a registrar see one registry', async () => {
   const second = await epp.connect({ connections: 2, password: PASSWORD });
   const names = Array.from({ length: 8 }, () => newName('pair'));
-  const outcomes = await Promise.all(names.map((name, i) => (i % 2 ? registry : second).create(creation(name))));
+  const outcomes = await Promise.all(names.map((name, i) => (i % 2 ? registry : second).create(testCreation(name))));
   assert.ok(outcomes.every(({ kind }) => kind === 'completed'));
-  const [a, b] = await Promise.all([registry.create(creation('race.com')), second.create(creation('race.com'))]);
+  const [a, b] = await Promise.all([
+    registry.create(testCreation('race.com')),
+    second.create(testCreation('race.com')),
+  ]);
   assert.deepEqual([a.kind, b.kind].sort(), ['completed', 'rejected']);
 });
