@@ -2,16 +2,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  commands,
+  contactData,
+  domainData,
+  hostData,
+  id,
+  maybe,
+  name,
+  some,
+  time,
+  token,
+} from '../../../../../test/support/epp-arbitraries.ts';
 import { CONTACT, DOMAIN, HOST } from '../namespaces.ts';
 import { EppFault } from '../result-codes.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
 import { commandElement, type EppCommand, readRequest } from './command.ts';
-import { type ContactData, contactDataElement, readContactData } from './contact.ts';
+import { contactDataElement, readContactData } from './contact.ts';
 import {
   checkResultsElement,
-  type DomainData,
   domainDataElement,
   pendingActionElement,
   readCheckResults,
@@ -21,165 +32,9 @@ import {
   transferElement,
 } from './domain-results.ts';
 import { feeAnswersElement, formatAmount, parseAmount, readFeeAnswers } from './fee.ts';
-import { type HostData, hostDataElement, readHostData } from './host.ts';
+import { hostDataElement, readHostData } from './host.ts';
 import { greetingElement, readGreeting } from './login.ts';
 import { changeElement, findChange, readResponse, responseElement, transactionIdElements } from './response.ts';
-
-const token = fc.stringMatching(/^[A-Za-z0-9&<>"'é]{1,12}$/);
-const name = fc.stringMatching(/^[a-z0-9]{1,10}\.(com|co\.uk)$/);
-const id = fc.stringMatching(/^[A-Z0-9]{3,16}$/);
-const password = fc.stringMatching(/^[!-~]{6,16}$/);
-const years = fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined });
-const time = fc
-  .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
-  .map((date) => date.toISOString());
-const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });
-const some = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.array(arbitrary, { minLength: 1, maxLength: 3 });
-const few = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.array(arbitrary, { maxLength: 3 });
-
-const ds = fc.record({
-  keyTag: fc.integer({ min: 0, max: 65_535 }),
-  algorithm: fc.integer({ min: 0, max: 255 }),
-  digestType: fc.integer({ min: 0, max: 255 }),
-  digest: fc.stringMatching(/^([0-9A-F]{2}){1,16}$/),
-});
-const fee = fc.record({ currency: fc.constant('EUR'), amountCents: fc.integer({ min: 0, max: 10_000_000 }) });
-const nameservers = fc.record({ model: fc.constantFrom('hostObj' as const, 'hostAttr' as const), names: some(name) });
-const reference = fc.record({ type: fc.constantFrom('admin' as const, 'billing' as const, 'tech' as const), id });
-const status = fc.constantFrom('clientHold', 'clientUpdateProhibited');
-const items = fc
-  .record({ nameservers: maybe(nameservers), contacts: few(reference), statuses: some(status) })
-  .map((value) => value);
-const postal = fc.record({
-  type: fc.constantFrom('int' as const, 'loc' as const),
-  name: token,
-  organization: maybe(token),
-  street: few(token),
-  city: token,
-  region: maybe(token),
-  postalCode: maybe(token),
-  country: fc.constant('DE'),
-});
-const details = {
-  postalInfo: some(postal),
-  voice: maybe(token),
-  fax: maybe(token),
-  email: token,
-  authInfo: maybe(password),
-  disclose: maybe(fc.boolean()),
-};
-const addresses = few(fc.oneof(fc.ipV4(), fc.ipV6()));
-const hostItems = fc.record({ addresses: some(fc.ipV4()), statuses: few(status) });
-const feeQuestion = fc.record({
-  currency: fc.constant('EUR'),
-  commands: some(
-    fc.record({
-      name: fc.constantFrom('create' as const, 'renew' as const, 'transfer' as const),
-      years: fc.integer({ min: 1, max: 10 }),
-    }),
-  ),
-});
-const restore = fc.oneof(
-  fc.constant({ operation: 'request' as const }),
-  fc.record({
-    operation: fc.constant('report' as const),
-    report: fc.record({
-      before: token,
-      after: token,
-      deletedAt: time,
-      restoredAt: time,
-      reason: token,
-      statements: fc.array(token, { minLength: 2, maxLength: 2 }),
-    }),
-  }),
-);
-const kind = <Kind extends string>(value: Kind) => fc.constant(value);
-
-const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Extract<EppCommand, { kind: Kind }>> } = {
-  login: fc.record({
-    kind: kind('login'),
-    clientId: id,
-    password: token,
-    newPassword: maybe(token),
-    version: fc.constant('1.0'),
-    language: fc.constant('en'),
-    objectUris: some(token),
-    extensionUris: few(token),
-  }),
-  logout: fc.record({ kind: kind('logout') }),
-  poll: fc.oneof(
-    fc.record({ kind: kind('poll'), operation: kind('req') }),
-    fc.record({ kind: kind('poll'), operation: kind('ack'), messageId: token }),
-  ),
-  'domain:check': fc.record({ kind: kind('domain:check'), names: some(name), fees: maybe(feeQuestion) }),
-  'domain:info': fc.record({ kind: kind('domain:info'), name, authInfo: maybe(password) }),
-  'domain:create': fc.record({
-    kind: kind('domain:create'),
-    name,
-    years,
-    nameservers: maybe(nameservers),
-    registrant: maybe(id),
-    contacts: few(reference),
-    authInfo: maybe(password),
-    dsRecords: few(ds),
-    fee: maybe(fee),
-  }),
-  'domain:renew': fc.record({
-    kind: kind('domain:renew'),
-    name,
-    currentExpiryDate: time.map((value) => value.slice(0, 10)),
-    years,
-    fee: maybe(fee),
-  }),
-  'domain:transfer': fc.record({
-    kind: kind('domain:transfer'),
-    operation: fc.constantFrom('query', 'request', 'approve', 'reject', 'cancel'),
-    name,
-    years,
-    authInfo: maybe(password),
-    fee: maybe(fee),
-  }),
-  'domain:update': fc.record({
-    kind: kind('domain:update'),
-    name,
-    add: maybe(items),
-    remove: maybe(items),
-    registrant: maybe(id),
-    authInfo: maybe(password),
-    ds: maybe(
-      fc.oneof(
-        fc.record({ remove: some(ds), add: some(ds) }),
-        fc.record({ removeAll: fc.constant(true as const), add: some(ds) }),
-      ),
-    ),
-    restore: maybe(restore),
-    fee: maybe(fee),
-  }),
-  'domain:delete': fc.record({ kind: kind('domain:delete'), name }),
-  'contact:check': fc.record({ kind: kind('contact:check'), ids: some(id) }),
-  'contact:info': fc.record({ kind: kind('contact:info'), id, authInfo: maybe(password) }),
-  'contact:create': fc.record({ kind: kind('contact:create'), id, ...details }),
-  'contact:update': fc.record({
-    kind: kind('contact:update'),
-    id,
-    ...details,
-    postalInfo: few(postal),
-    addStatuses: few(status),
-    removeStatuses: few(status),
-  }),
-  'contact:delete': fc.record({ kind: kind('contact:delete'), id }),
-  'host:check': fc.record({ kind: kind('host:check'), names: some(name) }),
-  'host:info': fc.record({ kind: kind('host:info'), name }),
-  'host:create': fc.record({ kind: kind('host:create'), name, addresses }),
-  'host:update': fc.record({
-    kind: kind('host:update'),
-    name,
-    add: maybe(hostItems),
-    remove: maybe(hostItems),
-    newName: maybe(name),
-  }),
-  'host:delete': fc.record({ kind: kind('host:delete'), name }),
-};
 
 /** Absent and undefined are the same. */
 function plain<Value>(value: Value): unknown {
@@ -240,39 +95,6 @@ test('a damaged command is a command or a fault with a code, and never anything 
     { numRuns: 2_000 },
   );
 });
-
-const domainData: fc.Arbitrary<DomainData> = fc.record({
-  name,
-  roid: id,
-  statuses: few(status),
-  registrant: maybe(id),
-  contacts: few(reference),
-  nameservers: maybe(nameservers),
-  subordinateHosts: few(name),
-  sponsor: id,
-  createdBy: maybe(id),
-  createdAt: maybe(time),
-  updatedBy: maybe(id),
-  updatedAt: maybe(time),
-  expiresAt: maybe(time),
-  transferredAt: maybe(time),
-  authInfo: maybe(password),
-});
-const stamps = {
-  sponsor: id,
-  createdBy: maybe(id),
-  createdAt: maybe(time),
-  updatedBy: maybe(id),
-  updatedAt: maybe(time),
-};
-const contactData: fc.Arbitrary<ContactData> = fc.record({
-  ...details,
-  id,
-  roid: id,
-  statuses: few(status),
-  ...stamps,
-});
-const hostData: fc.Arbitrary<HostData> = fc.record({ name, roid: id, statuses: few(status), addresses, ...stamps });
 
 test('answers about domains, contacts and hosts arrive as they were sent', () => {
   const same = (given: unknown, read: unknown) => assert.deepEqual(plain(read), plain(given));
