@@ -1,7 +1,7 @@
 /** What tests of the EPP server and client keep needing: a server in front of a registry, and a wire that can be cut. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { encodeFrame, FrameReader } from '../../src/domains/registry/epp/frames.ts';
@@ -144,8 +144,9 @@ export async function openWire(targetPort: number): Promise<Wire> {
     });
   });
   await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));
+  const address = wire.address();
   return {
-    port: (wire.address() as AddressInfo).port,
+    port: typeof address === 'object' && address !== null ? address.port : 0,
     get connections() {
       return connections;
     },
