@@ -1,6 +1,7 @@
 /** What the registry, the portfolio, the ledger, the card company and the customers must agree on once every order has ended. */
-import { addYears } from '../../src/domains/orders/index.ts';
+
 import { OUR_REGISTRAR } from '../../src/domains/registry/simulated/index.ts';
+import { addYears } from '../../src/domains/registry/term.ts';
 import { auditLedger } from '../../src/domains/wallet/index.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import type { FakeStripe } from '../fakes/stripe-server.ts';

@@ -7,7 +7,7 @@ import {
   RegistryUnavailable,
   type RenewCommand,
 } from '../../src/domains/registry/registry.ts';
-import { addYears } from '../../src/domains/renewals/index.ts';
+import { addYears } from '../../src/domains/registry/term.ts';
 
 /** A name there. Tests write to it. */
 export interface RegistryName {

@@ -6,4 +6,3 @@ export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
 export type { OrderServices } from './services.ts';
 export { findLatestRenewal, findLiveOrder } from './store.ts';
-export { addYears } from './term.ts';

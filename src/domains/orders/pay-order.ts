@@ -61,6 +61,7 @@ export async function payOrder(services: OrderServices, order: OrderRow): Promis
   ) as Instrument;
   const outcome = await payments.charge({
     idempotencyKey: `${charge.id}:charge`,
+    requestedAt: charge.created_at,
     amountCents: order.amount_cents,
     instrument,
     description: `${order.kind} of ${order.name}`,

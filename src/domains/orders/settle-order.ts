@@ -5,6 +5,7 @@
 import type { Transaction } from '../../kernel/db/database.ts';
 import { lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
 import type { RegistryDomain } from '../registry/registry.ts';
+import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -12,7 +13,6 @@ import type { OrderFailure, OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import type { OrderServices } from './services.ts';
 import { endOrder, updateOrder } from './store.ts';
-import { addYears } from './term.ts';
 
 /**
  * The registry has done it: the money is the seller's, the name is active. `info` is what it says now, where it says

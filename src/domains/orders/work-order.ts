@@ -1,6 +1,7 @@
 /** One order, as far as it can be brought now. See order.ts for the states. */
 import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
+import { addYears } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { failureCodeOf, type OrderRow, type Standing, standingOf } from './order.ts';
 import { payOrder } from './pay-order.ts';
@@ -8,7 +9,6 @@ import { authCodeContext } from './place-order.ts';
 import { LEASE_MS, type OrderServices } from './services.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
-import { addYears } from './term.ts';
 
 /** Looks at an order whose command got no answer: soon, then less and less often. */
 const FIRST_LOOK_MS = 500;

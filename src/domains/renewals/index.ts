@@ -15,4 +15,4 @@ export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';
-export { addYears, isCapped } from './term-calendar.ts';
+export { isCapped } from './term-calendar.ts';

@@ -13,7 +13,8 @@ import {
   stepsOf,
 } from '../../../test/support/renewal-plans.ts';
 import { type Charge, RenewalWorld, type WorldName } from '../../../test/support/renewal-world.ts';
-import { addYears, type RenewalKeeper, renewalOffer } from './index.ts';
+import { addYears } from '../registry/term.ts';
+import { type RenewalKeeper, renewalOffer } from './index.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2027-01-10T00:00:00.000Z');

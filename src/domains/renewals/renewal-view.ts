@@ -1,10 +1,11 @@
 /** A domain's `renewal` object, for GET /domains/{name} and PATCH /domains/{name}/settings. */
 import { toEuros } from '../prices/money.ts';
+import { addYears } from '../registry/term.ts';
 import { renewalOffer } from './renewal-offer.ts';
 import type { RenewalOrder } from './renewal-order-store.ts';
 import type { Renewal } from './schema.ts';
 import { isLive, type RenewalFacts, type Term, termOf } from './term.ts';
-import { addYears, chargeableFrom } from './term-calendar.ts';
+import { chargeableFrom } from './term-calendar.ts';
 
 /** How the renewal of this row's term stands at `now`; `order` is what `findRenewalOrder` found. */
 export function renewalOf(domain: RenewalFacts, order: RenewalOrder | undefined, now: Date): Renewal {

@@ -7,6 +7,8 @@
  *          30 days before      10 days before
  */
 
+import { addYears } from '../registry/term.ts';
+
 export const CHARGE_DAYS_BEFORE_EXPIRY = 30;
 export const DEADLINE_DAYS_BEFORE_EXPIRY = 10;
 
@@ -25,15 +27,6 @@ export function chargeDeadline(expiresAt: Date): Date {
 /** The expiries that are chargeable at `now`, or will have been, end here. */
 export function chargeHorizon(now: Date): Date {
   return new Date(now.getTime() + CHARGE_DAYS_BEFORE_EXPIRY * DAY_MS);
-}
-
-/** The same moment so many years later; 29 February becomes the 28th where there is none. */
-export function addYears(date: Date, years: number): Date {
-  const moved = new Date(date);
-  moved.setUTCFullYear(date.getUTCFullYear() + years);
-  // An overflow into March: day 0 of a month is the last one of the month before.
-  if (moved.getUTCMonth() !== date.getUTCMonth()) moved.setUTCDate(0);
-  return moved;
 }
 
 /** Whether the registry would refuse so many years more, because the name would be paid for too far ahead. */

@@ -175,7 +175,7 @@ export const ENVIRONMENT = [
     name: 'IRONCRAFT_DOMAINS_MAIL_URL',
     default: '',
     meaning:
-      'Mail server, smtp://user:password@host:587 or smtps://…; absent: messages are files in the data folder’s outbox',
+      'Mail server, smtp://user:password@host:587 or smtps://…, with ?tls=optional where it has no TLS; absent: messages are files in the data folder’s outbox',
     secret: true,
   },
   {

@@ -1,6 +1,6 @@
 /** What every command works with, and how it comes to the name that it is about. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { addYears } from './add-years.ts';
+import { addYears } from '../term.ts';
 import { findDomain, insertDomain, lockDomain, removeDomain, updateDomain } from './domain-store.ts';
 import { type Aged, age, type DomainState, nextDue } from './life-cycle.ts';
 import { queueNotices } from './message-store.ts';

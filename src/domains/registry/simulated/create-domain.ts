@@ -1,4 +1,4 @@
-import { addSeconds, addYears } from './add-years.ts';
+import { addSeconds, addYears } from '../term.ts';
 import { type CommandContext, holdDomainIfAny, readDomainName, requireFee, requireYears } from './command-context.ts';
 import { readDsRecords, requireAuthInfo, requireContacts, requireHosts, uniqueContacts } from './domain-links.ts';
 import { insertDomain } from './domain-store.ts';

@@ -1,4 +1,4 @@
-import { addYears } from './add-years.ts';
+import { addYears } from '../term.ts';
 import {
   type CommandContext,
   holdDomain,

@@ -1,4 +1,4 @@
-import { addDays } from './add-years.ts';
+import { addDays } from '../term.ts';
 import { type CommandContext, isSameSecret } from './command-context.ts';
 import { ADD_GRACE_DAYS, type DomainState } from './life-cycle.ts';
 import type { DomainInfo } from './registry-core.ts';

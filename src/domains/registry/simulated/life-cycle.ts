@@ -14,7 +14,7 @@
  * and when the name enters redemption. Names of the registrar `elsewhere` are renewed at the end of each term.
  */
 import type { DsRecord } from '../registry.ts';
-import { addDays, addYears } from './add-years.ts';
+import { addDays, addYears } from '../term.ts';
 import { ELSEWHERE } from './policy.ts';
 import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from './registry-core.ts';
 import type { PendingCommand, Phase, TransferRecord } from './tables.ts';

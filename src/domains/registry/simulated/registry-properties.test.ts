@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { DAY_MS, done, openTestRegistry, type TestRegistry } from '../../../../test/support/simulated-registry.ts';
-import { addYears } from './add-years.ts';
+import { addYears } from '../term.ts';
 import type { DomainInfo, Reply, Session } from './index.ts';
 import { age, type DomainState, nextDue } from './life-cycle.ts';
 

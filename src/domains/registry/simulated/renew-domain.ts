@@ -1,4 +1,4 @@
-import { addSeconds, addYears } from './add-years.ts';
+import { addSeconds, addYears } from '../term.ts';
 import {
   type CommandContext,
   holdDomain,

@@ -1,4 +1,4 @@
-import { addSeconds } from './add-years.ts';
+import { addSeconds } from '../term.ts';
 import {
   type CommandContext,
   holdDomain,

@@ -1,10 +1,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
-import { addYears, buy, type OrderRow } from '../../orders/index.ts';
+import { buy, type OrderRow } from '../../orders/index.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import { getTldTerms, priceCents } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
+import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { RenewalOrder } from './schema.ts';
 import type { DomainServices } from './services.ts';

@@ -1,3 +1,5 @@
+/** Terms as registries count them, in UTC. */
+
 /**
  * The same day and time of day `years` later, in UTC. A term that ends on 29 February and is moved to a year without one
  * ends on 28 February from then on: it is not moved back in the next leap year, and never into March.
