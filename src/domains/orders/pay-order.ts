@@ -125,13 +125,14 @@ const REFUNDS_AT_ONCE = 20;
 
 /**
  * Sends the refunds that are open, in every workspace, oldest first. One that the card company refuses is logged and kept
- * as declined: a person has to give that money back.
+ * as declined: a person has to give that money back. Each try has a key of its own, since the card company keeps a failure of
+ * its own under a key like any answer: a charge is refunded whole, and it refuses to give back more than that.
  */
 export async function sendRefunds(services: OrderServices): Promise<void> {
   const { db, payments, clock, logger } = services;
   for (const refund of await listOpenRefunds(systemDb(db))) {
     const outcome = await payments.refund({
-      idempotencyKey: `${refund.id}:refund`,
+      idempotencyKey: `${refund.id}:refund:${refund.attempt}`,
       reference: refund.provider_reference ?? '',
       amountCents: refund.amount_cents,
     });
@@ -145,6 +146,7 @@ export async function sendRefunds(services: OrderServices): Promise<void> {
         state: done[outcome.kind],
         // The next sweep begins with others.
         updated_at: clock.now(),
+        ...(outcome.kind === 'unknown' ? { attempt: refund.attempt + 1 } : {}),
         ...(outcome.kind === 'declined' ? { failure: json(outcome.failure) } : {}),
       })
       .where('id', '=', refund.id)
@@ -158,7 +160,7 @@ export async function sendRefunds(services: OrderServices): Promise<void> {
 function listOpenRefunds(db: SystemDb) {
   return db
     .selectFrom('payments')
-    .select(['workspace_id', 'id', 'order_id', 'provider_reference', 'amount_cents'])
+    .select(['workspace_id', 'id', 'order_id', 'attempt', 'provider_reference', 'amount_cents'])
     .where('kind', '=', 'refund')
     .where('state', '=', 'open')
     .orderBy('updated_at')
