@@ -53,12 +53,13 @@ test('the table of the environment is the one of the program', () => {
 
 test('every verb is in the table of verbs', async (t) => {
   const folder = await makeFolder(t);
-  const verbs = [];
-  for (const word of listCommands((await runVerb(['--help'], folder)).stdout)) {
-    const nested = listCommands((await runVerb([word, '--help'], folder)).stdout);
-    if (nested.length === 0) verbs.push(word);
-    for (const second of nested) verbs.push(`${word} ${second}`);
-  }
+  const verbs: string[] = [];
+  const visit = async (words: readonly string[]): Promise<void> => {
+    const nested = listCommands((await runVerb([...words, '--help'], folder)).stdout);
+    if (nested.length === 0) verbs.push(words.join(' '));
+    for (const word of nested) await visit([...words, word]);
+  };
+  await visit([]);
   const documented = readTable('verb').flatMap(([cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, verb]) => verb),
   );
@@ -67,7 +68,7 @@ test('every verb is in the table of verbs', async (t) => {
 
 function listCommands(help: string): string[] {
   const section = /^Commands:\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? '';
-  return [...section.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
+  return [...section.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = '']) => name);
 }
 
 test('every error code that it names is one of the catalogue, with its status', () => {
