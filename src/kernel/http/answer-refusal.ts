@@ -62,7 +62,9 @@ function toApiError(error: FastifyError, bodyLimitBytes: number, operation: Oper
       break;
   }
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
-    return new ApiError('invalid_request', { message: `The request could not be read: ${error.message.replace(/\.?$/, '.')}` });
+    return new ApiError('invalid_request', {
+      message: `The request could not be read: ${error.message.replace(/\.?$/, '.')}`,
+    });
   }
   return new ApiError('internal_error', { cause: error });
 }

@@ -194,9 +194,12 @@ function usualStatus(operation: { status?: number; reply: TSchema | undefined })
   return operation.status ?? (operation.reply === undefined ? 204 : 200);
 }
 
+/** One for all: an abort without a reason makes an exception, with its stack, for every request that ends. */
+const CLOSED = new DOMException('The caller is gone, or has its answer.', 'AbortError');
+
 function closeSignal(reply: FastifyReply): AbortSignal {
   const abort = new AbortController();
-  if (reply.raw.destroyed) abort.abort();
-  else reply.raw.once('close', () => abort.abort());
+  if (reply.raw.destroyed) abort.abort(CLOSED);
+  else reply.raw.once('close', () => abort.abort(CLOSED));
   return abort.signal;
 }
