@@ -156,7 +156,17 @@ async function failByName(
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
   const info = await services.registry.info(name);
   if (isDone(order, info) || isUnderWay(order, info)) return;
+  if (kind === 'registration' && info === undefined && (await isTaken(services, name))) return;
   await failOrder(services, order, { code: failureCodeOf(kind), message: reason });
+}
+
+/** Taken by nobody that the registry tells of: it is being registered, and the news was of an earlier try. */
+async function isTaken({ registry }: OrderServices, name: string): Promise<boolean> {
+  const [found] = await registry.check([name]);
+  if (found === undefined || found.availability === 'unknown') {
+    throw new RegistryUnavailable(`the registry does not tell whether ${name} is taken`);
+  }
+  return found.availability === 'taken';
 }
 
 /** The name is not ours any more, unless the registry says otherwise by now. */

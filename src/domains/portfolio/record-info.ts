@@ -4,7 +4,7 @@ import { json } from '../../kernel/db/values.ts';
 import { closeZone } from '../dns/index.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import { type DomainRow, findDomainById } from './store.ts';
+import { type DomainRow, findDomainById, lockDomain } from './store.ts';
 
 interface Place {
   readonly workspaceId: string;
@@ -51,6 +51,9 @@ export async function syncDomain(
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');
   return db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
+    const held = await lockDomain(scoped, row.id);
+    // Recorded meanwhile by another: this answer may be older than that one.
+    if (held?.synced_at?.getTime() !== row.synced_at?.getTime()) return held?.state === 'gone' ? undefined : held;
     if (isOurs) await recordInfo(tx, place, info, now);
     else if (row.snapshot !== null || isDeleted) await retireDomain(tx, place, now);
     else await scoped.updateTable('domains').set({ synced_at: now }).where('id', '=', row.id).execute();

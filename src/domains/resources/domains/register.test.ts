@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startDomains } from '../../../../test/support/domains.ts';
+import { silenceAfter } from '../../../../test/support/orders.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
 import type { Fault, FaultCommand } from '../../registry/simulated/index.ts';
 import { auditLedger, readWallet } from '../../wallet/index.ts';
@@ -14,11 +15,8 @@ const meet = (moment: 'before' | 'after') => (command: FaultCommand, name: strin
   faults.get(name)?.shift();
   return planned.fault;
 };
-const service = await startDomains({
-  clock,
-
-  simulated: { faults: { before: meet('before'), after: meet('after') } },
-});
+const faultsOfNames = { before: meet('before'), after: meet('after') };
+const service = await startDomains({ clock, simulated: { faults: faultsOfNames } });
 after(() => service.close());
 
 const PRICE = 11.9;
@@ -123,14 +121,7 @@ for (const moment of ['before', 'after'] as const) {
 
 test('while the outcome is not known the hold stays, and the same key joins the order', async () => {
   const name = 'silent.com';
-  const silence = Array.from({ length: 12 }, () => [
-    { command: 'create', moment: 'after', fault: 'timeout' } as const,
-    ...Array.from({ length: 1 }, () => ({ command: 'info', moment: 'before', fault: 'timeout' }) as const),
-  ]).flat();
-  faults.set(name, [
-    { command: 'create', moment: 'after', fault: 'timeout' },
-    ...silence.filter(({ command }) => command === 'info'),
-  ]);
+  faults.set(name, silenceAfter('create'));
   const workspace = await fundedWorkspace();
   const buy = () => workspace.post('/domains', { domain: name, confirm_price: PRICE }, { 'idempotency-key': 'k1' });
   const first = await buy();
@@ -185,6 +176,33 @@ test('of many requests for one name, with and without a key, one buys', async ()
     if (status !== 201) assert.deepEqual([status, body.error], [409, 'already_in_portfolio']);
   }
   assert.deepEqual(await balance(workspace.workspaceId), [98_810, 0]);
+});
+
+test('news that is told twice is no news of the next order of the name', async () => {
+  const delays = { createSeconds: 60 };
+  const slow = await startDomains({ clock, sharing: service, simulated: { delays, faults: faultsOfNames } });
+  try {
+    const workspace = await slow.createWorkspace();
+    await workspace.fund(100_000);
+    const buy = () => workspace.post('/domains', { domain: 'reject-twice.com', confirm_price: PRICE });
+    const later = async () => {
+      clock.advance(61_000);
+      for (let sweep = 0; sweep < 3; sweep += 1) await slow.domains.orders.sweep();
+    };
+    const forgetful = { command: 'acknowledge', moment: 'before', fault: 'timeout' } as const;
+    for (let id = 1; id < 100; id += 1) faults.set(String(id), Array(10).fill(forgetful));
+    assert.equal((await buy()).body.status, 'Pending');
+    await later();
+    assert.deepEqual(await balance(workspace.workspaceId), [100_000, 0]);
+    assert.equal((await buy()).body.status, 'Pending');
+    await slow.domains.orders.sweep();
+    assert.deepEqual(await balance(workspace.workspaceId), [98_810, 1_190]);
+    for (let id = 1; id < 100; id += 1) faults.delete(String(id));
+    await later();
+    assert.deepEqual(await balance(workspace.workspaceId), [100_000, 0]);
+  } finally {
+    await slow.close();
+  }
 });
 
 test('another workspace’s name cannot be bought, and to its owner’s neighbour it does not exist', async () => {
