@@ -17,7 +17,7 @@ import {
 import { done } from '../../../../../test/support/simulated-registry.ts';
 import { MAX_FRAME_BYTES } from '../frames.ts';
 import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, FEE, OBJECT_URIS, RGP, SEC_DNS } from '../namespaces.ts';
-import { startEppServer } from './start-epp-server.ts';
+import { type EppServerLimits, startEppServer } from './start-epp-server.ts';
 
 let database: TestDatabase;
 let epp: TestEpp;
@@ -274,35 +274,39 @@ test('documents made to burst a parser are faults like any other', async () => {
   assert.equal(codeOf(await client.ask(check)), 1000);
 });
 
-test('limits: sessions of a registrar, connections, and time', async (t) => {
-  const limits = {
-    maxSessionsPerRegistrar: 1,
-    maxConnections: 3,
-    loginTimeoutMs: 400,
-    frameTimeoutMs: 100,
-    idleTimeoutMs: 300,
+test('limits', async (t) => {
+  // A server for each, so that on a busy machine no other limit is met first.
+  const limited = async (limits: Partial<EppServerLimits>) => {
+    const strict = await openTestEpp(database.db, { limits });
+    t.after(() => strict.close());
+    return { port: strict.server.port, mine: { clID: strict.ours.registrarId } };
   };
-  const strict = await openTestEpp(database.db, { limits });
-  t.after(() => strict.close());
-  const { port } = strict.server;
-  const mine = { clID: strict.ours.registrarId };
   await t.test('a second session is refused, until the first has ended', async () => {
+    const { port, mine } = await limited({ maxSessionsPerRegistrar: 1 });
     const first = await openSession(port, mine);
     const second = await open(port);
     assert.equal(codeOf(await second.ask(login(mine))), 2502);
     assert.equal(await second.next(), undefined);
     assert.equal(codeOf(await first.ask(command('<logout/>'))), 1500);
     assert.equal(await first.next(), undefined);
+    await openSession(port, mine);
   });
-  await t.test('a frame that is not finished, silence and a missing login end a connection', async () => {
+  await t.test('a frame that is not finished ends a connection', async () => {
+    const { port, mine } = await limited({ frameTimeoutMs: 300 });
     const stalled = await openSession(port, mine);
     stalled.socket.write(Buffer.from([0, 0]));
     assert.equal(await stalled.next(), undefined);
-    const idle = await openSession(port, mine);
-    assert.equal(await idle.next(), undefined);
+  });
+  await t.test('silence ends a connection', async () => {
+    const { port, mine } = await limited({ idleTimeoutMs: 1_000 });
+    assert.equal(await (await openSession(port, mine)).next(), undefined);
+  });
+  await t.test('a missing login ends a connection', async () => {
+    const { port } = await limited({ loginTimeoutMs: 500 });
     assert.equal(await (await open(port)).next(), undefined);
   });
   await t.test('connections above the limit are dropped', async () => {
+    const { port } = await limited({ maxConnections: 3 });
     await Promise.all([open(port), open(port), open(port)]);
     const tooMany = openRawClient(port);
     assert.equal(await tooMany.next(), undefined);
