@@ -29,7 +29,7 @@ export interface Shop {
   /** The number of the next order, as soon as it may begin; undefined when there are enough. */
   next(): Promise<number | undefined>;
   /** Called for some orders before they are sent: what the registry is to do to the name. */
-  harm?(random: Random, name: string): Promise<void>;
+  harm(random: Random, call: Pick<Call, 'kind' | 'name'>): Promise<void>;
   readonly stripe: FakeStripe;
   /** How many names customers compete for. */
   readonly contested: number;
@@ -47,7 +47,7 @@ const TLDS = ['com', 'net', 'eu'] as const;
 const TRIES = 3;
 const PAUSE_MS = { min: 40, max: 400 };
 const SETTLE_MS = 150_000;
-const FAULT_SHARE = 0.2;
+const FAULT_SHARE = 0.3;
 const CARD_FAULTS: readonly StripeFault[] = ['drop_before', 'drop_after', 'fail', 'unavailable'];
 const CARDS = [
   ...['pm_card_visa', 'pm_card_visa', 'pm_card_visa', 'spt_card_visa', 'spt_card_visa'],
@@ -62,7 +62,7 @@ export async function driveOrders(shop: Shop, random: Random, tally: Tally, cust
   for (let number = await shop.next(); number !== undefined; number = await shop.next()) {
     const call = plan(shop, random, { number, token, calls });
     calls.push(call);
-    if (random.next() < FAULT_SHARE) await shop.harm?.(random, call.name);
+    if (random.next() < FAULT_SHARE) await shop.harm(random, call);
     if (call.body !== undefined && random.next() < FAULT_SHARE && isPaidByCard(call)) {
       tally.cardFaults += 1;
       shop.stripe.failNext(random.pick(CARD_FAULTS));

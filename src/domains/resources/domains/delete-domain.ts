@@ -59,19 +59,25 @@ async function deleteNow(services: DomainServices, row: DomainRow): Promise<Dele
   const { registry, db } = services;
   await requireNoOrder(workspaceDb(db, row.workspace_id), row);
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
-  if (outcome.kind === 'unknown') {
-    throw new ApiError('internal', {
-      message: 'The registry did not answer, so it is not known whether the domain is deleted. Repeat the call.',
-    });
-  }
+  if (outcome.kind === 'unknown') throw notKnown();
   const info = await askWhatIsLeft(services, row.name);
-  if (outcome.kind === 'rejected' && !isLeaving(info, outcome.code)) {
-    throw new ApiError('delete_failed', {
-      message: `The registry refused to delete ${row.name}: ${outcome.reason}`,
-      details: { reason: outcome.code },
-    });
+  // The refusal may be the echo of an earlier call's deletion.
+  if (outcome.kind === 'rejected') {
+    if (info === 'unknown') throw notKnown();
+    if (!isLeaving(info, outcome.code)) {
+      throw new ApiError('delete_failed', {
+        message: `The registry refused to delete ${row.name}: ${outcome.reason}`,
+        details: { reason: outcome.code },
+      });
+    }
   }
   return recordDeletion(services, row, info);
+}
+
+function notKnown(): ApiError {
+  return new ApiError('internal', {
+    message: 'The registry did not answer, so it is not known whether the domain is deleted. Repeat the call.',
+  });
 }
 
 /** The deletion stands, also where the registry cannot be asked what has become of the name: `unknown`. */
@@ -86,8 +92,7 @@ async function askWhatIsLeft({ registry }: DomainServices, name: string): Promis
 
 type Left = RegistryDomain | undefined | 'unknown';
 
-function isLeaving(info: Left, refusal: RejectionCode): boolean {
-  if (info === 'unknown') return false;
+function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode): boolean {
   if (info === undefined) return refusal === 'object_does_not_exist';
   return !info.isOurs || info.statuses.includes('redemptionPeriod') || info.statuses.includes('pendingDelete');
 }

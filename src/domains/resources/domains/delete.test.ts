@@ -117,6 +117,18 @@ for (const [age, ageMs, status] of [
   }
 }
 
+test('internal: a refusal that may be the echo of a deletion is none until the name can be looked at', async () => {
+  const workspace = await owner('echo.com');
+  plan('echo.com', [
+    { command: 'delete', moment: 'after', fault: 'timeout' },
+    { command: 'info', moment: 'before', fault: 'timeout' },
+  ]);
+  for (const _ of ['lost', 'not seen']) {
+    assert.deepEqual(refusal(await workspace.delete('/domains/echo.com')), [500, 'internal']);
+  }
+  assert.equal((await workspace.delete('/domains/echo.com')).body.status, 'Deleted');
+});
+
 test('a name that nobody could look at after its deletion leaves with the next sweep', async () => {
   const workspace = await owner('unseen.com');
   plan('unseen.com', [{ command: 'info', moment: 'before', fault: 'timeout' }]);
