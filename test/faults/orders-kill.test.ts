@@ -14,6 +14,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { waitFor } from '../boot/server-process.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
+import { createClient } from '../support/platform.ts';
 import { auditOrders, countOpen, listOrders } from './audit-orders.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { type Call, driveOrders, type Shop, settleCalls, type Tally } from './order-driver.ts';
@@ -27,11 +28,14 @@ const CUSTOMERS = 12;
 const EMBEDDED_CUSTOMERS = 6;
 /** Orders between two kills, and how many more are begun before the dead are replaced. */
 const ORDERS_OF_A_LIFE = { min: 10, max: 40 };
+/** A process of the embedded store takes longer to start. */
+const EMBEDDED_ORDERS_OF_A_LIFE = { min: 20, max: 50 };
 const ORDERS_AHEAD = 15;
 /** From an order's beginning to the kill: somewhere in its steps. */
 const STRIKE_MS = { min: 0, max: 250 };
 const LOOK_MS = 10;
-const SETTLE_LOOK_MS = 2_500;
+/** Some sweeps, for refunds too. */
+const LAST_SWEEPS_MS = 3_000;
 const BOTH_AT_ONCE_SHARE = 0.15;
 const SETTLE_MS = 120_000;
 /** Enough for whatever a wallet is asked for. */
@@ -96,7 +100,7 @@ class Market {
   }
 
   /** Has customers order until there are enough orders, and calls `strike` now and then meanwhile. */
-  async trade(customers: number, strike: () => Promise<void>): Promise<Call[]> {
+  async trade(customers: number, life: typeof ORDERS_OF_A_LIFE, strike: () => Promise<void>): Promise<Call[]> {
     let isTrading = true;
     const driven = Promise.all(
       Array.from({ length: customers }, (_, index) =>
@@ -108,12 +112,22 @@ class Market {
     // Awaited below; a failure before is no unhandled one.
     driven.catch(() => undefined);
     while (isTrading) {
-      this.#strikeAt = this.#begun + this.#random.integer(ORDERS_OF_A_LIFE.min, ORDERS_OF_A_LIFE.max);
+      this.#strikeAt = this.#begun + this.#random.integer(life.min, life.max);
       while (isTrading && this.#begun < this.#strikeAt) await wait(LOOK_MS);
       await wait(this.#random.integer(STRIKE_MS.min, STRIKE_MS.max));
       if (isTrading) await strike();
     }
     return (await driven).flat();
+  }
+
+  /** Whether some customer still waits for the registry. */
+  async hasPending(calls: readonly Call[]): Promise<boolean> {
+    const [server] = this.alive;
+    for (const token of new Set(calls.map((call) => call.token))) {
+      const { body } = await createClient(server?.url ?? assert.fail('nobody lives'), token).get('/domains?limit=1000');
+      if (body.domains.some(({ status }: { status: string }) => status === 'Pending')) return true;
+    }
+    return false;
   }
 
   settle(calls: readonly Call[]): Promise<void> {
@@ -171,7 +185,7 @@ test(`two replicas on one PostgreSQL killed with -9 during ${ORDERS} orders: eve
   const market = new Market(fleet, stripe, random, ORDERS);
   await market.start();
   await market.start();
-  const calls = await market.trade(CUSTOMERS, async () => {
+  const calls = await market.trade(CUSTOMERS, ORDERS_OF_A_LIFE, async () => {
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? market.alive : [random.pick(market.alive)];
     await Promise.all(victims.map((server) => market.kill(server)));
     if (market.alive.length === 0) await lapseLeases(db);
@@ -208,7 +222,7 @@ test(`one process on the embedded store killed with -9 during ${EMBEDDED_ORDERS}
     }
   };
   await market.start();
-  const calls = await market.trade(EMBEDDED_CUSTOMERS, async () => {
+  const calls = await market.trade(EMBEDDED_CUSTOMERS, EMBEDDED_ORDERS_OF_A_LIFE, async () => {
     await Promise.all(market.alive.map((server) => market.kill(server)));
     await visit(async (db) => {
       await lapseLeases(db);
@@ -221,7 +235,8 @@ test(`one process on the embedded store killed with -9 during ${EMBEDDED_ORDERS}
   await market.start();
   await market.settle(calls);
   await waitFor('end of every order', SETTLE_MS, async () => {
-    await wait(SETTLE_LOOK_MS);
+    if (await market.hasPending(calls)) return undefined;
+    await wait(LAST_SWEEPS_MS);
     await market.stop();
     const { live, openRefunds } = await visit(countOpen);
     if (live + openRefunds === 0) return true;
