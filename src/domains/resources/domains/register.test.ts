@@ -66,7 +66,7 @@ test('a registration is charged once, listed, and told by the registry', async (
   assert.deepEqual(await auditLedger(service.db), []);
 });
 
-test('a price that is not the live one is told and nothing happens', async () => {
+test('price_changed, bad_request: a price that is not the live one is told and nothing happens', async () => {
   const workspace = await fundedWorkspace();
   for (const confirm_price of [11.89, '11.91', 12, 0, '23.80']) {
     const { status, body } = await workspace.post('/domains', { domain: 'price.com', confirm_price });
@@ -79,7 +79,7 @@ test('a price that is not the live one is told and nothing happens', async () =>
   assert.deepEqual(await balance(workspace.workspaceId), [100_000, 0]);
 });
 
-test('a wallet that is short says by how much and keeps its money', async () => {
+test('insufficient_balance: a wallet that is short says by how much and keeps its money', async () => {
   const workspace = await fundedWorkspace(1_000);
   const { status, body } = await workspace.post('/domains', { domain: 'short.com', confirm_price: PRICE });
   assert.deepEqual([status, body.error], [402, 'insufficient_balance']);
@@ -87,7 +87,7 @@ test('a wallet that is short says by how much and keeps its money', async () => 
   assert.deepEqual((await workspace.get('/domains')).body.domains, []);
 });
 
-test('what the registry refuses is released, at once or later', async () => {
+test('registration_failed, pending_at_registry: what the registry refuses is released, at once or later', async () => {
   const workspace = await fundedWorkspace();
   const refused = await workspace.post('/domains', { domain: 'refuse-me.com', confirm_price: PRICE });
   assert.deepEqual([refused.status, refused.body.error], [422, 'registration_failed']);
@@ -119,7 +119,7 @@ for (const moment of ['before', 'after'] as const) {
   });
 }
 
-test('while the outcome is not known the hold stays, and the same key joins the order', async () => {
+test('internal: while the outcome is not known the hold stays, and the same key joins the order', async () => {
   const name = 'silent.com';
   faults.set(name, silenceAfter('create'));
   const workspace = await fundedWorkspace();
@@ -137,7 +137,7 @@ test('while the outcome is not known the hold stays, and the same key joins the 
   assert.deepEqual(await balance(workspace.workspaceId), [98_810, 0]);
 });
 
-test('a repetition under the same key is a replay, and another body is refused', async () => {
+test('a repetition under the same key is a replay; idempotency_key_reused for another body', async () => {
   const workspace = await fundedWorkspace();
   const key = { 'idempotency-key': 'once' };
   const body = { domain: 'replay.com', confirm_price: PRICE };
@@ -159,7 +159,7 @@ test('a failure is not kept: the same key buys once it can', async () => {
   assert.equal((await buy()).status, 201);
 });
 
-test('of many requests for one name, with and without a key, one buys', async () => {
+test('already_in_portfolio: of many requests for one name, with and without a key, one buys', async () => {
   const workspace = await fundedWorkspace();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -205,7 +205,7 @@ test('news that is told twice is no news of the next order of the name', async (
   }
 });
 
-test('another workspace’s name cannot be bought, and to its owner’s neighbour it does not exist', async () => {
+test('registration_failed, not_found: another workspace’s name cannot be bought, and to others it does not exist', async () => {
   const [owner, other] = [await fundedWorkspace(), await fundedWorkspace()];
   assert.equal((await owner.post('/domains', { domain: 'owned.com', confirm_price: PRICE })).status, 201);
   const { status, body } = await other.post('/domains', { domain: 'owned.com', confirm_price: PRICE });
