@@ -77,6 +77,23 @@ test('renewal_in_progress: of 20 requests at once for one term, with and without
   assert.deepEqual(await balance(workspace), [before - 1_190, 0]);
 });
 
+test('renewals that are asked for at the moment in which one completes add a term, or wait', async () => {
+  const workspace = await owner('moment.com');
+  let years = 1;
+  for (let round = 0; round < 3; round += 1) {
+    const renew = () => workspace.post('/domains/moment.com/renew', { confirm_price: PRICE });
+    await renew();
+    const [answers] = await Promise.all([Promise.all(Array.from({ length: 6 }, renew)), later(RENEW_MS)]);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assert.deepEqual(refusal(answer), [409, 'renewal_in_progress'], answer.text);
+    }
+    await later(RENEW_MS);
+    years += 1 + answers.filter(({ status }) => status === 200).length;
+    assert.equal(await expiryOf(workspace, 'moment.com'), `${2027 + years}-03-01`);
+  }
+  assert.deepEqual(await balance(workspace), [100_000 - 1_190 * years, 0]);
+});
+
 test('price_changed, bad_request, insufficient_balance: nothing is set aside', async () => {
   const workspace = await owner('picky.com', 5);
   const before = await balance(workspace);
