@@ -20,7 +20,7 @@ test('an IPv6 address is bracketed, a folder name is quoted, and clients get the
     IRONCRAFT_PUBLIC_URL: 'https://agents.example.com/',
   });
   assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
-  assert.match(server.stdout(), /^Ironcraft is ready at https:\/\/agents\.example\.com\n/);
+  assert.match(server.stdout(), /^Ironcraft is ready at https:\/\/agents\.example\.com$/m);
   assert.equal(server.credentials.base_url, 'https://agents.example.com');
   if ((await run('curl', ['--version']).catch(() => undefined)) !== undefined) {
     const lines = server.stdout().split('\n');

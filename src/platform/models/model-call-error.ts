@@ -143,7 +143,9 @@ export function isNetworkError(error: unknown): boolean {
 /** A whole answer that is unreadable comes as a failed call that was caused by it. */
 function isUnreadable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return UNREADABLE.test(error.name) || (error.cause instanceof Error && UNREADABLE.test(error.cause.name));
+  if (UNREADABLE.test(error.name)) return true;
+  // Other errors have such a cause too: options of the call that a package refuses before anything is sent.
+  return error.name === 'AI_APICallError' && error.cause instanceof Error && UNREADABLE.test(error.cause.name);
 }
 
 function readMembers(error: unknown): ErrorMembers {

@@ -35,8 +35,8 @@ function respond(smith: TestSmith, more: Record<string, unknown> = {}) {
 /** The run that the smith is at. */
 async function runningOf(smith: TestSmith): Promise<string> {
   return eventually(async () => {
-    const { body } = await smith.project.get(`${smith.runs}?status=in_progress`);
-    return body.data[0]?.id;
+    const { body } = await smith.project.get(smith.runs);
+    return body.data.find(({ status }: { status: string }) => status === 'in_progress')?.id;
   }, 'a run is in progress');
 }
 
