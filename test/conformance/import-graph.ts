@@ -84,6 +84,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/prices/',
       'src/domains/names/',
       'src/domains/access/',
+      'src/domains/answer-once.ts',
       'src/domains/errors.ts',
       'src/domains/idempotency-store.ts',
       'src/domains/operation.ts',

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { HttpReply } from '../../../kernel/http/operation.ts';
+import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { answerOnce } from '../../answer-once.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { findLiveOrder } from '../../orders/index.ts';
@@ -15,23 +16,13 @@ type Request = WorkspaceTurn<{ params: { name: string }; query: { when?: 'now' |
 
 /** Throws `not_found`, `renewal_in_progress`, `pending_at_registry`, `delete_failed`. No money comes back. */
 export function deleteDomain(services: DomainServices) {
-  return async (request: Request): Promise<HttpReply<Deletion>> => {
-    const { caller, idempotency, params, query } = request;
-    const { answers, db } = services;
-    if (idempotency !== undefined) {
-      const kept = await answers.find(db, caller.workspaceId, idempotency);
-      if (kept !== undefined) {
-        return new HttpReply(kept.status, JSON.parse(kept.body) as Deletion, { 'idempotent-replay': 'true' });
-      }
-    }
-    const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
-    const when = query.when ?? (deletesAtOnce(row.name) ? 'now' : 'at_expiry');
-    const deletion = when === 'now' ? await deleteNow(services, row) : await scheduleRelease(services, row);
-    if (idempotency !== undefined) {
-      await answers.keep(db, caller.workspaceId, idempotency, { status: 200, body: JSON.stringify(deletion) });
-    }
-    return new HttpReply(200, deletion);
-  };
+  return (request: Request): Promise<HttpReply<Deletion>> =>
+    answerOnce(services, request, async () => {
+      const { caller, params, query } = request;
+      const row = await ownDomain(workspaceDb(services.db, caller.workspaceId), params.name);
+      const when = query.when ?? (deletesAtOnce(row.name) ? 'now' : 'at_expiry');
+      return when === 'now' ? deleteNow(services, row) : scheduleRelease(services, row);
+    });
 }
 
 function deletesAtOnce(name: string): boolean {

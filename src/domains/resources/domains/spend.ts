@@ -1,7 +1,8 @@
 /** What the spending calls have in common: the price that is agreed to, what pays, and the answer that is kept. */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { Caller } from '../../access/caller.ts';
+import { answerOnce } from '../../answer-once.ts';
 import { joinOrder, type OrderRow } from '../../orders/index.ts';
 import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
@@ -54,23 +55,15 @@ interface SpendingCall {
 /** Answers a repetition from what is kept or joins its order; otherwise buys. Keeps the answer of a success. */
 export async function answerSpending(
   services: DomainServices,
-  { caller, idempotency }: SpendingCall,
+  call: SpendingCall,
   status: number,
   purchase: () => Promise<OrderRow>,
 ): Promise<HttpReply<Spending>> {
-  const { answers, db } = services;
-  if (idempotency !== undefined) {
-    const kept = await answers.find(db, caller.workspaceId, idempotency);
-    if (kept !== undefined) {
-      return new HttpReply(kept.status, JSON.parse(kept.body) as Spending, { 'idempotent-replay': 'true' });
-    }
-  }
-  const order = (await joinOrder(services, caller.workspaceId, idempotency)) ?? (await purchase());
-  const spending = await renderSpending(services, order);
-  if (idempotency !== undefined) {
-    await answers.keep(db, caller.workspaceId, idempotency, { status, body: JSON.stringify(spending) });
-  }
-  return new HttpReply(status, spending);
+  const spend = async () => {
+    const joined = await joinOrder(services, call.caller.workspaceId, call.idempotency);
+    return renderSpending(services, joined ?? (await purchase()));
+  };
+  return answerOnce(services, call, spend, status);
 }
 
 async function renderSpending({ db }: DomainServices, order: OrderRow): Promise<Spending> {

@@ -5,11 +5,11 @@
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
+import { answerOnce } from '../../answer-once.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import { answerOnce } from './answer-once.ts';
 import { planChange, type Wish } from './plan-change.ts';
 import { readNameservers } from './read-nameservers.ts';
 import { saveSettings } from './save-settings.ts';

@@ -1,3 +1,2 @@
-/** What other resources use of the settings: changes at the registry, and answers that are given once. */
-export { answerOnce } from './answer-once.ts';
+/** What other resources use of the settings: changes at the registry. */
 export { type RegistryChange, readAtRegistry, updateAtRegistry } from './update-at-registry.ts';
