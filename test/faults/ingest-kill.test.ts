@@ -16,7 +16,7 @@ import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts
 import { createRandom, type Random } from './seeded-random.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
-const EMBEDDED_KILLS = Math.max(4, Math.round(KILLS / 5));
+const EMBEDDED_KILLS = Math.max(2, Math.round(KILLS / 10));
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 
 const PROJECTS = 5;

@@ -18,7 +18,7 @@ import { createRandom, type Random } from './seeded-random.ts';
 import { type DrivenTurn, driveTurns } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
-const EMBEDDED_KILLS = Math.max(5, Math.round(KILLS / 4));
+const EMBEDDED_KILLS = Math.max(4, Math.round(KILLS / 5));
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 
 const CLIENTS = 8;

@@ -21,7 +21,7 @@ import { type Call, driveOrders, type Shop, settleCalls, type Tally } from './or
 import { createRandom, type Random } from './seeded-random.ts';
 
 const ORDERS = Number(process.env.IRONCRAFT_FAULT_ORDERS ?? 300);
-const EMBEDDED_ORDERS = Math.round(ORDERS / 2);
+const EMBEDDED_ORDERS = Math.round(ORDERS / 3);
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 
 const CUSTOMERS = 12;
