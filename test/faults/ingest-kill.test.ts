@@ -124,7 +124,11 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 while they i
   t.diagnostic(`seed ${SEED}`);
   const upstream = await startEmbeddings(t);
   // Replicas share the folder that the bytes of files lie in.
-  const fleet = await openFleet(t, { store: 'server', variables: { IRONCRAFT_DATA_DIR: await makeFolder(t) } });
+  const fleet = await openFleet(t, {
+    store: 'server',
+    only: 'platform',
+    variables: { IRONCRAFT_DATA_DIR: await makeFolder(t) },
+  });
   const libraries = new Libraries(fleet, random.fork());
   const alive = [await fleet.start(), await fleet.start()];
   await libraries.open(at(alive, 0), upstream);
@@ -150,7 +154,7 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
   const random = createRandom(SEED + 1);
   t.diagnostic(`seed ${SEED}`);
   const upstream = await startEmbeddings(t);
-  const fleet = await openFleet(t, { store: 'embedded' });
+  const fleet = await openFleet(t, { store: 'embedded', only: 'platform' });
   const libraries = new Libraries(fleet, random.fork());
   let server = await fleet.start();
   await libraries.open(server, upstream);

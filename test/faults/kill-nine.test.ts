@@ -81,7 +81,7 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
   const startedMs = performance.now();
   const random = createRandom(SEED);
   t.diagnostic(`seed ${SEED}`);
-  const fleet = await openFleet(t, { store: 'server' });
+  const fleet = await openFleet(t, { store: 'server', only: 'platform' });
   const field = new Battlefield(fleet, random);
   await field.start();
   await field.start();
@@ -105,7 +105,7 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
   const startedMs = performance.now();
   const random = createRandom(SEED + 1);
   t.diagnostic(`seed ${SEED}`);
-  const fleet = await openFleet(t, { store: 'embedded' });
+  const fleet = await openFleet(t, { store: 'embedded', only: 'platform' });
   const field = new Battlefield(fleet, random);
   await field.start();
   field.send(4);

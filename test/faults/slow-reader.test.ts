@@ -19,7 +19,7 @@ const ALLOWED_MB = 50;
 const SAMPLE_MS = 20;
 
 test('readers that stop reading a stream of 100,000 words cost the server no memory, and get every character in the end', async (t) => {
-  const fleet = await openFleet(t, { store: testServerUrl() === undefined ? 'embedded' : 'server' });
+  const fleet = await openFleet(t, { store: testServerUrl() === undefined ? 'embedded' : 'server', only: 'platform' });
   const server = await fleet.start();
   const project = fleet.project(server);
   const smith = smithOf(project, await project.createSmith());

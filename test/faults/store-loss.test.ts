@@ -44,7 +44,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
   before(async () => {
     const t: Cleanup = { after: (work) => void cleanups.unshift(work) };
     cluster = await startCluster(t);
-    fleet = await openFleet(t, { store: 'server', databaseUrl: cluster.url });
+    fleet = await openFleet(t, { store: 'server', only: 'platform', databaseUrl: cluster.url });
     servers = [await fleet.start(), await fleet.start()];
     [a, b] = servers.map((server) => fleet.project(server));
   });

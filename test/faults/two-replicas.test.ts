@@ -32,7 +32,7 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
   let b: ServerProcess;
 
   before(async () => {
-    fleet = await openFleet({ after: (work) => void cleanups.push(work) }, { store: 'server' });
+    fleet = await openFleet({ after: (work) => void cleanups.push(work) }, { store: 'server', only: 'platform' });
     upstream = await startOpenAiUpstream();
     cleanups.push(() => upstream.close());
     a = await fleet.start();
