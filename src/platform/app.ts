@@ -17,7 +17,7 @@ import { createTokenSigner } from './access/sign-token.ts';
 import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
-import { createModelOpener } from './engine/open-turn-model.ts';
+import { createModelOpener } from './engine/execution/open-turn-model.ts';
 import { platformErrors } from './errors.ts';
 import { createIdempotencyStore } from './idempotency-store.ts';
 import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';

@@ -103,11 +103,7 @@ describe('a wrong arrow is found', () => {
       ],
       /a circle: src\/kernel\/a\/a\.ts → src\/kernel\/b\/b\.ts → src\/kernel\/c\/c\.ts → src\/kernel\/a\/a\.ts/,
     ],
-    [
-      'the product imports nothing of its tests',
-      [['src/kernel/a.ts', `import '../../test/support/platform.ts';`]],
-      /not part/,
-    ],
+    ['the product imports nothing of its tests', [['src/kernel/a.ts', `import '../support/platform.ts';`]], /not part/],
     [
       'a package is a dependency',
       [['src/kernel/a.ts', `import _ from '@scope/left-pad/deep.js';`]],

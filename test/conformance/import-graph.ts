@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   // What the OpenAI-compatible surfaces share; those are resources, and it reads others.
   openai: {
-    paths: ['src/platform/openai/'],
+    paths: ['src/platform/surfaces/openai/'],
     may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'access', 'tables'],
   },
   engine: {
@@ -103,7 +103,7 @@ const STORE_MAY = [
   // The rule by which lists that are numbered rather than timed are paged.
   'src/platform/configuration/page-by-version.ts',
   // The row as the engine's statements read and write it.
-  'src/platform/engine/run-row.ts',
+  'src/platform/engine/store/run-row.ts',
   'src/domains/tables.ts',
   'src/domains/workspace-scope.ts',
 ];

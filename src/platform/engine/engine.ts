@@ -12,11 +12,10 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
-import { loadAttachedFiles, type TurnFiles } from './attached-files.ts';
-import { executeTurn, TurnStopped } from './execute-turn.ts';
-import { type FollowEnd, type FollowedRun, type FrameSink, followTimeline, streamTimeline } from './follow-timeline.ts';
-import { LiveTurn } from './live-turn.ts';
-import type { ModelOpener } from './open-turn-model.ts';
+import { executeTurn, TurnStopped } from './execution/execute-turn.ts';
+import type { ModelOpener } from './execution/open-turn-model.ts';
+import type { TurnState } from './execution/turn-state.ts';
+import { loadAttachedFiles, type TurnFiles } from './input/attached-files.ts';
 import {
   ADOPT_AT_ONCE,
   adoptOrphans,
@@ -25,11 +24,19 @@ import {
   HEARTBEAT_MS,
   registerReplica,
   releaseTurns,
-} from './replica.ts';
-import { loadTurn, seqAfterRestart } from './resume-turn.ts';
-import type { RunRow } from './run-row.ts';
-import { createRunSignals, type RunSignals } from './run-signals.ts';
-import { createTimelineWriter } from './timeline-writer.ts';
+} from './store/replica.ts';
+import { loadTurn, seqAfterRestart } from './store/resume-turn.ts';
+import type { RunRow } from './store/run-row.ts';
+import {
+  type FollowEnd,
+  type FollowedRun,
+  type FrameSink,
+  followTimeline,
+  streamTimeline,
+} from './timeline/follow-timeline.ts';
+import { LiveTurn } from './timeline/live-turn.ts';
+import { createRunSignals, type RunSignals } from './timeline/run-signals.ts';
+import { createTimelineWriter } from './timeline/timeline-writer.ts';
 import {
   type ClientTool,
   isSettled,
@@ -38,7 +45,6 @@ import {
   type TurnConfig,
   type TurnKey,
 } from './turn.ts';
-import type { TurnState } from './turn-state.ts';
 
 export interface EngineParts {
   readonly db: Database;

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { getRun } from '../../engine/get-run.ts';
+import { getRun } from '../../engine/store/get-run.ts';
 import { type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
 import {
   describeApprovals,

@@ -2,10 +2,11 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { createTurn } from '../../engine/create-turn.ts';
+import { createTurn } from '../../engine/commands/create-turn.ts';
+import { submitToTurn } from '../../engine/commands/submit-to-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isToolless } from '../../engine/is-toolless.ts';
-import { submitToTurn } from '../../engine/submit-to-turn.ts';
+import { isToolless } from '../../engine/input/is-toolless.ts';
+import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,
   parseTools,
@@ -14,8 +15,7 @@ import {
   readResponseFormat,
   requireStores,
   resolveSmithForTurn,
-} from '../../openai/index.ts';
-import type { ProjectRead } from '../../operation.ts';
+} from '../../surfaces/openai/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { findConversation } from '../conversations/index.ts';
 import { answerStreamed } from './answer-streamed.ts';

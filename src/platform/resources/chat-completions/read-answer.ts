@@ -7,8 +7,8 @@
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { ShownFrame } from '../../engine/live-turn.ts';
-import type { RunRow, renderUsage } from '../../engine/run-row.ts';
+import type { RunRow, renderUsage } from '../../engine/store/run-row.ts';
+import type { ShownFrame } from '../../engine/timeline/live-turn.ts';
 import type { JsonObject } from '../../tables.ts';
 
 /** One request's part of a run. */

@@ -1,6 +1,6 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
-import { resolveSmith } from '../../openai/index.ts';
 import type { ProjectChange } from '../../operation.ts';
+import { resolveSmith } from '../../surfaces/openai/index.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { appendItems } from './append-items.ts';
 import { renderConversation } from './render-conversation.ts';

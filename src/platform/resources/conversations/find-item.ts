@@ -1,4 +1,4 @@
-import { runOfItem } from '../../openai/item-ids.ts';
+import { runOfItem } from '../../surfaces/openai/item-ids.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
 import { findMessages, findTurn, readRunFacts, type ThreadOf } from './item-store.ts';
 import type { MessageRow } from './message-row.ts';

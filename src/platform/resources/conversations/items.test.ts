@@ -12,7 +12,7 @@ import {
   inputItemId,
   messageItemId,
   reasoningItemId,
-} from '../../openai/item-ids.ts';
+} from '../../surfaces/openai/item-ids.ts';
 
 let platform: TestPlatform;
 let upstream: OpenAiUpstream;

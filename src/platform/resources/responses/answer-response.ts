@@ -3,9 +3,9 @@
 import type { EventSink } from '../../../kernel/http/event-stream.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { FrameSink } from '../../engine/follow-timeline.ts';
-import { waitForRest } from '../../engine/get-run.ts';
-import type { LiveTurn } from '../../engine/live-turn.ts';
+import { waitForRest } from '../../engine/store/get-run.ts';
+import type { FrameSink } from '../../engine/timeline/follow-timeline.ts';
+import type { LiveTurn } from '../../engine/timeline/live-turn.ts';
 import type { ResponseEvent, ResponseFold } from './fold-response.ts';
 import type { Response } from './schema.ts';
 import { beginFold, foldStored, type Stretch } from './stretch.ts';

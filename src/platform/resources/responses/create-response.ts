@@ -2,13 +2,14 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { createTurn } from '../../engine/create-turn.ts';
+import { createTurn } from '../../engine/commands/create-turn.ts';
+import { submitToTurn } from '../../engine/commands/submit-to-turn.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { getRun } from '../../engine/get-run.ts';
-import { isToolless } from '../../engine/is-toolless.ts';
-import type { LiveTurn } from '../../engine/live-turn.ts';
-import type { RunRow } from '../../engine/run-row.ts';
-import { submitToTurn } from '../../engine/submit-to-turn.ts';
+import { isToolless } from '../../engine/input/is-toolless.ts';
+import { getRun } from '../../engine/store/get-run.ts';
+import type { RunRow } from '../../engine/store/run-row.ts';
+import type { LiveTurn } from '../../engine/timeline/live-turn.ts';
+import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,
   parseTools,
@@ -17,8 +18,7 @@ import {
   readResponseFormat,
   requireStores,
   resolveSmithForTurn,
-} from '../../openai/index.ts';
-import type { ProjectRead } from '../../operation.ts';
+} from '../../surfaces/openai/index.ts';
 import { awaitResponse, streamResponse } from './answer-response.ts';
 import { planTurn, type TurnPlan } from './plan-turn.ts';
 import { placeError } from './read-input.ts';

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { checkEvents, type ResponseEvent } from '../../../../test/support/response-events.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import { ShownFrame } from '../../engine/live-turn.ts';
-import { messageItemId, reasoningItemId } from '../../openai/item-ids.ts';
+import { ShownFrame } from '../../engine/timeline/live-turn.ts';
+import { messageItemId, reasoningItemId } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { ResponseFold } from './fold-response.ts';
 

@@ -11,8 +11,13 @@
  * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it. Where
  * a format is demanded the text is held back until it is known to stand, for clients put all text together and parse it.
  */
-import type { ShownFrame } from '../../engine/live-turn.ts';
-import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../../openai/item-ids.ts';
+import type { ShownFrame } from '../../engine/timeline/live-turn.ts';
+import {
+  fileSearchItemId,
+  functionCallItemId,
+  messageItemId,
+  reasoningItemId,
+} from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
 import {

@@ -1,6 +1,6 @@
 /** What was put into a response, as items: what `GET …/input_items` lists, and references name. */
-import type { InputMessage } from '../../engine/parse-input.ts';
-import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../../openai/item-ids.ts';
+import type { InputMessage } from '../../engine/input/parse-input.ts';
+import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { functionCallItem, type OutputItem } from './response-items.ts';
 import type { Stretch } from './stretch.ts';

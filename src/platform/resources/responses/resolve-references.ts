@@ -1,8 +1,8 @@
 /** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { isId } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/run-row.ts';
-import { runOfItem } from '../../openai/item-ids.ts';
+import type { RunRow } from '../../engine/store/run-row.ts';
+import { runOfItem } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { listInputItems } from './input-items.ts';
 import { type InputItem, invalid, readInput } from './read-input.ts';

@@ -1,4 +1,4 @@
-import { type RunRow, renderUsage } from '../../engine/run-row.ts';
+import { type RunRow, renderUsage } from '../../engine/store/run-row.ts';
 import { isSettled } from '../../engine/turn.ts';
 import type { Run } from './schema.ts';
 

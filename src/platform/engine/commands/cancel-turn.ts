@@ -1,0 +1,130 @@
+/**
+ * Cancels a run, wherever its turn is. The replica that executes it is asked first: it closes the upstream's socket and
+ * keeps what was said so far. One that does not answer is overruled: the run is settled here, and the lease makes sure
+ * that the other writes nothing more.
+ */
+import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import type { Actor } from '../../tables.ts';
+import type { Engine } from '../engine.ts';
+import { TurnStopped } from '../execution/execute-turn.ts';
+import { closeCalls, expiryFrame } from '../execution/turn-records.ts';
+import { getRun } from '../store/get-run.ts';
+import { type RunRow, renderUsage } from '../store/run-row.ts';
+import type { NewFrame } from '../timeline/live-turn.ts';
+import { readStatus } from '../timeline/read-timeline.ts';
+import { isSettled, SEQ_JUMP } from '../turn.ts';
+
+/** How long the executing replica has to do it itself. */
+const GRACE_MS = 120;
+
+/** Throws `not_found`, and `invalid_state` for a run that completed or failed before. Cancelling twice is one. */
+export async function cancelTurn(
+  engine: Engine,
+  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  actor: Actor,
+): Promise<void> {
+  const { db, signals } = engine;
+  let current = await getRun(db, run.projectId, run.runId, run.smithId);
+  if (current.status === 'in_progress') {
+    const live = engine.findLive(run.runId);
+    if (live === undefined) await askReplica(engine, run);
+    else {
+      live.abort.abort(new TurnStopped('cancelled'));
+      await live.done;
+    }
+    current = await getRun(db, run.projectId, run.runId);
+  }
+  if (!isSettled(current.status)) {
+    await overrule(db, current, actor);
+    signals.announce([run.runId]);
+    current = await getRun(db, run.projectId, run.runId);
+  }
+  if (current.status !== 'cancelled') {
+    throw new ApiError('invalid_state', {
+      message: `The run has ${current.status} already; there is nothing to cancel.`,
+    });
+  }
+}
+
+/** Has the replica that executes the run stop it, and waits until it has, no longer than GRACE_MS. */
+async function askReplica(
+  { db, signals }: Pick<Engine, 'db' | 'signals'>,
+  run: { readonly projectId: string; readonly runId: string },
+): Promise<void> {
+  const deadlineMs = performance.now() + GRACE_MS;
+  const watch = signals.watch(run.runId);
+  try {
+    await db.query({
+      text: 'update runs set cancel_requested_at = now() where project_id = $1 and id = $2',
+      values: [run.projectId, run.runId],
+    });
+    await signals.requestCancel(run.runId);
+    // Not every news is the answer: the run's last words are on their way.
+    for (let leftMs = GRACE_MS; leftMs > 0; leftMs = deadlineMs - performance.now()) {
+      await watch.next(leftMs);
+      if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+/** Settles a run that nobody executes or whose replica does not answer. Its open questions expire. */
+async function overrule(db: Database, run: RunRow, actor: Actor): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { rows } = await tx.query<RunRow>({
+      name: 'overrule_turn',
+      text: `
+        update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now()
+        where project_id = $1 and id = $2 and status in ('in_progress', 'paused')
+        returning *`,
+      values: [run.project_id, run.id],
+    });
+    const row = rows[0];
+    if (row === undefined) return;
+    const expired = (await expireApprovals(tx, row)).map(expiryFrame);
+    for (const { data } of expired) {
+      await appendEvent(tx, row.project_id, {
+        type: 'approval.resolved',
+        smithId: row.smith_id,
+        actor,
+        data: { run_id: row.id, thread_id: row.thread_id, ...data },
+      });
+    }
+    const warnings = row.warnings.length === 0 ? {} : { warnings: row.warnings };
+    const data = { stop_reason: 'cancelled', usage: renderUsage(row), ...warnings };
+    await writeLastFrames(tx, row, [...expired, { type: 'run.cancelled', data }]);
+    if (row.output !== null) {
+      await tx.query({
+        text: 'update runs set output = $3 where project_id = $1 and id = $2',
+        values: [row.project_id, row.id, json(closeCalls(row.output))],
+      });
+    }
+  });
+}
+
+async function expireApprovals(tx: Transaction, run: RunRow): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    text: `
+      update approvals set status = 'expired', resolved_at = now()
+      where project_id = $1 and run_id = $2 and status = 'pending'
+      returning id`,
+    values: [run.project_id, run.id],
+  });
+  return rows.map(({ id }) => id).sort();
+}
+
+/** Beyond every number that the overruled replica can have shown. */
+async function writeLastFrames(tx: Transaction, run: RunRow, frames: readonly NewFrame[]): Promise<void> {
+  await tx.query({
+    text: `
+      insert into run_events (project_id, run_id, seq, type, data)
+      select $1, $2, last.seq + $4::bigint + f.n, f.frame ->> 'type', f.frame -> 'data'
+      from (select coalesce(max(seq), 0) as seq from run_events where project_id = $1 and run_id = $2) last,
+        jsonb_array_elements($3::jsonb) with ordinality as f (frame, n)`,
+    values: [run.project_id, run.id, json(frames), run.attempt * SEQ_JUMP],
+  });
+}

@@ -1,0 +1,264 @@
+/**
+ * Answers what a paused run waits for: the result of a client-side tool, or a person's decision on a gated call. The
+ * answer, its event and the run's going on commit together; when the smith is busy with another turn, nothing is kept
+ * and the caller tries again.
+ */
+import type { Transaction } from '../../../kernel/db/database.ts';
+import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
+import { json } from '../../../kernel/db/values.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import { estimatePromptTokens } from '../../models/index.ts';
+import type { Actor, JsonObject } from '../../tables.ts';
+import { type Engine, keyOf } from '../engine.ts';
+import { describePause, renderCall } from '../execution/turn-records.ts';
+import { loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
+import { type RunRow, renderUsage } from '../store/run-row.ts';
+import { conversationLocked } from '../store/start-turn.ts';
+import type { LiveTurn } from '../timeline/live-turn.ts';
+import type { ToolStep } from '../turn.ts';
+
+export type Submission =
+  | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject | string }
+  | {
+      readonly kind: 'approval';
+      readonly approvalId: string | undefined;
+      readonly toolCallId: string | undefined;
+      readonly decision: 'approve' | 'reject';
+      readonly content: JsonObject | null;
+      /** Who decided, in the caller's words. */
+      readonly decidedBy: string | null;
+      readonly reason: string | null;
+    };
+
+export interface Submitted {
+  readonly run: RunRow;
+  /** The execution that goes on; undefined while the run waits for more. */
+  readonly live: LiveTurn | undefined;
+  /** The last frame before the submission. */
+  readonly lastSeq: number;
+}
+
+/** What the surface that brings submissions adds. */
+export interface SubmittingRequest {
+  /** What it will want to show again. */
+  readonly echo?: JsonObject;
+  /** The caller waits for the end and reads nothing before it: see `TurnRequest`. */
+  readonly whole?: boolean;
+}
+
+/**
+ * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
+ * answered before, or waits for its approval first) and `conversation_locked`.
+ */
+export async function submitToTurn(
+  engine: Engine,
+  run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  submissions: readonly Submission[],
+  actor: Actor,
+  { echo, whole = false }: SubmittingRequest = {},
+): Promise<Submitted> {
+  const admission = engine.admit(run.projectId);
+  try {
+    const { row, turn, lastSeq } = await engine.db.transaction((tx) =>
+      record(engine, tx, run, submissions, actor, echo),
+    );
+    const live =
+      row.status === 'in_progress'
+        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, whole })
+        : undefined;
+    if (live === undefined) admission.release();
+    engine.signals.announce([row.id]);
+    return { run: row, live, lastSeq };
+  } catch (error) {
+    admission.release();
+    if (isUniqueViolation(error, 'runs_one_turn_per_smith')) throw conversationLocked();
+    throw error;
+  }
+}
+
+async function record(
+  engine: Engine,
+  tx: Transaction,
+  { projectId, smithId, runId }: { readonly projectId: string; readonly smithId: string; readonly runId: string },
+  submissions: readonly Submission[],
+  actor: Actor,
+  echo: JsonObject | undefined,
+): Promise<{ row: RunRow; turn: ResumableTurn; lastSeq: number }> {
+  const run = await lockPausedRun(tx, projectId, smithId, runId);
+  const before = await loadTurn(tx, run);
+  let turn = before;
+  for (const submission of submissions) {
+    const step = findStep(turn.state.calls, submission);
+    if (submission.kind === 'tool_result') await recordResult(tx, run, turn, step, submission.result);
+    else await recordDecision(tx, run, turn, step, submission, actor);
+    turn = await loadTurn(tx, run);
+  }
+  if (echo !== undefined) await keepRequest(tx, run, echo);
+  const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
+  const row = waits ? await keepWaiting(tx, run, turn) : await goOn(tx, run, engine.replicaId);
+  return { row, turn, lastSeq: before.lastSeq };
+}
+
+async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): Promise<void> {
+  await tx.query({
+    name: 'keep_request',
+    text: 'update runs set requests = requests || jsonb_build_array($3::jsonb) where project_id = $1 and id = $2',
+    values: [run.project_id, run.id, json(request)],
+  });
+}
+
+async function lockPausedRun(tx: Transaction, projectId: string, smithId: string, runId: string): Promise<RunRow> {
+  const { rows } = await tx.query<RunRow>({
+    name: 'lock_run',
+    text: 'select * from runs where project_id = $1 and id = $2 and smith_id = $3 for update',
+    values: [projectId, runId, smithId],
+  });
+  const run = rows[0];
+  if (run === undefined) throw new ApiError('not_found');
+  if (run.status === 'cancelled') throw new ApiError('run_cancelled');
+  if (run.status !== 'paused') throw new ApiError('run_not_paused');
+  return run;
+}
+
+function findStep(calls: readonly ToolStep[], submission: Submission): ToolStep {
+  const step = calls.find((call) =>
+    submission.kind === 'approval' && submission.approvalId !== undefined
+      ? call.approvalId === submission.approvalId
+      : call.callId === submission.toolCallId,
+  );
+  const param = submission.kind === 'approval' && submission.approvalId !== undefined ? 'approval_id' : 'tool_call_id';
+  if (step === undefined) throw new ApiError('not_found', { param, message: 'This run has no such call.' });
+  const expected = submission.kind === 'approval' ? 'approval' : 'waiting';
+  if (step.status === expected) return step;
+  throw new ApiError('invalid_state', {
+    param,
+    message:
+      step.status === 'approval' ? 'This call waits for an approval first.' : 'This call has been answered already.',
+  });
+}
+
+async function recordResult(
+  tx: Transaction,
+  run: RunRow,
+  turn: ResumableTurn,
+  step: ToolStep,
+  result: JsonObject | string,
+) {
+  const isText = typeof result === 'string';
+  await completeStep(tx, run, step, json(isText ? { text: result } : result), null);
+  await insertResultMessage(tx, run, turn, step, { type: isText ? 'text' : 'json', value: result });
+}
+
+async function recordDecision(
+  tx: Transaction,
+  run: RunRow,
+  turn: ResumableTurn,
+  step: ToolStep,
+  decision: Extract<Submission, { kind: 'approval' }>,
+  actor: Actor,
+): Promise<void> {
+  const approved = decision.decision === 'approve';
+  await tx.query({
+    text: `
+      update approvals set status = $4, actor = $5, reason = $6, content = $7, resolved_at = now()
+      where project_id = $1 and run_id = $2 and tool_call_id = $3`,
+    values: [
+      run.project_id,
+      run.id,
+      step.callId,
+      approved ? 'approved' : 'rejected',
+      decision.decidedBy ?? actor.id,
+      decision.reason,
+      decision.content === null ? null : json(decision.content),
+    ],
+  });
+  if (approved) {
+    const isClients = run.config.tools.some((tool) => tool.name === step.name);
+    await tx.query({
+      text: 'update run_steps set status = $4 where project_id = $1 and run_id = $2 and position = $3',
+      values: [run.project_id, run.id, step.position, isClients ? 'waiting' : 'started'],
+    });
+  } else {
+    const why = `A person rejected this call${decision.reason === null ? '.' : `: ${decision.reason}`}`;
+    await completeStep(tx, run, step, null, why);
+    await insertResultMessage(tx, run, turn, step, { type: 'execution-denied', reason: why });
+  }
+  const data = {
+    approval_id: step.approvalId,
+    decision: decision.decision,
+    actor: decision.decidedBy ?? actor.id,
+    content: decision.content,
+  };
+  await tx.query({
+    text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'approval.resolved', $4)`,
+    values: [run.project_id, run.id, turn.lastSeq + 1, json(data)],
+  });
+  await appendEvent(tx, run.project_id, {
+    type: 'approval.resolved',
+    smithId: run.smith_id,
+    actor: run.actor,
+    data: { run_id: run.id, thread_id: run.thread_id, ...data },
+  });
+}
+
+async function completeStep(tx: Transaction, run: RunRow, step: ToolStep, output: string | null, error: string | null) {
+  await tx.query({
+    text: `
+      update run_steps set status = 'completed', output = $4, error = $5, finished_at = now()
+      where project_id = $1 and run_id = $2 and position = $3`,
+    values: [run.project_id, run.id, step.position, output, error],
+  });
+}
+
+async function insertResultMessage(tx: Transaction, run: RunRow, turn: ResumableTurn, step: ToolStep, output: unknown) {
+  const content = [{ type: 'tool-result', toolCallId: step.callId, toolName: step.name, output }];
+  await tx.query({
+    text: `
+      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
+      values ($1, $2, $3, $4, $5, $6, 'tool', $7, $8)`,
+    values: [
+      run.project_id,
+      run.smith_id,
+      run.thread_id,
+      run.turn,
+      turn.state.nextMessage,
+      run.id,
+      json(content),
+      estimatePromptTokens([{ role: 'tool', content } as never]),
+    ],
+  });
+}
+
+/** Still paused: the output shows what is left to answer, and so does a frame at which readers of the stream rest again. */
+async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): Promise<RunRow> {
+  const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
+  await tx.query({
+    text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
+    values: [
+      run.project_id,
+      run.id,
+      turn.lastSeq + 1,
+      json({ ...describePause(turn.state.openCalls), usage: renderUsage(run) }),
+    ],
+  });
+  const { rows } = await tx.query<RunRow>({
+    text: 'update runs set output = $3, updated_at = now() where project_id = $1 and id = $2 returning *',
+    values: [run.project_id, run.id, json(output)],
+  });
+  return rows[0] ?? run;
+}
+
+/** Takes the smith's lock again, for this replica. */
+async function goOn(tx: Transaction, run: RunRow, replicaId: string): Promise<RunRow> {
+  const { rows } = await tx.query<RunRow>({
+    name: 'resume_run',
+    text: `
+      update runs set status = 'in_progress', replica_id = $3, attempt = attempt + 1, stop_reason = null, updated_at = now()
+      where project_id = $1 and id = $2 returning *`,
+    values: [run.project_id, run.id, replicaId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new ApiError('not_found');
+  return row;
+}

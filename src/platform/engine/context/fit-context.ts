@@ -1,0 +1,76 @@
+/** Makes instructions, memory, tools, history and the answer fit the model's window before a call; see fit-history.ts for how. */
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../../models/index.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { functionTools } from '../execution/call-model-step.ts';
+import type { TurnJournal } from '../execution/turn-journal.ts';
+import { billed, modelRecord } from '../execution/turn-records.ts';
+import { type TurnState, warn } from '../execution/turn-state.ts';
+import { cutLargest, fitHistory, type HistoryFit, SUMMARY_SHARE } from './fit-history.ts';
+import { promptMemory } from './prompt-memory.ts';
+import { summarizeThread } from './summarize-thread.ts';
+
+/** Room of the window that the answer may need, unless the turn or the model limits it further. */
+const DEFAULT_OUTPUT_RESERVE = 4_096;
+/** Whatever the instructions and tools take, this much is left for what was asked. */
+const MIN_ROOM = 256;
+/** Of the room, what may be sent to the model to summarize. */
+const TRANSCRIPT_SHARE = 0.7;
+
+export interface ContextParts {
+  readonly model: LanguageModelV4;
+  readonly modelCall: Partial<ModelCallLimits> | undefined;
+  readonly tools: readonly Tool[];
+  readonly journal: TurnJournal;
+  readonly turn: number;
+  readonly signal: AbortSignal;
+}
+
+/** `windowShare` below 1 is for a model that has refused what our estimate said would fit. */
+export async function fitContext(parts: ContextParts, state: TurnState, windowShare: number): Promise<void> {
+  const room = measureRoom(parts, state, windowShare);
+  const fit = fitHistory(state.history, parts.turn, room);
+  if (fit.folded.length > 0) await fold(parts, state, fit, room);
+  const summaryTokens = state.history.summary === null ? 0 : estimateTokens(state.history.summary);
+  const { messages, cut } = cutLargest(state.history.messages, room - summaryTokens);
+  if (!cut) return;
+  state.history = { ...state.history, messages };
+  warn(state, 'input_truncated', 'The input is larger than the model’s context window; what is largest was cut.');
+}
+
+function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: number): number {
+  const { config, contextWindow, maxOutputTokens } = state;
+  const system = [config.instructions, promptMemory(config, contextWindow)];
+  const fixed = estimatePromptTokens(
+    system.map((content) => ({ role: 'system', content })),
+    functionTools(tools),
+  );
+  const wanted = config.max_output_tokens ?? maxOutputTokens ?? DEFAULT_OUTPUT_RESERVE;
+  const reserve = Math.min(wanted, contextWindow / 4);
+  return Math.max(MIN_ROOM, Math.floor((contextWindow - reserve - fixed) * windowShare));
+}
+
+/** Folds the oldest turns into the thread's summary, as a step of its own. */
+async function fold(parts: ContextParts, state: TurnState, fit: HistoryFit, room: number): Promise<void> {
+  const startedAt = new Date().toISOString();
+  const summary = await summarizeThread(
+    { model: parts.model, limits: parts.modelCall, signal: parts.signal },
+    state.history.summary,
+    fit.folded,
+    { maxTokens: Math.floor(room * SUMMARY_SHARE), room: Math.floor(room * TRANSCRIPT_SHARE) },
+  );
+  warn(
+    state,
+    'history_compacted',
+    `Turns up to ${fit.foldedTurn} no longer fit the model’s window and were summarized.`,
+  );
+  const usage = { inputTokens: summary.inputTokens, outputTokens: summary.outputTokens };
+  const record = modelRecord(state, { startedAt, usage, finish: summary.byModel ? 'summary' : 'excerpt' });
+  await parts.journal.commit({
+    status: 'in_progress',
+    steps: [{ ...record, kind: 'compaction' }],
+    summary: { text: summary.text, turn: fit.foldedTurn },
+    ...billed(record),
+  });
+  state.history = { summary: summary.text, summaryTurn: fit.foldedTurn, messages: fit.kept };
+}

@@ -1,0 +1,108 @@
+/** Folds earlier turns of a thread into a summary: the model writes it; where it cannot, their first lines stand in. */
+import { estimateTokens, type ModelCall, streamModelCall } from '../../models/index.ts';
+import type { StoredMessage } from '../turn.ts';
+import { findLevel } from './fit-history.ts';
+
+export interface ThreadSummary {
+  readonly text: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** False: the model did not answer, so the summary is an excerpt. */
+  readonly byModel: boolean;
+}
+
+const BRIEF =
+  'Summarize the conversation below for the assistant that will continue it. Keep names, numbers, decisions, open ' +
+  'questions and what the user asked to remember. Write plain sentences. Answer with the summary alone.';
+const EXCERPT_CHARS = 240;
+/** A line of the transcript is not cut below this. */
+const MIN_LINE_TOKENS = 48;
+
+/** `maxTokens` bounds the summary, `room` what may be sent to the model. Never throws but on abort. */
+export async function summarizeThread(
+  call: Pick<ModelCall, 'model' | 'limits' | 'signal'>,
+  earlier: string | null,
+  messages: readonly StoredMessage[],
+  limits: { readonly maxTokens: number; readonly room: number },
+): Promise<ThreadSummary> {
+  const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(tellMessage)];
+  const excerpt = clipToTokens(lines.map((line) => line.slice(0, EXCERPT_CHARS)).join('\n'), limits.maxTokens);
+  // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
+  if (call.model.provider.startsWith('builtin'))
+    return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  try {
+    let text = '';
+    let inputTokens = 0;
+    let outputTokens = 0;
+    const prompt = [
+      { role: 'system' as const, content: BRIEF },
+      {
+        role: 'user' as const,
+        content: [
+          { type: 'text' as const, text: clipToTokens(shortenLines(lines, limits.room).join('\n'), limits.room) },
+        ],
+      },
+    ];
+    for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
+      if (part.type === 'text-delta') text += part.delta;
+      if (part.type === 'finish') {
+        inputTokens = part.usage.inputTokens.total ?? 0;
+        outputTokens = part.usage.outputTokens.total ?? 0;
+      }
+    }
+    const usable = text.trim() !== '';
+    return {
+      text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt,
+      inputTokens,
+      outputTokens,
+      byModel: usable,
+    };
+  } catch (error) {
+    if (call.signal?.aborted) throw error;
+    return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  }
+}
+
+function tellMessage({ role, content }: StoredMessage): string {
+  return `${role}: ${textOf(content).replaceAll(/\s+/g, ' ').trim()}`;
+}
+
+function textOf(content: StoredMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return content
+    .map((part) => {
+      switch (part.type) {
+        case 'text':
+          return part.text;
+        case 'file':
+          return `(a file: ${part.mediaType})`;
+        case 'tool-call':
+          return `(called ${part.toolName} with ${JSON.stringify(part.input)})`;
+        case 'tool-result':
+          return `(${part.toolName} gave ${JSON.stringify('value' in part.output ? part.output.value : part.output)})`;
+        default:
+          return '';
+      }
+    })
+    .join(' ');
+}
+
+/** Long lines give way before whole ones are lost. */
+function shortenLines(lines: readonly string[], maxTokens: number): string[] {
+  const sizes = lines.map((line) => estimateTokens(line) + 1);
+  const level = Math.max(MIN_LINE_TOKENS, findLevel(sizes, maxTokens));
+  return lines.map((line, index) => {
+    const size = sizes[index] ?? 0;
+    return size <= level ? line : line.slice(0, Math.floor((line.length * level) / size)).toWellFormed();
+  });
+}
+
+/** Keeps the end, which is newest. */
+function clipToTokens(text: string, maxTokens: number): string {
+  let kept = text;
+  while (estimateTokens(kept) > maxTokens && kept.length > 16) {
+    const share = maxTokens / estimateTokens(kept);
+    kept = kept.slice(kept.length - Math.max(16, Math.floor(kept.length * Math.min(0.95, share)))).toWellFormed();
+  }
+  return kept;
+}

@@ -1,0 +1,41 @@
+/** Opens the model of a turn with the key that applies: the smith's own before its tenant's. */
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { Outbound } from '../../../kernel/outbound/outbound.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import {
+  createProviderAccessFinder,
+  findModelKey,
+  openModel,
+  parseModelId,
+  type StoredModelKey,
+} from '../../models/index.ts';
+
+export interface ModelOpener {
+  /** Throws `model_key_missing`, `bedrock_unconfigured` and `unknown_provider`. */
+  open(projectId: string, modelId: string, keys: readonly StoredModelKey[]): Promise<LanguageModelV4>;
+}
+
+/** Opened models that are kept for later turns, over all tenants. */
+const MAX_KEPT = 1_000;
+
+/**
+ * Keeps what it has opened: to open a key and to set up a provider's package takes longer than a turn's own work. A key
+ * that was replaced is another key, and one that was deleted is not among those that are asked for.
+ */
+export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate: boolean): ModelOpener {
+  const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
+  const kept = new Map<string, LanguageModelV4>();
+  return {
+    async open(projectId, modelId, keys) {
+      const { provider } = parseModelId(modelId);
+      const name = JSON.stringify([modelId, projectId, findModelKey(keys, provider)]);
+      const known = kept.get(name);
+      if (known !== undefined) return known;
+      const { credentials, fetch } = findAccess(projectId, provider, keys);
+      const model = await openModel(modelId, credentials, fetch);
+      if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
+      kept.set(name, model);
+      return model;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The calls that a model asks for: what becomes of each, and how this server runs its own. */
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import type { Tool, ToolOutcome } from '../../tools/tool.ts';
+import type { LiveTurn } from '../timeline/live-turn.ts';
+import type { ToolStep } from '../turn.ts';
+import type { RequestedCall } from './call-model-step.ts';
+
+/**
+ * Decides what becomes of a call: it runs here at once, waits for a person or for the client, or is answered with what is
+ * wrong with it.
+ */
+export function planCall(call: RequestedCall, tool: Tool | undefined, position: number): ToolStep {
+  const step: ToolStep = {
+    position,
+    callId: call.callId,
+    name: call.name,
+    input: call.args,
+    status: 'started',
+    output: null,
+    error: null,
+  };
+  if (tool === undefined) return { ...step, status: 'completed', error: `There is no tool named ${call.name}.` };
+  if (call.problem !== undefined) return { ...step, status: 'completed', error: call.problem };
+  if (tool.requiresApproval) return { ...step, status: 'approval', approvalId: mintId('apr') };
+  return tool.execute === undefined ? { ...step, status: 'waiting' } : step;
+}
+
+/** Runs a call on this server. Throws only the turn's abort; a tool that fails is an outcome, which the model is told. */
+export async function runCall(
+  live: LiveTurn,
+  step: ToolStep,
+  tool: Tool | undefined,
+  logger: Logger,
+): Promise<ToolOutcome> {
+  // A call that must not be repeated comes with its error from resume.
+  if (step.error !== null) return { error: step.error };
+  if (tool?.execute === undefined) return { error: `The tool ${step.name} is no longer there.` };
+  const { projectId, smithId, runId } = live.key;
+  const { signal } = live.abort;
+  try {
+    const call = tool.execute({ callId: step.callId, args: step.input, projectId, smithId, runId, signal });
+    return await untilAborted(call, signal);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    logger.warn({ err: error, tool: step.name, runId }, 'tool failed');
+    return { error: error instanceof Error ? error.message : 'The tool failed.' };
+  }
+}
+
+/** The work's outcome, or the abort's reason as soon as it comes: the work may not heed the signal. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Answers the calls that an earlier attempt began and that must not be made twice. */
+export function markInterruptedCalls(openCalls: readonly ToolStep[], tools: ReadonlyMap<string, Tool>): void {
+  for (const call of openCalls) {
+    if (call.status !== 'started' || tools.get(call.name)?.repeatable === true) continue;
+    call.error = 'The server went away during this call, so its outcome is unknown. It was not repeated.';
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The way of an execution into the store: one commit after the other, each with the frames that came before it, its own
+ * frames shown once it is durable.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { JsonObject } from '../../tables.ts';
+import { advanceTurn, type TurnAdvance } from '../store/advance-turn.ts';
+import { type RunRow, renderUsage } from '../store/run-row.ts';
+import type { LiveTurn, NewFrame } from '../timeline/live-turn.ts';
+import { isSettled, LeaseLostError, type RunStatus } from '../turn.ts';
+import { expiryFrame } from './turn-records.ts';
+import type { TurnState } from './turn-state.ts';
+
+export interface Commit extends Omit<TurnAdvance, 'frames' | 'feed' | 'warnings' | 'status'> {
+  readonly status: RunStatus;
+  /** For the timeline. */
+  readonly frames?: readonly NewFrame[];
+  /** For the feed as well. */
+  readonly feed?: readonly NewFrame[];
+}
+
+/**
+ * The store did not take a commit, or did not say whether it had. Nothing may be assumed: the turn is read back from the
+ * store by whoever takes it over.
+ */
+export class CommitFailedError extends Error {
+  constructor(runId: string, cause: unknown) {
+    super(`A step of run ${runId} could not be stored`, { cause });
+    this.name = 'CommitFailedError';
+  }
+}
+
+const CLOSING_TYPES: Partial<Record<RunStatus, string>> = {
+  completed: 'run.completed',
+  failed: 'run.failed',
+  cancelled: 'run.cancelled',
+};
+
+export class TurnJournal {
+  readonly #db: Database;
+  readonly #replicaId: string;
+  readonly #live: LiveTurn;
+  readonly #state: TurnState;
+  #last: Promise<unknown> = Promise.resolve();
+  /** How many of the warnings the store has. */
+  #storedWarnings: number;
+
+  constructor(store: { readonly db: Database; readonly replicaId: string }, live: LiveTurn, state: TurnState) {
+    this.#db = store.db;
+    this.#replicaId = store.replicaId;
+    this.#live = live;
+    this.#state = state;
+    this.#storedWarnings = state.warnings.length;
+  }
+
+  /** Resolves when no commit is under way. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+
+  /**
+   * Commits in the order of the calls: parallel tool calls end when they like. Throws LeaseLostError when the turn is
+   * another's, CommitFailedError when the store fails.
+   */
+  commit(commit: Commit): Promise<RunRow> {
+    const next = this.#last.then(() => this.#commitNow(commit));
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+
+  async #commitNow({ frames = [], feed = [], ...advance }: Commit): Promise<RunRow> {
+    this.#addUsage(advance);
+    const closing = [...this.#expiryFrames(advance.status), ...this.#closingFrame(advance)];
+    // The flush under way holds frames that come before these.
+    await this.#live.flush;
+    const pending = this.#live.takePending([...frames, ...closing]);
+    const onFeed = [...feed, ...closing.filter(({ type }) => type !== 'run.cancelled')];
+    const warnings = this.#state.warnings.slice(this.#storedWarnings);
+    try {
+      const row = await advanceTurn(this.#db, this.#live.key, this.#replicaId, this.#state.actor, {
+        ...advance,
+        frames: pending.frames,
+        feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
+        warnings,
+      });
+      this.#storedWarnings += warnings.length;
+      pending.committed();
+      return row;
+    } catch (error) {
+      pending.putBack();
+      throw error instanceof LeaseLostError ? error : new CommitFailedError(this.#live.key.runId, error);
+    }
+  }
+
+  /** A turn that ends has nobody to decide what was still open; the statement closes the rows. */
+  #expiryFrames(status: RunStatus): NewFrame[] {
+    if (!isSettled(status)) return [];
+    return this.#state.openCalls.flatMap(({ status: open, approvalId }) =>
+      open === 'approval' && approvalId !== undefined ? [expiryFrame(approvalId)] : [],
+    );
+  }
+
+  /** The frame that ends the timeline, where the commit ends the turn. */
+  #closingFrame({ status, error, stopReason }: Omit<TurnAdvance, 'frames'>): NewFrame[] {
+    const type = CLOSING_TYPES[status];
+    if (type === undefined) return [];
+    if (status === 'failed') return [{ type, data: { error } }];
+    const { usage, warnings } = this.#state;
+    const data: JsonObject = {
+      stop_reason: stopReason ?? null,
+      usage: renderUsage(usage),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+    return [{ type, data }];
+  }
+
+  /** Which run an event on the feed is about. */
+  #about(): JsonObject {
+    return { run_id: this.#live.key.runId, thread_id: this.#live.key.threadId };
+  }
+
+  #addUsage({ inputTokens = 0, outputTokens = 0, costMicros }: Partial<TurnAdvance>): void {
+    const { usage } = this.#state;
+    usage.input_tokens += inputTokens;
+    usage.output_tokens += outputTokens;
+    if (costMicros !== undefined && costMicros !== null) usage.cost_micros = (usage.cost_micros ?? 0) + costMicros;
+  }
+}

@@ -1,0 +1,149 @@
+/** The rows, frames and outputs that steps leave behind. */
+import { estimatePromptTokens, priceUsage } from '../../models/index.ts';
+import type { JsonObject } from '../../tables.ts';
+import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
+import type { StepRecord, TurnAdvance } from '../store/advance-turn.ts';
+import type { NewFrame } from '../timeline/live-turn.ts';
+import type { StoredMessage, ToolStep } from '../turn.ts';
+import type { StepUsage } from './call-model-step.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** A finished model call; `finish` says how it ended. Its cost is fixed here, once. */
+export function modelRecord(
+  state: TurnState,
+  call: { readonly startedAt?: string; readonly usage: StepUsage; readonly finish: string },
+): StepRecord {
+  const { model } = state.config;
+  return {
+    position: state.nextPosition++,
+    kind: 'model',
+    status: 'completed',
+    name: model,
+    output: { finish_reason: call.finish },
+    input_tokens: call.usage.inputTokens,
+    output_tokens: call.usage.outputTokens,
+    cost_micros: priceUsage(model, call.usage),
+    ...(call.startedAt === undefined ? {} : { started_at: call.startedAt }),
+    finished_at: new Date().toISOString(),
+  };
+}
+
+/** What the step adds to the run's usage. */
+export function billed(record: StepRecord): Pick<TurnAdvance, 'inputTokens' | 'outputTokens' | 'costMicros'> {
+  return {
+    inputTokens: record.input_tokens ?? 0,
+    outputTokens: record.output_tokens ?? 0,
+    costMicros: record.cost_micros ?? null,
+  };
+}
+
+export function toolRecord(step: ToolStep): StepRecord {
+  return {
+    position: step.position,
+    kind: 'tool',
+    status: step.status,
+    name: step.name,
+    call_id: step.callId,
+    input: step.input,
+    output: step.output,
+    error: step.error,
+    finished_at: step.status === 'completed' ? new Date().toISOString() : null,
+  };
+}
+
+/** The turn's next message. */
+export function newMessage(
+  state: TurnState,
+  turn: number,
+  role: StoredMessage['role'],
+  content: StoredMessage['content'],
+): StoredMessage {
+  const message = { role, content } as never;
+  return { turn, position: state.nextMessage++, role, content, tokens: estimatePromptTokens([message]) };
+}
+
+/** A call's result as the model is told of it. */
+export function resultMessage(state: TurnState, turn: number, step: ToolStep, forModel?: string): StoredMessage {
+  const output =
+    step.error !== null
+      ? { type: 'error-text' as const, value: step.error }
+      : forModel === undefined
+        ? { type: 'json' as const, value: (step.output ?? {}) as never }
+        : { type: 'text' as const, value: forModel };
+  return newMessage(state, turn, 'tool', [
+    { type: 'tool-result', toolCallId: step.callId, toolName: step.name, output },
+  ]);
+}
+
+export function executingFrame(step: ToolStep): NewFrame {
+  return { type: 'tool.executing', data: { tool: step.name, tool_call_id: step.callId, args: step.input } };
+}
+
+export function completedFrame(step: ToolStep): NewFrame {
+  const output = step.error === null ? step.output : { error: step.error };
+  return { type: 'tool.completed', data: { tool: step.name, tool_call_id: step.callId, output } };
+}
+
+/** An approval that nobody will decide any more. */
+export function expiryFrame(approvalId: string): NewFrame {
+  return {
+    type: 'approval.resolved',
+    data: { approval_id: approvalId, decision: 'expired', actor: null, content: null },
+  };
+}
+
+/** The run's `output`. */
+export function renderOutput(state: TurnState, text: string): JsonObject {
+  const isJson = state.config.response_format.type === 'json';
+  const searches = state.calls.filter(({ name }) => name === FILE_SEARCH).map(({ output }) => output);
+  const annotations = findCitations(text, searches);
+  return {
+    content: text,
+    content_type: isJson ? 'application/json' : 'text/plain',
+    tool_calls: state.calls.map(renderCall),
+    suggested_replies: [],
+    ...(annotations.length === 0 ? {} : { annotations }),
+  };
+}
+
+/** The output of a turn that has ended: nobody will answer what was still open. */
+export function closeCalls(output: JsonObject): JsonObject {
+  const calls = Array.isArray(output.tool_calls) ? (output.tool_calls as JsonObject[]) : [];
+  return {
+    ...output,
+    tool_calls: calls.map((call) => (OPEN_STATUSES.has(call.status) ? { ...call, status: 'cancelled' } : call)),
+  };
+}
+
+const OPEN_STATUSES: ReadonlySet<unknown> = new Set(['requires_approval', 'requires_result', 'executing']);
+
+/** What `run.paused` says: what the turn waits for. */
+export function describePause(openCalls: readonly ToolStep[]): JsonObject {
+  const waiting = openCalls.filter(({ status }) => status === 'approval' || status === 'waiting');
+  const reason = waiting.some(({ status }) => status === 'approval') ? 'approval' : 'tool_result';
+  return { reason, tool_calls: waiting.map(renderCall) };
+}
+
+/** A call as outputs and `run.paused` show it. */
+export function renderCall(step: ToolStep): JsonObject {
+  return {
+    id: step.callId,
+    name: step.name,
+    arguments: step.input,
+    status: callStatus(step),
+    ...(step.approvalId === undefined ? {} : { approval_id: step.approvalId }),
+  };
+}
+
+function callStatus({ status, error }: ToolStep): string {
+  switch (status) {
+    case 'approval':
+      return 'requires_approval';
+    case 'waiting':
+      return 'requires_result';
+    case 'started':
+      return 'executing';
+    case 'completed':
+      return error === null ? 'completed' : 'failed';
+  }
+}

@@ -1,0 +1,42 @@
+/** Where an execution stands: what it knows of the turn besides the store. */
+import type { Actor } from '../../tables.ts';
+import type { StoredMessage, ThreadHistory, ToolStep, TurnConfig, Warning } from '../turn.ts';
+
+/** Fresh, or as the last attempt left it. */
+export interface TurnState {
+  readonly config: TurnConfig;
+  readonly actor: Actor | null;
+  /** Tokens. */
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number | undefined;
+  history: ThreadHistory;
+  /** Tool calls that have no result yet. */
+  openCalls: ToolStep[];
+  /** Every call of the turn so far, for the output. */
+  readonly calls: ToolStep[];
+  nextPosition: number;
+  nextMessage: number;
+  modelCalls: number;
+  /** What the turn has used so far, earlier attempts and the time before a pause included. */
+  readonly usage: { input_tokens: number; output_tokens: number; cost_micros: number | null };
+  readonly warnings: Warning[];
+}
+
+/** Puts messages behind what the next model call will see. */
+export function remember(state: TurnState, ...messages: readonly StoredMessage[]): void {
+  state.history = { ...state.history, messages: [...state.history.messages, ...messages] };
+}
+
+/** The text of the model's newest message of this turn. */
+export function lastSaid(state: TurnState, turn: number): string {
+  const message = state.history.messages.findLast((each) => each.turn === turn && each.role === 'assistant');
+  if (message === undefined) return '';
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Adds a warning once. */
+export function warn(state: TurnState, code: string, message: string): void {
+  if (state.warnings.some((warning) => warning.code === code && warning.message === message)) return;
+  state.warnings.push({ code, message });
+}

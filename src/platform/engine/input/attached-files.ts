@@ -1,0 +1,222 @@
+/**
+ * Files in conversations. What comes inline is put into the file store, so that messages hold a reference and no bytes;
+ * the bytes join the prompt for the length of a model call. Text is given to the model as text: few providers take it as
+ * a file.
+ */
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+} from '@ai-sdk/provider';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { JsonObject } from '../../tables.ts';
+import type { StoredMessage } from '../turn.ts';
+import type { InputMessage } from './parse-input.ts';
+
+export interface AttachedFile {
+  readonly id: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+}
+
+/** The file store as turns use it. */
+export interface TurnFiles {
+  /** Undefined for a file that is not there or not this smith's to read. */
+  find(projectId: string, smithId: string, fileId: string): Promise<AttachedFile | undefined>;
+  /** Keeps a file that is reachable by its id alone. */
+  save(
+    projectId: string,
+    smithId: string,
+    file: { readonly filename: string; readonly mediaType: string; readonly content: Uint8Array },
+  ): Promise<AttachedFile>;
+  /** Throws when the file is gone. */
+  read(projectId: string, fileId: string): Promise<Uint8Array>;
+}
+
+/** The newest files of a prompt up to this much in all; older ones are only named. */
+export const MAX_PROMPT_FILE_BYTES = 32 * 1024 * 1024;
+/** A text is given up to here. */
+export const MAX_ATTACHED_TEXT_CHARS = 200_000;
+
+const BYTES_PER_TOKEN = 3;
+
+type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
+type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
+
+/** A file part as messages keep it. */
+interface StoredFilePart {
+  readonly type: 'file';
+  readonly mediaType: string;
+  readonly filename?: string;
+  readonly data: { readonly type: 'stored'; readonly file_id: string; readonly bytes: number };
+}
+
+/**
+ * Stores the files that came inline and looks up those that are named by their id. Gives the messages with references,
+ * and the input as runs show it. Throws `invalid_input` for a file that is not there.
+ */
+export async function attachFiles(
+  files: TurnFiles,
+  owner: { readonly projectId: string; readonly smithId: string },
+  input: readonly InputMessage[],
+  messages: readonly NewMessage[],
+): Promise<{ input: InputMessage[]; messages: NewMessage[] }> {
+  const attached = await Promise.all(
+    messages.map(async (message, index): Promise<{ input: InputMessage; message: NewMessage }> => {
+      const given = input[index] ?? { role: message.role, content: '' };
+      if (message.role !== 'user' || typeof given.content === 'string') return { input: given, message };
+      const parts = given.content;
+      const read = message.content as UserContent;
+      const pairs = await Promise.all(
+        read.map(async (part, at) => {
+          const shown = parts[at] ?? {};
+          if (part.type !== 'file') return { part, shown };
+          const stored = await storePart(files, owner, part, `input.${index}.content.${at}`);
+          return stored === undefined ? { part, shown } : { part: stored, shown: showStored(shown, stored) };
+        }),
+      );
+      const content = pairs.map(({ part }) => part) as unknown as StoredMessage['content'];
+      const tokens = pairs.reduce((sum, { part }) => sum + textTokens(part), message.tokens);
+      return {
+        input: { ...given, content: pairs.map(({ shown }) => shown) },
+        message: { role: message.role, content, tokens },
+      };
+    }),
+  );
+  return { input: attached.map(({ input: each }) => each), messages: attached.map(({ message }) => message) };
+}
+
+/** Undefined for a part that names an address: it is the model's to fetch. */
+async function storePart(
+  files: TurnFiles,
+  { projectId, smithId }: { readonly projectId: string; readonly smithId: string },
+  part: LanguageModelV4FilePart | StoredFilePart,
+  at: string,
+): Promise<StoredFilePart | undefined> {
+  const { data, mediaType, filename } = part;
+  if (data.type === 'stored') {
+    const file = await files.find(projectId, smithId, data.file_id);
+    if (file === undefined) {
+      const message = `\`${at}.file_id\` names no file that this smith can read. Upload it with POST /v1/files.`;
+      throw new ApiError('invalid_input', { param: `${at}.file_id`, message });
+    }
+    return storedPart(file);
+  }
+  if (data.type !== 'data' || typeof data.data !== 'string') return undefined;
+  const content = Buffer.from(data.data, 'base64');
+  return storedPart(await files.save(projectId, smithId, { filename: filename ?? '', mediaType, content }), mediaType);
+}
+
+function storedPart(file: AttachedFile, mediaType = file.mediaType): StoredFilePart {
+  const { id, filename, bytes } = file;
+  return {
+    type: 'file',
+    mediaType,
+    ...(filename === '' ? {} : { filename }),
+    data: { type: 'stored', file_id: id, bytes },
+  };
+}
+
+/** The caller's part with the file's id in place of its bytes. */
+function showStored(shown: JsonObject, { mediaType, filename, data }: StoredFilePart): JsonObject {
+  if (shown.type === 'input_file' || shown.type === 'file') {
+    return { type: 'input_file', file_id: data.file_id, ...(filename === undefined ? {} : { filename }) };
+  }
+  if (shown.type === 'input_audio') return { type: 'input_audio', file_id: data.file_id };
+  const image = typeof shown.image_url === 'object' ? (shown.image_url as JsonObject | null) : shown;
+  const detail = image?.detail ?? shown.detail;
+  return {
+    type: 'input_image',
+    file_id: data.file_id,
+    ...(mediaType.includes('*') ? {} : { media_type: mediaType }),
+    ...(detail === undefined ? {} : { detail }),
+  };
+}
+
+/** What a text adds to the estimate for a file, which supposes an image or a document. */
+function textTokens(part: unknown): number {
+  const stored = asStored(part);
+  if (stored === undefined || !isText(stored.mediaType)) return 0;
+  return Math.ceil(Math.min(stored.data.bytes, MAX_ATTACHED_TEXT_CHARS) / BYTES_PER_TOKEN);
+}
+
+/** Messages are kept as JSON: the type of their parts does not know of ours. */
+function asStored(part: unknown): StoredFilePart | undefined {
+  const { type, data } = part as Partial<StoredFilePart>;
+  return type === 'file' && data?.type === 'stored' ? (part as StoredFilePart) : undefined;
+}
+
+function isText(mediaType: string): boolean {
+  return /^text\/|[/+](json|xml|yaml|x-yaml|javascript|typescript|toml|sql|x-sh|csv)$/.test(mediaType);
+}
+
+/** The prompt with the bytes of its files. The given one is left as it is. */
+export async function loadAttachedFiles(
+  files: TurnFiles,
+  projectId: string,
+  prompt: LanguageModelV4Prompt,
+): Promise<LanguageModelV4Prompt> {
+  const isAny = prompt.some(
+    ({ role, content }) => role === 'user' && content.some((part) => asStored(part) !== undefined),
+  );
+  if (!isAny) return prompt;
+  let left = MAX_PROMPT_FILE_BYTES;
+  const loaded: LanguageModelV4Prompt = [];
+  for (const message of prompt.toReversed()) {
+    if (message.role !== 'user') {
+      loaded.push(message);
+      continue;
+    }
+    const content: (LanguageModelV4TextPart | LanguageModelV4FilePart)[] = [];
+    for (const part of message.content) {
+      const stored = asStored(part);
+      if (stored === undefined) {
+        content.push(part);
+        continue;
+      }
+      const { bytes } = stored.data;
+      const fits = bytes <= left;
+      if (fits) left -= bytes;
+      content.push(
+        fits ? await loadPart(files, projectId, stored) : describeMissing(stored, 'too large to be shown again'),
+      );
+    }
+    loaded.push({ ...message, content });
+  }
+  return loaded.reverse();
+}
+
+async function loadPart(
+  files: TurnFiles,
+  projectId: string,
+  part: StoredFilePart,
+): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
+  const { mediaType, filename, data } = part;
+  let bytes: Uint8Array;
+  try {
+    bytes = await files.read(projectId, data.file_id);
+  } catch {
+    return describeMissing(part, 'deleted since');
+  }
+  if (isText(mediaType)) {
+    const text = new TextDecoder().decode(bytes);
+    const shown =
+      text.length > MAX_ATTACHED_TEXT_CHARS ? `${text.slice(0, MAX_ATTACHED_TEXT_CHARS).toWellFormed()}…` : text;
+    return {
+      type: 'text',
+      text: `<file name="${(filename ?? data.file_id).replaceAll('"', "'")}">\n${shown}\n</file>`,
+    };
+  }
+  return {
+    type: 'file',
+    mediaType,
+    ...(filename === undefined ? {} : { filename }),
+    data: { type: 'data', data: Buffer.from(bytes).toString('base64') },
+  };
+}
+
+function describeMissing({ filename, data }: StoredFilePart, why: string): LanguageModelV4TextPart {
+  return { type: 'text', text: `[The file ${filename ?? data.file_id} was here; it is ${why}.]` };
+}

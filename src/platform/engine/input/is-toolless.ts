@@ -1,0 +1,12 @@
+import type { Executor } from '../../../kernel/db/database.ts';
+import { effectiveConfig } from '../../configuration/effective-config.ts';
+import { loadSmithForTurn } from '../store/load-smith-turn.ts';
+
+/** Whether the smith has nothing but what a request itself says to shape an answer: no tools, stores, servers or skills. */
+export async function isToolless(db: Executor, projectId: string, smithId: string): Promise<boolean> {
+  const smith = await loadSmithForTurn(db, projectId, smithId);
+  if (smith === undefined) return false;
+  const config = effectiveConfig(smith.config, smith.agent_snapshot);
+  const lists = [config.enabled_hosted_tools, config.vector_store_ids, config.mcp_servers ?? [], config.skills];
+  return lists.every((list) => list.length === 0);
+}

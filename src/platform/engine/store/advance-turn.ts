@@ -1,0 +1,171 @@
+/**
+ * One step of a turn into the store, in one statement: what the step did and cost, what the next turn will read, the
+ * timeline and the feed, and the turn's new state. Fenced by the lease. Everything that changes a turn after its start
+ * goes through here, so a step is wholly there or not at all and is paid for once.
+ */
+import type { Executor } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { Actor, JsonObject } from '../../tables.ts';
+import {
+  LeaseLostError,
+  type RunFailure,
+  type RunStatus,
+  type StepStatus,
+  type StoredMessage,
+  type TurnKey,
+  type Warning,
+} from '../turn.ts';
+import type { RunRow } from './run-row.ts';
+
+export interface StepRecord {
+  readonly position: number;
+  readonly kind: 'model' | 'tool' | 'compaction';
+  readonly status: StepStatus;
+  readonly name: string;
+  readonly call_id?: string | null;
+  readonly input?: JsonObject | null;
+  readonly output?: JsonObject | null;
+  readonly error?: string | null;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cost_micros?: number | null;
+  readonly started_at?: string;
+  readonly finished_at?: string | null;
+}
+
+export interface StoredFrame {
+  readonly seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  readonly created_at: string;
+}
+
+export interface ApprovalRequest {
+  readonly id: string;
+  readonly tool_call_id: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+}
+
+export interface FeedRecord {
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+/** What a step changes. Left out means unchanged. */
+export interface TurnAdvance {
+  readonly status: RunStatus;
+  readonly steps?: readonly StepRecord[];
+  readonly messages?: readonly Omit<StoredMessage, 'turn'>[];
+  readonly frames?: readonly StoredFrame[];
+  readonly feed?: readonly FeedRecord[];
+  readonly approvals?: readonly ApprovalRequest[];
+  readonly output?: JsonObject | null;
+  readonly stopReason?: string | null;
+  readonly error?: RunFailure | null;
+  /** Added to the turn's warnings. */
+  readonly warnings?: readonly Warning[];
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** Undefined: no price is known. */
+  readonly costMicros?: number | null;
+  /** The thread's new summary and the last turn that it covers. */
+  readonly summary?: { readonly text: string; readonly turn: number };
+}
+
+/** Commits the step. Returns the run as it is now; throws LeaseLostError when the turn is no longer this replica's. */
+export async function advanceTurn(
+  db: Executor,
+  key: TurnKey,
+  replicaId: string,
+  actor: Actor | null,
+  advance: TurnAdvance,
+): Promise<RunRow> {
+  const feed = (advance.feed ?? []).map((event) => ({ ...event, id: mintId('evt') }));
+  const { rows } = await db.query<RunRow>({
+    ...statement,
+    values: [
+      key.projectId,
+      key.runId,
+      replicaId,
+      key.attempt,
+      advance.status,
+      advance.output === undefined || advance.output === null ? null : json(advance.output),
+      advance.stopReason ?? null,
+      advance.error === undefined || advance.error === null ? null : json(advance.error),
+      json(advance.warnings ?? []),
+      advance.inputTokens ?? 0,
+      advance.outputTokens ?? 0,
+      advance.costMicros ?? null,
+      json(advance.steps ?? []),
+      json(advance.messages ?? []),
+      json(advance.frames ?? []),
+      json(feed),
+      json(advance.approvals ?? []),
+      actor === null ? null : json(actor),
+      advance.summary?.text ?? null,
+      advance.summary?.turn ?? null,
+    ],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new LeaseLostError(key.runId);
+  return row;
+}
+
+const statement = {
+  name: 'advance_turn',
+  text: `
+    with run as (
+      update runs set
+        status = $5,
+        output = coalesce($6::jsonb, output),
+        stop_reason = coalesce($7, stop_reason),
+        error = coalesce($8::jsonb, error),
+        warnings = warnings || $9::jsonb,
+        input_tokens = input_tokens + $10,
+        output_tokens = output_tokens + $11,
+        cost_micros = case when $12::bigint is null then cost_micros else coalesce(cost_micros, 0) + $12 end,
+        updated_at = now()
+      where project_id = $1 and id = $2 and replica_id = $3 and attempt = $4 and status = 'in_progress'
+      returning *
+    ), step as (
+      insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error,
+                             input_tokens, output_tokens, cost_micros, started_at, finished_at)
+      select $1, $2, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error,
+             coalesce(s.input_tokens, 0), coalesce(s.output_tokens, 0), s.cost_micros, coalesce(s.started_at, now()),
+             s.finished_at
+      from run, jsonb_to_recordset($13::jsonb) as s (
+        position int, kind text, status text, name text, call_id text, input jsonb, output jsonb, error text,
+        input_tokens bigint, output_tokens bigint, cost_micros bigint, started_at timestamptz, finished_at timestamptz)
+      on conflict (project_id, run_id, position) do update
+        set status = excluded.status, output = excluded.output, error = excluded.error, finished_at = excluded.finished_at
+    ), said as (
+      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
+      select $1, run.smith_id, run.thread_id, run.turn, m.position, $2, m.role, m.content, m.tokens
+      from run, jsonb_to_recordset($14::jsonb) as m (position int, role text, content jsonb, tokens int)
+    ), frames as (
+      insert into run_events (project_id, run_id, seq, type, data, created_at)
+      select $1, $2, f.seq, f.type, f.data, f.created_at
+      from run, jsonb_to_recordset($15::jsonb) as f (seq bigint, type text, data jsonb, created_at timestamptz)
+      on conflict (project_id, run_id, seq) do nothing
+    ), feed as (
+      insert into events (project_id, id, type, smith_id, actor, data)
+      select $1, e.id, e.type, run.smith_id, $18::jsonb, e.data
+      from run, jsonb_to_recordset($16::jsonb) as e (id text, type text, data jsonb)
+    ), asked as (
+      insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args)
+      select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args
+      from run, jsonb_to_recordset($17::jsonb) as a (id text, tool_call_id text, tool text, args jsonb)
+    ), expired as (
+      update approvals set status = 'expired', resolved_at = now()
+      from run where run.status in ('completed', 'failed', 'cancelled')
+        and approvals.project_id = $1 and approvals.run_id = $2 and approvals.status = 'pending'
+    ), thread as (
+      update threads set summary = $19, summary_turn = $20::int
+      from run where $19::text is not null
+        and threads.project_id = $1 and threads.smith_id = run.smith_id and threads.id = run.thread_id
+        and threads.summary_turn < $20::int
+    )
+    select * from run`,
+};

@@ -1,0 +1,45 @@
+/** What the start of a turn must know of its smith: one statement. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import type { StoredModelKey } from '../../models/index.ts';
+import type { AgentDraft, JsonObject, SmithConfig } from '../../tables.ts';
+
+export interface SmithForTurn {
+  readonly id: string;
+  readonly agent_id: string | null;
+  readonly agent_version: number | null;
+  readonly agent_snapshot: AgentDraft | null;
+  readonly metadata: JsonObject;
+  readonly config: Partial<SmithConfig>;
+  /** Working memory. */
+  readonly memory: string;
+  /** Its turns are indexed as they end. */
+  readonly recalls: boolean;
+  /** The smith's own keys before the tenant's. */
+  readonly model_keys: readonly StoredModelKey[];
+}
+
+/** Undefined for a smith that is archived, of another project, or never was. */
+export async function loadSmithForTurn(
+  db: Executor,
+  projectId: string,
+  smithId: string,
+): Promise<SmithForTurn | undefined> {
+  const { rows } = await db.query<SmithForTurn>({
+    name: 'load_smith_for_turn',
+    text: `
+      select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
+        coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys
+      from smith_configurations s
+      left join lateral (
+        select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,
+          'sealed_api_key', k.sealed_api_key, 'base_url', k.base_url, 'workspace_id', k.workspace_id)
+          order by k.smith_id desc) as keys
+        from model_keys k
+        where k.project_id = s.project_id and k.smith_id in ('', s.id)
+      ) k on true
+      left join smith_memories w on w.project_id = s.project_id and w.smith_id = s.id
+      where s.project_id = $1 and s.id = $2 and s.archived_at is null`,
+    values: [projectId, smithId],
+  });
+  return rows[0];
+}

@@ -1,0 +1,113 @@
+/** Reads back a turn that was paused or left behind, as an executor needs it. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import type { JsonObject } from '../../tables.ts';
+import type { TurnState } from '../execution/turn-state.ts';
+import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from '../turn.ts';
+import type { RunRow } from './run-row.ts';
+
+interface StoredTurn {
+  steps: {
+    position: number;
+    kind: string;
+    status: StepStatus;
+    name: string;
+    call_id: string | null;
+    input: JsonObject | null;
+    output: JsonObject | null;
+    error: string | null;
+    approval_id: string | null;
+  }[];
+  messages: StoredMessage[];
+  summary: string | null;
+  summary_turn: number | null;
+  last_seq: number;
+  pauses: number;
+}
+
+export interface ResumableTurn {
+  readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
+  /** Number of the last stored frame. */
+  readonly lastSeq: number;
+  /** How often the turn has paused: each going on was an attempt of its own that no replica died over. */
+  readonly pauses: number;
+}
+
+export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
+  const { rows } = await db.query<StoredTurn>({
+    ...statement,
+    values: [run.project_id, run.id, run.smith_id, run.thread_id, run.turn],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`Run ${run.id} has vanished`);
+  const calls = row.steps.flatMap((step): ToolStep[] =>
+    step.kind !== 'tool' || step.call_id === null
+      ? []
+      : [
+          {
+            position: step.position,
+            callId: step.call_id,
+            name: step.name,
+            input: step.input ?? {},
+            status: step.status,
+            output: step.output,
+            error: step.error,
+            ...(step.approval_id === null ? {} : { approvalId: step.approval_id }),
+          },
+        ],
+  );
+  const own = row.messages.filter((message) => message.turn === run.turn);
+  return {
+    lastSeq: row.last_seq,
+    pauses: row.pauses,
+    state: {
+      config: run.config,
+      actor: run.actor,
+      history: { summary: row.summary, summaryTurn: row.summary_turn ?? 0, messages: row.messages },
+      openCalls: calls.filter((step) => step.status !== 'completed'),
+      calls,
+      nextPosition: row.steps.reduce((next, step) => Math.max(next, step.position + 1), 0),
+      nextMessage: own.reduce((next, message) => Math.max(next, message.position + 1), 0),
+      modelCalls: row.steps.filter((step) => step.kind === 'model').length,
+      usage: { input_tokens: run.input_tokens, output_tokens: run.output_tokens, cost_micros: run.cost_micros },
+      warnings: run.warnings,
+    },
+  };
+}
+
+/**
+ * The first number of a new attempt, beyond everything that an earlier one can have shown. Attempts that died before they
+ * stored a frame leave `lastSeq` where it was, so each has numbers of its own.
+ */
+export function seqAfterRestart(lastSeq: number, attempt: number): number {
+  return lastSeq + attempt * SEQ_JUMP;
+}
+
+/**
+ * The thread as the turn found it: later turns, which ran while it was paused, are not its past. Its own messages are
+ * there even where a later turn has folded them into the summary already.
+ */
+const statement = {
+  name: 'load_turn',
+  text: `
+    select
+      coalesce((
+        select jsonb_agg(jsonb_build_object('position', s.position, 'kind', s.kind, 'status', s.status, 'name', s.name,
+          'call_id', s.call_id, 'input', s.input, 'output', s.output, 'error', s.error, 'approval_id', a.id)
+          order by s.position)
+        from run_steps s
+        left join approvals a on a.project_id = s.project_id and a.run_id = s.run_id and a.tool_call_id = s.call_id
+        where s.project_id = $1 and s.run_id = $2
+      ), '[]'::jsonb) as steps,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role,
+          'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)
+        from messages m
+        where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4
+          and (m.turn = $5 or m.turn > t.summary_turn and m.turn < $5)
+      ), '[]'::jsonb) as messages,
+      t.summary, t.summary_turn,
+      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq,
+      (select count(*)::int from run_events e where e.project_id = $1 and e.run_id = $2 and e.type = 'run.paused') as pauses
+    from threads t
+    where t.project_id = $1 and t.smith_id = $3 and t.id = $4`,
+};

@@ -1,0 +1,51 @@
+/** A run as the store has it, and as replies show it. */
+import type { Actor, JsonObject, RunStatus } from '../../tables.ts';
+import type { RunFailure, TurnConfig, Warning } from '../turn.ts';
+
+/** What started the turn. */
+export type Surface = 'run' | 'chat' | 'response';
+
+export interface RunRow {
+  id: string;
+  project_id: string;
+  smith_id: string;
+  thread_id: string;
+  turn: number;
+  agent_id: string | null;
+  agent_version: number | null;
+  status: RunStatus;
+  channel: string;
+  input: JsonObject[];
+  config: TurnConfig;
+  output: JsonObject | null;
+  stop_reason: string | null;
+  error: RunFailure | null;
+  warnings: Warning[];
+  input_tokens: number;
+  output_tokens: number;
+  cost_micros: number | null;
+  metadata: JsonObject;
+  actor: Actor | null;
+  replay_of: string | null;
+  replica_id: string | null;
+  attempt: number;
+  cancel_requested_at: Date | null;
+  surface: Surface;
+  /** What each request of the turn said, as its surface echoes it. */
+  requests: JsonObject[];
+  forgotten_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export const MICROS_PER_UNIT = 1_000_000;
+
+/** Usage as runs and `run.completed` show it; cost in US dollars, exact to the millionth, null without a known price. */
+export function renderUsage(row: Pick<RunRow, 'input_tokens' | 'output_tokens' | 'cost_micros'>) {
+  return {
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    total_tokens: row.input_tokens + row.output_tokens,
+    cost: row.cost_micros === null ? null : row.cost_micros / MICROS_PER_UNIT,
+  };
+}

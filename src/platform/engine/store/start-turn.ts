@@ -1,0 +1,166 @@
+/**
+ * The start of a turn, in one statement: the lock (a row of runs that the partial unique index allows once a smith), the
+ * thread's next turn number, the question, the idempotency key and the first frame commit together or not at all; the
+ * thread's history comes back with them.
+ */
+import type { Executor } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { Actor, JsonObject } from '../../tables.ts';
+import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
+import type { Surface } from './run-row.ts';
+
+export interface NewTurn {
+  readonly projectId: string;
+  readonly runId: string;
+  readonly smithId: string;
+  readonly threadId: string;
+  readonly agentId: string | null;
+  readonly agentVersion: number | null;
+  readonly channel: string;
+  readonly input: readonly JsonObject[];
+  readonly messages: readonly Pick<StoredMessage, 'role' | 'content' | 'tokens'>[];
+  readonly config: TurnConfig;
+  readonly metadata: JsonObject;
+  readonly actor: Actor | null;
+  readonly replayOf: string | null;
+  readonly replicaId: string;
+  readonly surface: Surface;
+  /** What its surface echoes; null for native runs. */
+  readonly request: JsonObject | null;
+  /** Not to be retrieved later. */
+  readonly forgotten: boolean;
+  readonly idempotency: IdempotencyClaim | undefined;
+  /**
+   * Nobody is told of the turn before something else of it is stored: its start need not be on the disk by itself, for
+   * whatever is stored later takes it along. A server store alone may be told so; the embedded one would lose it with
+   * the process.
+   */
+  readonly untold: boolean;
+}
+
+export interface TurnStart {
+  readonly turn: number;
+  readonly createdAt: Date;
+  readonly history: ThreadHistory;
+}
+
+interface StartRow {
+  turn: number | null;
+  created_at: Date | null;
+  summary: string | null;
+  summary_turn: number | null;
+  history: StoredMessage[];
+  stale: boolean;
+}
+
+/** Hint for a client that found the smith busy. */
+export const LOCK_RETRY_SECONDS = 1;
+
+/** Throws `conversation_locked` while another turn of the smith is in progress. */
+export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {
+  const { rows } = await db.query<StartRow>({
+    ...statement,
+    values: [
+      turn.projectId,
+      turn.runId,
+      turn.smithId,
+      turn.threadId,
+      turn.agentId,
+      turn.agentVersion,
+      turn.channel,
+      json(turn.input),
+      json(turn.config),
+      json(turn.metadata),
+      turn.actor === null ? null : json(turn.actor),
+      turn.replayOf,
+      turn.replicaId,
+      json(turn.messages),
+      json({ smith_id: turn.smithId, thread_id: turn.threadId, model: turn.config.model }),
+      turn.idempotency?.operation ?? null,
+      turn.idempotency?.key ?? null,
+      turn.idempotency?.fingerprint ?? null,
+      turn.surface,
+      json(turn.request === null ? [] : [turn.request]),
+      turn.forgotten,
+      turn.untold,
+    ],
+  });
+  const row = rows[0];
+  if (row?.turn == null || row.created_at === null) throw conversationLocked();
+  const history = row.stale ? await readHistory(db, turn, row.turn) : row;
+  return {
+    turn: row.turn,
+    createdAt: row.created_at,
+    history: { summary: history.summary, summaryTurn: history.summary_turn ?? 0, messages: history.history },
+  };
+}
+
+/**
+ * The history once more. A statement that had to wait for the turn before to end got the lock, but sees the thread as it
+ * was when it began to wait: without that turn's answer.
+ */
+async function readHistory(db: Executor, { projectId, smithId, threadId }: NewTurn, turn: number) {
+  const { rows } = await db.query<Pick<StartRow, 'summary' | 'summary_turn' | 'history'>>({
+    name: 'read_history',
+    text: `
+      select t.summary, t.summary_turn, coalesce((
+        select ${MESSAGES_AS_JSON} from messages m
+        where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and m.turn > t.summary_turn and m.turn < $4
+      ), '[]'::jsonb) as history
+      from threads t where t.project_id = $1 and t.smith_id = $2 and t.id = $3`,
+    values: [projectId, smithId, threadId, turn],
+  });
+  return rows[0] ?? { summary: null, summary_turn: 0, history: [] };
+}
+
+/** OpenAI's clients do not repeat a 400 by themselves; the header tells them to. */
+export function conversationLocked(): ApiError {
+  return new ApiError('conversation_locked', {
+    retryAfterSeconds: LOCK_RETRY_SECONDS,
+    headers: { 'x-should-retry': 'true' },
+  });
+}
+
+const MESSAGES_AS_JSON = `jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role,
+  'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)`;
+
+const statement = {
+  name: 'start_turn',
+  text: `
+    with locked as (
+      insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
+                        input, config, metadata, actor, replay_of, replica_id, surface, requests, forgotten_at)
+      select $1, $2, $3, $4,
+             coalesce((select turns from threads where project_id = $1 and smith_id = $3 and id = $4), 0) + 1,
+             $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
+             case when $21::boolean then now() end
+      on conflict (project_id, smith_id) where status = 'in_progress' do nothing
+      returning turn, created_at
+    ), thread as (
+      insert into threads (project_id, smith_id, id, turns) select $1, $3, $4, turn from locked
+      on conflict (project_id, smith_id, id) do update set turns = excluded.turns, updated_at = now()
+    ), question as (
+      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
+      select $1, $3, $4, locked.turn, m.position - 1, $2, m.message ->> 'role', m.message -> 'content',
+             (m.message ->> 'tokens')::int
+      from locked, jsonb_array_elements($14::jsonb) with ordinality as m (message, position)
+    ), frame as (
+      insert into run_events (project_id, run_id, seq, type, data) select $1, $2, 1, 'run.started', $15::jsonb from locked
+    ), claim as (
+      insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, expires_at)
+      select $1, $16::text, $17::text, $18::text, $2, now() + interval '24 hours' from locked where $17::text is not null
+    )
+    select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
+      -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
+      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale,
+      case when $22::boolean then set_config('synchronous_commit', 'off', true) end
+    from (values (1)) as one (row)
+    left join locked l on true
+    left join threads t on t.project_id = $1 and t.smith_id = $3 and t.id = $4
+    left join lateral (
+      select ${MESSAGES_AS_JSON} as history from messages m
+      where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > coalesce(t.summary_turn, 0)
+    ) h on l.turn is not null`,
+};

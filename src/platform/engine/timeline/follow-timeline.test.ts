@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startPlatform } from '../../../../test/support/platform.ts';
+import { makeSmith } from '../../../../test/support/turns.ts';
+import type { Database } from '../../../kernel/db/database.ts';
+import type { EventSink } from '../../../kernel/http/event-stream.ts';
+import { SEQ_JUMP } from '../turn.ts';
+import { streamTimeline } from './follow-timeline.ts';
+import { LiveTurn } from './live-turn.ts';
+import { createRunSignals } from './run-signals.ts';
+
+const platform = await startPlatform();
+const signals = createRunSignals(platform.db, (error) => assert.fail(String(error)));
+after(() => platform.close());
+
+interface ForeignRun {
+  readonly key: { readonly projectId: string; readonly smithId: string; readonly runId: string };
+  readonly lastSeq: number;
+  /** Ends it, as the replica that executes it would. */
+  end(): Promise<void>;
+}
+
+/** A run of which the end is still to come, on a replica that is not this one. */
+async function makeForeignRun(): Promise<ForeignRun> {
+  const { db } = platform;
+  const smith = await makeSmith(platform);
+  const { projectId } = smith.project;
+  const { body: run } = await smith.ask('Hello');
+  await db.query({
+    text: `
+      insert into replicas (id, heartbeat_at) values ('rep_elsewhere', now() + interval '1 hour')
+      on conflict (id) do nothing`,
+    values: [],
+  });
+  await db.query({
+    text: `update runs set status = 'in_progress', replica_id = 'rep_elsewhere' where project_id = $1 and id = $2`,
+    values: [projectId, run.id],
+  });
+  const { rows } = await db.query<{ seq: number; data: object }>({
+    text: `delete from run_events where project_id = $1 and run_id = $2 and type = 'run.completed' returning seq, data`,
+    values: [projectId, run.id],
+  });
+  const [closing] = rows;
+  assert.ok(closing !== undefined);
+  return {
+    key: { projectId, smithId: smith.id, runId: run.id },
+    lastSeq: closing.seq - 1,
+    async end() {
+      await db.query({
+        text: `
+          with run as (update runs set status = 'completed' where project_id = $1 and id = $2)
+          insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.completed', $4)`,
+        values: [projectId, run.id, closing.seq, JSON.stringify(closing.data)],
+      });
+      signals.announce([run.id]);
+    },
+  };
+}
+
+/** The store, with something that happens right after a reader has looked for `name` the first time. */
+function interrupt(name: string, happen: () => Promise<void>): { store: Database; count: () => number } {
+  const { db } = platform;
+  let looks = 0;
+  const store: Database = {
+    kind: db.kind,
+    async query(statement) {
+      const answer = await db.query(statement);
+      if (statement.name === name && ++looks === 1) await happen();
+      return answer as never;
+    },
+    transaction: (work) => db.transaction(work),
+    notify: (channel, payload) => db.notify(channel, payload),
+    listen: (channel, onMessage, onGap) => db.listen(channel, onMessage, onGap),
+    ping: () => db.ping(),
+    close: () => db.close(),
+  };
+  return { store, count: () => looks };
+}
+
+/** Reads the run's frames behind the last one that it has so far, to the end. */
+async function readRest(run: ForeignRun, db: Database, live?: LiveTurn): Promise<string> {
+  let text = '';
+  const sink: EventSink = {
+    behind: false,
+    write(frames) {
+      text += frames;
+      return true;
+    },
+    drained: async () => {},
+  };
+  const reader = { db, signals, findLive: () => live, draining: new AbortController().signal };
+  await streamTimeline(reader, run.key, run.lastSeq)(sink, AbortSignal.timeout(10_000));
+  return text;
+}
+
+test('a run that ends between a reader’s look for frames and its look at the run is read to its end', async () => {
+  const run = await makeForeignRun();
+  const { store } = interrupt('read_timeline', () => run.end());
+  assert.match(await readRest(run, store), /^event: run\.completed$/m);
+});
+
+test('news that come between a reader’s look and its wait are not waited for', async () => {
+  const run = await makeForeignRun();
+  const { store } = interrupt('read_run_status', () => run.end());
+  const startedMs = performance.now();
+  assert.match(await readRest(run, store), /^event: run\.completed$/m);
+  // Otherwise it looks again by itself after two seconds.
+  assert.ok(performance.now() - startedMs < 1_000);
+});
+
+test('a reader of an attempt of which nothing is stored yet follows it without asking the store over and over', async () => {
+  const run = await makeForeignRun();
+  const live = new LiveTurn({ ...run.key, threadId: 'thr_1', turn: 1, attempt: 2 }, run.lastSeq + SEQ_JUMP);
+  const { store, count } = interrupt('read_timeline', async () => {});
+  const rest = readRest(run, store, live);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  live.emit('run.restarted', { attempt: 2, step: 0 });
+  live.emit('run.completed', {});
+  live.end(undefined);
+  assert.match(await rest, /^event: run\.restarted$[\s\S]*^event: run\.completed$/m);
+  assert.ok(count() <= 2, `${count()} looks`);
+});

@@ -1,0 +1,197 @@
+/**
+ * A run's timeline to one reader, from any point, live. What is stored is read; what is only in the memory of the
+ * executing replica follows; then frames as they happen. Every character once and in order, perhaps in larger pieces. A
+ * reader that falls behind stops receiving live frames and catches up from the store, so it never grows memory; one that
+ * goes away never stops the run.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
+import type { StoredFrame } from '../store/advance-turn.ts';
+import { isSettled } from '../turn.ts';
+import { CLOSING_TYPES, type LiveTurn, RESTING_TYPES, type ShownFrame, showStoredFrame } from './live-turn.ts';
+import { readFrames, readStatus } from './read-timeline.ts';
+import type { RunSignals, RunWatch } from './run-signals.ts';
+
+/** How long a reader on another replica trusts wake-ups before it looks again by itself. */
+const POLL_MS = 2_000;
+
+export interface TimelineReader {
+  readonly db: Database;
+  readonly signals: RunSignals;
+  readonly findLive: (runId: string) => LiveTurn | undefined;
+  /** Fires when the server drains. */
+  readonly draining: AbortSignal;
+}
+
+export interface FollowedRun {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly runId: string;
+}
+
+/** Takes frames in order. As an EventSink: `write` says whether the reader keeps up, `drained` when it has caught up. */
+export interface FrameSink {
+  write(frames: readonly ShownFrame[]): boolean;
+  readonly behind: boolean;
+  drained(): Promise<void>;
+}
+
+/**
+ * Why the frames ended: the run rests (or nothing will follow), the reader went away, or this server drains and the run
+ * goes on elsewhere.
+ */
+export type FollowEnd = 'rested' | 'closed' | 'draining';
+
+/** The run's timeline in its native wire form: the frames beyond `after`. See `followTimeline`. */
+export function streamTimeline(reader: TimelineReader, run: FollowedRun, after: number): EventSource {
+  return async (sink, closed) => {
+    const end = await followTimeline(reader, run, after, wireSink(sink), closed);
+    if (end === 'draining') sink.write(detachedFrame(run));
+  };
+}
+
+function wireSink(sink: EventSink): FrameSink {
+  return {
+    write(frames) {
+      const [first] = frames;
+      return sink.write(
+        frames.length === 1 && first !== undefined ? first.wire : frames.map(({ wire }) => wire).join(''),
+      );
+    },
+    get behind() {
+      return sink.behind;
+    },
+    drained: () => sink.drained(),
+  };
+}
+
+/**
+ * Gives the frames beyond `after` to the sink. Ends after a frame at which the run rests, or at once where none will
+ * follow; a reader who has seen a pause waits for the run to go on.
+ */
+export async function followTimeline(
+  reader: TimelineReader,
+  run: FollowedRun,
+  after: number,
+  sink: FrameSink,
+  closed: AbortSignal,
+): Promise<FollowEnd> {
+  // Opened before the first look, so that what happens between a look and the wait for news is not missed.
+  const watch = reader.signals.watch(run.runId);
+  try {
+    return await followRun(reader, run, after, watch, sink, closed);
+  } finally {
+    watch.close();
+  }
+}
+
+async function followRun(
+  reader: TimelineReader,
+  run: FollowedRun,
+  after: number,
+  watch: RunWatch,
+  sink: FrameSink,
+  closed: AbortSignal,
+): Promise<FollowEnd> {
+  let gone: AbortSignal | undefined;
+  let cursor = after;
+  let rested = false;
+  let settled = false;
+  while (!closed.aborted && !rested) {
+    if (sink.behind) await sink.drained();
+    const live = reader.findLive(run.runId);
+    const flushedSeq = live?.flushedSeq ?? 0;
+    if (live !== undefined && !live.ended && flushedSeq <= cursor) {
+      ({ cursor, rested } = await followLive(live, cursor, sink, closed));
+      continue;
+    }
+    const stored = await writeStored(reader.db, run, cursor, sink);
+    ({ cursor, rested } = stored);
+    if (stored.count > 0 || rested || live !== reader.findLive(run.runId)) continue;
+    if (live !== undefined && !live.ended) {
+      // The store has nothing up to there: the numbers of a new attempt begin further on.
+      cursor = Math.max(cursor, flushedSeq);
+      continue;
+    }
+    if (settled) return 'rested';
+    settled = isSettled(await readStatus(reader.db, run.projectId, run.runId));
+    // The frames that settled it may have come after the look for frames: one more look.
+    if (settled) continue;
+    if (reader.draining.aborted) return 'draining';
+    gone ??= AbortSignal.any([closed, reader.draining]);
+    await watch.next(POLL_MS, gone);
+  }
+  return rested ? 'rested' : 'closed';
+}
+
+async function writeStored(
+  db: Database,
+  run: Omit<FollowedRun, 'smithId'>,
+  after: number,
+  sink: FrameSink,
+): Promise<{ cursor: number; rested: boolean; count: number }> {
+  const frames = await readFrames(db, run.projectId, run.runId, after);
+  let cursor = after;
+  const shown = frames.map((frame) => {
+    const each = showStoredFrame(run.runId, frame, cursor);
+    cursor = frame.seq;
+    return each;
+  });
+  if (shown.length > 0) sink.write(shown);
+  const rested = await restsAt(db, run, frames.at(-1));
+  return { cursor, rested, count: frames.length };
+}
+
+/** Whether nothing follows the frame. A pause that the run has since left is one frame among others. */
+async function restsAt(
+  db: Database,
+  run: Omit<FollowedRun, 'smithId'>,
+  frame: StoredFrame | undefined,
+): Promise<boolean> {
+  if (frame === undefined || !RESTING_TYPES.has(frame.type)) return false;
+  if (CLOSING_TYPES.has(frame.type)) return true;
+  // In this order: what a run that is paused now has behind the frame was there before.
+  if ((await readStatus(db, run.projectId, run.runId)) !== 'paused') return false;
+  return (await readFrames(db, run.projectId, run.runId, frame.seq)).length === 0;
+}
+
+/** Follows the live turn until it rests or ends, the reader goes or falls behind. */
+async function followLive(
+  live: LiveTurn,
+  after: number,
+  sink: FrameSink,
+  closed: AbortSignal,
+): Promise<{ cursor: number; rested: boolean }> {
+  let cursor = after;
+  let rested = false;
+  const missed = live.unflushedAfter(cursor);
+  if (missed.length > 0) sink.write(missed);
+  cursor = missed.at(-1)?.seq ?? cursor;
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const unlisten = live.listen((frame) => {
+    if (sink.behind) return;
+    const keepsUp = sink.write([frame]);
+    cursor = frame.seq;
+    rested = RESTING_TYPES.has(frame.type);
+    if (!keepsUp || rested) stop();
+  });
+  const onClosed = () => stop();
+  closed.addEventListener('abort', onClosed, { once: true });
+  if (closed.aborted || sink.behind || live.ended) stop();
+  await Promise.race([stopped, live.done]);
+  unlisten();
+  closed.removeEventListener('abort', onClosed);
+  return { cursor, rested };
+}
+
+/** Tells a reader that this server goes away and where the timeline goes on. Not a frame of the timeline: no number. */
+function detachedFrame(run: FollowedRun): string {
+  const data = {
+    v: 1,
+    run_id: run.runId,
+    type: 'stream.detached',
+    reason: 'draining',
+    resume: `/v1/smiths/${run.smithId}/runs/${run.runId}/events`,
+  };
+  return `retry: 1000\n${eventFrame('stream.detached', JSON.stringify(data))}`;
+}

@@ -1,0 +1,298 @@
+/**
+ * A turn that this replica executes: numbers its frames, shows them to local readers at once and keeps the ones that
+ * are not stored yet. Adjacent deltas of one message merge into one row; its `seq` is the last delta's.
+ */
+import { eventFrame } from '../../../kernel/http/event-stream.ts';
+import type { JsonObject } from '../../tables.ts';
+import type { StoredFrame } from '../store/advance-turn.ts';
+import type { RunRow } from '../store/run-row.ts';
+import type { TurnKey } from '../turn.ts';
+
+/** An executor waits for the store beyond this many frames; keeps what a crash can lose below SEQ_JUMP. */
+export const MAX_UNFLUSHED_FRAMES = 50_000;
+
+/** Frame types whose text merges, and the member that holds the pieces once stored. */
+const MERGED_TYPES: ReadonlySet<string> = new Set(['message.delta', 'reasoning']);
+
+interface PendingFrame {
+  seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  /** The pieces of a merged frame, in order, one a sequence number. */
+  readonly pieces: string[] | undefined;
+  readonly createdAt: string;
+  /** Given to the store, whatever came of it: a failed write may have been carried out, so the row must not grow. */
+  offered: boolean;
+}
+
+/** Frames that end a timeline for good. */
+export const CLOSING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
+
+/** Frames after which a run does nothing until somebody acts. */
+export const RESTING_TYPES: ReadonlySet<string> = new Set([...CLOSING_TYPES, 'run.paused']);
+
+/** A frame as readers get it. Of text that was joined, `seq` is the last piece's and `data.text` the whole. */
+export class ShownFrame {
+  readonly runId: string;
+  readonly seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  /** Of text: what was joined, one piece a sequence number. Present whoever shows it: the store keeps them too. */
+  readonly pieces: readonly string[] | undefined;
+  readonly createdAt: string;
+  #wire: string | undefined;
+
+  constructor(
+    runId: string,
+    frame: { seq: number; type: string; data: JsonObject; pieces?: readonly string[]; createdAt: string },
+  ) {
+    this.runId = runId;
+    this.seq = frame.seq;
+    this.type = frame.type;
+    this.data = frame.data;
+    this.pieces = frame.pieces;
+    this.createdAt = frame.createdAt;
+  }
+
+  /** The native server-sent event; made once, however many read it. */
+  get wire(): string {
+    this.#wire ??= wireFrame(this.runId, this.seq, this.type, this.data, this.createdAt);
+    return this.#wire;
+  }
+}
+
+/** Sees each frame as it happens. */
+export type FrameListener = (frame: ShownFrame) => void;
+
+/** A frame that a commit adds to the timeline. */
+export interface NewFrame {
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+export class LiveTurn {
+  readonly key: TurnKey;
+  readonly abort = new AbortController();
+  /** Resolves with the run when it has settled, paused, or left this replica (undefined). */
+  readonly done: Promise<RunRow | undefined>;
+  /** Highest number that the store has; everything up to it can be read there. */
+  flushedSeq: number;
+  /** Set once this replica no longer executes the turn. */
+  ended = false;
+
+  readonly #listeners = new Set<FrameListener>();
+  readonly #resolveDone: (row: RunRow | undefined) => void;
+  #seq: number;
+  /** Text that listeners have not been shown yet. */
+  #unshown: { type: string; pieces: string[]; step: number; seq: number } | undefined;
+  #pending: PendingFrame[] = [];
+  #flushing: PendingFrame[] = [];
+  #flush: Promise<void> | undefined;
+  #frameCount = 0;
+
+  constructor(key: TurnKey, lastSeq: number) {
+    this.key = key;
+    this.#seq = lastSeq;
+    this.flushedSeq = lastSeq;
+    const { promise, resolve } = Promise.withResolvers<RunRow | undefined>();
+    this.done = promise;
+    this.#resolveDone = resolve;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** A frame with several members, e.g. `tool.executing`. */
+  emit(type: string, data: JsonObject): void {
+    this.#push({ seq: this.#seq + 1, type, data, pieces: undefined, createdAt: timestampNow(), offered: false });
+    this.showText();
+    this.#show(type, data, this.#seq);
+  }
+
+  /** A piece of text: `message.delta` or `reasoning` of the model call at `step`. */
+  emitText(type: 'message.delta' | 'reasoning', text: string, step: number): void {
+    const last = this.#pending.at(-1);
+    if (last?.pieces !== undefined && !last.offered && last.type === type && last.data.step === step) {
+      last.pieces.push(text);
+      last.seq = ++this.#seq;
+      this.#frameCount += 1;
+    } else {
+      const seq = this.#seq + 1;
+      this.#push({ seq, type, data: { step }, pieces: [text], createdAt: timestampNow(), offered: false });
+    }
+    this.#showSoon(type, text, step);
+  }
+
+  #push(frame: PendingFrame): void {
+    this.#seq = frame.seq;
+    this.#pending.push(frame);
+    this.#frameCount += 1;
+  }
+
+  /** Pieces that come while the process is at other work are shown together: a server that is behind does not fall further. */
+  #showSoon(type: 'message.delta' | 'reasoning', text: string, step: number): void {
+    if (this.#listeners.size === 0) return;
+    const unshown = this.#unshown;
+    if (unshown !== undefined && unshown.type === type && unshown.step === step) {
+      unshown.pieces.push(text);
+      unshown.seq = this.#seq;
+      return;
+    }
+    if (unshown === undefined) scheduleShowing(this);
+    else this.showText();
+    this.#unshown = { type, pieces: [text], step, seq: this.#seq };
+  }
+
+  /** Shows the text that waits for the end of the process's present work. */
+  showText(): void {
+    const unshown = this.#unshown;
+    if (unshown === undefined) return;
+    this.#unshown = undefined;
+    const { type, pieces, step, seq } = unshown;
+    this.#show(type, { text: pieces.join(''), step }, seq, pieces);
+  }
+
+  #show(type: string, data: JsonObject, seq: number, pieces?: readonly string[]): void {
+    if (this.#listeners.size === 0) return;
+    const joined = pieces === undefined ? {} : { pieces };
+    const frame = new ShownFrame(this.key.runId, { seq, type, data, ...joined, createdAt: timestampNow() });
+    for (const listener of this.#listeners) listener(frame);
+  }
+
+  /** From now on: what came before is in `unflushedAfter`. */
+  listen(listener: FrameListener): () => void {
+    this.showText();
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get unflushedCount(): number {
+    return this.#frameCount;
+  }
+
+  get hasUnflushed(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** The flush under way, if any: the end of a turn waits for it, so that the timeline has no hole. */
+  get flush(): Promise<void> | undefined {
+    return this.#flush;
+  }
+
+  /** Frames beyond `after` that the store may not have yet, in order. */
+  unflushedAfter(after: number): ShownFrame[] {
+    return [...this.#flushing, ...this.#pending]
+      .filter((frame) => frame.seq > after)
+      .map((frame) => showStoredFrame(this.key.runId, storedFrame(frame), after));
+  }
+
+  /** Hands the pending frames to a batch flush; `settled` tells when it has ended, and whether it was stored. */
+  beginFlush(settled: Promise<boolean>): StoredFrame[] {
+    const batch = this.#pending;
+    const count = this.#frameCount;
+    this.#flushing = batch;
+    this.#pending = [];
+    this.#frameCount = 0;
+    const last = batch.at(-1)?.seq ?? this.flushedSeq;
+    this.#flush = settled.then((stored) => {
+      if (stored) {
+        this.flushedSeq = last;
+        this.#flushing = [];
+      } else {
+        this.#pending = [...batch, ...this.#pending];
+        this.#flushing = [];
+        this.#frameCount += count;
+      }
+      this.#flush = undefined;
+    });
+    return batch.map(offerFrame);
+  }
+
+  /**
+   * Takes the pending frames for the statement that commits a step, `closing` after them. One of `committed` and
+   * `putBack` must follow. Readers see the closing frames only once they are committed.
+   */
+  takePending(closing: readonly NewFrame[]): { frames: StoredFrame[]; committed: () => void; putBack: () => void } {
+    const batch = this.#pending;
+    const count = this.#frameCount;
+    const before = this.#seq;
+    this.#flushing = batch;
+    this.#pending = [];
+    this.#frameCount = 0;
+    const added = closing.map((frame) => ({ ...frame, seq: ++this.#seq, created_at: timestampNow() }));
+    return {
+      frames: [...batch.map(offerFrame), ...added],
+      committed: () => {
+        this.flushedSeq = this.#seq;
+        this.#flushing = [];
+        this.showText();
+        for (const frame of added) this.#show(frame.type, frame.data, frame.seq);
+      },
+      putBack: () => {
+        this.#seq = before;
+        this.#pending = [...batch, ...this.#pending];
+        this.#flushing = [];
+        this.#frameCount += count;
+      },
+    };
+  }
+
+  /** Ends the execution here. */
+  end(row: RunRow | undefined): void {
+    this.ended = true;
+    this.#resolveDone(row);
+  }
+}
+
+let toShow: LiveTurn[] = [];
+
+/** One look at all turns when the work of the moment is done. */
+function scheduleShowing(turn: LiveTurn): void {
+  if (toShow.push(turn) === 1) setImmediate(showTexts);
+}
+
+function showTexts(): void {
+  const turns = toShow;
+  toShow = [];
+  for (const turn of turns) turn.showText();
+}
+
+/** `id:`, `event:` and the frame's JSON. */
+export function wireFrame(runId: string, seq: number, type: string, data: JsonObject, createdAt: string): string {
+  return eventFrame(type, JSON.stringify({ v: 1, run_id: runId, seq, type, data, created_at: createdAt }), seq);
+}
+
+/** A stored row as readers get it; of a merged row only the pieces beyond `after`. */
+export function showStoredFrame(runId: string, frame: StoredFrame, after: number): ShownFrame {
+  const { seq, type, created_at: createdAt } = frame;
+  const { deltas, ...rest } = frame.data;
+  if (!MERGED_TYPES.has(type) || !Array.isArray(deltas)) {
+    return new ShownFrame(runId, { seq, type, data: frame.data, createdAt });
+  }
+  const firstSeq = seq - deltas.length + 1;
+  const pieces = (deltas as string[]).slice(Math.max(0, after + 1 - firstSeq));
+  return new ShownFrame(runId, { seq, type, data: { text: pieces.join(''), ...rest }, pieces, createdAt });
+}
+
+function offerFrame(frame: PendingFrame): StoredFrame {
+  frame.offered = true;
+  return storedFrame(frame);
+}
+
+function storedFrame({ seq, type, data, pieces, createdAt }: PendingFrame): StoredFrame {
+  return { seq, type, data: pieces === undefined ? data : { ...data, deltas: pieces }, created_at: createdAt };
+}
+
+let cachedAt = 0;
+let cachedText = '';
+
+/** The time in ISO-8601; one string a millisecond, for thousands of frames share it. */
+function timestampNow(): string {
+  const now = Date.now();
+  if (now !== cachedAt) {
+    cachedAt = now;
+    cachedText = new Date(now).toISOString();
+  }
+  return cachedText;
+}

@@ -1,0 +1,34 @@
+/** The stored timeline of one run. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import type { JsonObject, RunStatus } from '../../tables.ts';
+import type { StoredFrame } from '../store/advance-turn.ts';
+
+/** Rows read at once: a long timeline passes through in pieces. */
+export const PAGE = 500;
+
+/** The next frames beyond `after`, oldest first, at most one page. */
+export async function readFrames(
+  db: Executor,
+  projectId: string,
+  runId: string,
+  after: number,
+): Promise<StoredFrame[]> {
+  const { rows } = await db.query<{ seq: number; type: string; data: JsonObject; created_at: Date }>({
+    name: 'read_timeline',
+    text: `
+      select seq, type, data, created_at from run_events
+      where project_id = $1 and run_id = $2 and seq > $3 order by seq limit ${PAGE}`,
+    values: [projectId, runId, after],
+  });
+  return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }));
+}
+
+/** The run's status; a run that is not there counts as settled: nothing will follow. */
+export async function readStatus(db: Executor, projectId: string, runId: string): Promise<RunStatus> {
+  const { rows } = await db.query<{ status: RunStatus }>({
+    name: 'read_run_status',
+    text: 'select status from runs where project_id = $1 and id = $2',
+    values: [projectId, runId],
+  });
+  return rows[0]?.status ?? 'failed';
+}

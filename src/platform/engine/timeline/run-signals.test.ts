@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeOnEachStore } from '../../../../test/support/database.ts';
+import { createRunSignals, type RunSignals } from './run-signals.ts';
+
+const PATIENCE_MS = 10_000;
+const HANDLERS = { onCancel: () => {}, onOrphans: () => {} };
+
+describeOnEachStore('news of runs', {}, (current) => {
+  async function start(): Promise<RunSignals> {
+    const signals = createRunSignals(current().db, (error) => assert.fail(String(error)));
+    await signals.start(HANDLERS);
+    return signals;
+  }
+
+  /** Resolves when there are news; rejects when they do not come. */
+  async function hear(signals: RunSignals, runId: string): Promise<void> {
+    const watch = signals.watch(runId);
+    const startedMs = performance.now();
+    await watch.next(PATIENCE_MS);
+    watch.close();
+    assert.ok(performance.now() - startedMs < PATIENCE_MS, `no news of ${runId}`);
+  }
+
+  test('wake whoever waits, however many come at once, and those before the end too', async () => {
+    const here = await start();
+    // The embedded store has no other replica.
+    const there = current().db.kind === 'embedded' ? here : await start();
+    const runs = Array.from({ length: 450 }, (_, index) => `run_${String(index).padStart(26, '0')}`);
+    const heard = Promise.all(runs.map((run) => hear(there, run)));
+    for (const run of runs.slice(0, -1)) here.announce([run]);
+    here.announce(runs.slice(-1));
+    await here.stop();
+    await heard;
+    await there.stop();
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * Wake-ups about runs, within this replica and between replicas: "this run has news" and "cancel this run". Hints only;
+ * whoever is woken reads the rows.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database } from '../../../kernel/db/database.ts';
+
+const NEWS_CHANNEL = 'run_news';
+const CANCEL_CHANNEL = 'run_cancel';
+const ORPHAN_CHANNEL = 'run_orphans';
+/** Keeps a message under the limit of a notification. */
+const IDS_PER_MESSAGE = 200;
+/**
+ * News of so long a time travel together, after the first at once: PostgreSQL commits notifications one after the other,
+ * whoever sends them.
+ */
+const NEWS_INTERVAL_MS = 20;
+
+export interface RunSignals {
+  start(handlers: { onCancel: (runId: string) => void; onOrphans: () => void }): Promise<void>;
+  /** Tells every replica that these runs have news. Does not wait. */
+  announce(runIds: readonly string[]): void;
+  requestCancel(runId: string): Promise<void>;
+  announceOrphans(): Promise<void>;
+  /** Takes note of the run's news from now on, until it is closed. Open it before you look, and no news is missed. */
+  watch(runId: string): RunWatch;
+  stop(): Promise<void>;
+}
+
+export interface RunWatch {
+  /** Resolves at news since the last call (or the opening), after `timeoutMs`, or when `signal` fires. */
+  next(timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+export function createRunSignals(db: Database, onError: (error: unknown) => void): RunSignals {
+  const watches = new Map<string, Set<Watch>>();
+  const stops: (() => Promise<void>)[] = [];
+  const stopping = new AbortController();
+  const news = new Set<string>();
+  let sending: Promise<void> | undefined;
+  const wake = (runId: string) => {
+    for (const watch of watches.get(runId) ?? []) watch.wake();
+  };
+  const wakeAll = () => {
+    for (const runId of watches.keys()) wake(runId);
+  };
+  return {
+    async start({ onCancel, onOrphans }) {
+      stops.push(await db.listen(NEWS_CHANNEL, (payload) => payload.split(',').forEach(wake), wakeAll));
+      stops.push(await db.listen(CANCEL_CHANNEL, onCancel));
+      stops.push(await db.listen(ORPHAN_CHANNEL, onOrphans, onOrphans));
+    },
+    announce(runIds) {
+      runIds.forEach(wake);
+      if (db.kind === 'embedded') return;
+      for (const id of runIds) news.add(id);
+      sending ??= sendNews();
+    },
+    requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId),
+    announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
+    watch(runId) {
+      const set = watches.get(runId) ?? new Set();
+      watches.set(runId, set);
+      const watch = new Watch(() => {
+        set.delete(watch);
+        if (set.size === 0 && watches.get(runId) === set) watches.delete(runId);
+      });
+      set.add(watch);
+      return watch;
+    },
+    async stop() {
+      stopping.abort();
+      await sending;
+      await Promise.all(stops.map((stop) => stop()));
+    },
+  };
+
+  /** Until there are none left. */
+  async function sendNews(): Promise<void> {
+    while (news.size > 0) {
+      const ids = [...news];
+      news.clear();
+      for (let from = 0; from < ids.length; from += IDS_PER_MESSAGE) {
+        const payload = ids.slice(from, from + IDS_PER_MESSAGE).join(',');
+        await db.query({ ...newsStatement, values: [NEWS_CHANNEL, payload] }).catch(onError);
+      }
+      if (!stopping.signal.aborted)
+        await wait(NEWS_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+    sending = undefined;
+  }
+}
+
+/** A hint that a crash may lose is not worth a wait for the disk, during which no other could be sent. */
+const newsStatement = {
+  name: 'send_news',
+  text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
+};
+
+class Watch implements RunWatch {
+  readonly #onClose: () => void;
+  #hasNews = false;
+  #resolve: (() => void) | undefined;
+
+  constructor(onClose: () => void) {
+    this.#onClose = onClose;
+  }
+
+  wake(): void {
+    this.#hasNews = true;
+    this.#resolve?.();
+  }
+
+  async next(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#hasNews && signal?.aborted !== true) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#resolve = resolve;
+      const timer = setTimeout(resolve, timeoutMs);
+      const onAbort = () => resolve();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      await promise;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      this.#resolve = undefined;
+    }
+    this.#hasNews = false;
+  }
+
+  close(): void {
+    this.#onClose();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Writes the timelines of all live turns in batches, off the hot path: one statement a tick, whatever the number of
+ * turns. Then wakes readers on other replicas.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import type { LiveTurn } from './live-turn.ts';
+import type { RunSignals } from './run-signals.ts';
+
+export const FLUSH_INTERVAL_MS = 200;
+
+export interface TimelineWriter {
+  start(): void;
+  /** Writes everything that is pending now. */
+  flush(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createTimelineWriter(parts: {
+  db: Database;
+  signals: RunSignals;
+  logger: Logger;
+  liveTurns: () => Iterable<LiveTurn>;
+}): TimelineWriter {
+  let timer: NodeJS.Timeout | undefined;
+  let current: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  const flush = async (): Promise<void> => {
+    const dirty = [...parts.liveTurns()].filter((turn) => turn.hasUnflushed && turn.flush === undefined);
+    if (dirty.length === 0) return;
+    const { promise: settled, resolve } = Promise.withResolvers<boolean>();
+    const rows = dirty.flatMap((turn) =>
+      turn.beginFlush(settled).map((frame) => ({
+        p: turn.key.projectId,
+        r: turn.key.runId,
+        a: turn.key.attempt,
+        s: frame.seq,
+        t: frame.type,
+        d: frame.data,
+        c: frame.created_at,
+      })),
+    );
+    try {
+      await parts.db.query({ ...statement, values: [json(rows)] });
+      resolve(true);
+      parts.signals.announce(dirty.map((turn) => turn.key.runId));
+    } catch (error) {
+      resolve(false);
+      parts.logger.warn({ err: error }, 'timeline not written yet; trying again');
+    }
+    await settled;
+  };
+
+  const tick = () => {
+    current = flush().finally(() => {
+      if (!stopped) timer = setTimeout(tick, FLUSH_INTERVAL_MS);
+    });
+  };
+
+  return {
+    start() {
+      timer = setTimeout(tick, FLUSH_INTERVAL_MS);
+    },
+    async flush() {
+      await current;
+      await flush();
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await current;
+      await flush();
+    },
+  };
+}
+
+/** Fenced by the attempt: a turn that was taken over gets nothing from its former executor. */
+const statement = {
+  name: 'write_timelines',
+  text: `
+    insert into run_events (project_id, run_id, seq, type, data, created_at)
+    select f.p, f.r, f.s, f.t, f.d, f.c
+    from jsonb_to_recordset($1::jsonb) as f (p text, r text, a int, s bigint, t text, d jsonb, c timestamptz)
+    join runs on runs.project_id = f.p and runs.id = f.r and runs.attempt = f.a
+    on conflict do nothing`,
+};

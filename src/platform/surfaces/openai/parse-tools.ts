@@ -1,0 +1,216 @@
+/**
+ * The tools and the choice among them of a chat completion or a response: two spellings of one thing. A function is the
+ * caller's to run; `file_search` is this server's. Every other type of tool is refused.
+ */
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import type { ClientTool, ToolChoice } from '../../engine/turn.ts';
+import { parseFilter } from '../../knowledge/search/index.ts';
+import type { JsonObject } from '../../tables.ts';
+import { tenantDb } from '../../tenant-scope.ts';
+import { FILE_SEARCH } from '../../tools/file-search.ts';
+import type { FileSearchConfig } from '../../tools/tool.ts';
+
+export const MAX_TOOLS = 128;
+export const MAX_SEARCHED_STORES = 20;
+export const MAX_SEARCH_RESULTS = 50;
+
+export interface ParsedTools {
+  readonly tools: readonly ClientTool[];
+  readonly toolChoice: ToolChoice;
+  /** Undefined: the smith's own stores, if it has any. */
+  readonly fileSearch: FileSearchConfig | undefined;
+}
+
+/**
+ * Throws `unsupported_tools`, `invalid_tool_choice`, `schema_error` (parameters that are no object) and
+ * `invalid_request`, each naming the member at fault. That a named tool exists is the engine's to say, for it knows the
+ * smith's own.
+ */
+export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
+  const list = tools ?? [];
+  if (!Array.isArray(list)) throw invalid('tools', 'must be a list');
+  if (list.length > MAX_TOOLS) throw invalid('tools', `must hold at most ${MAX_TOOLS} tools`);
+  const functions: ClientTool[] = [];
+  const searches: (FileSearchConfig | undefined)[] = [];
+  for (const [index, tool] of (list as unknown[]).entries()) {
+    const at = `tools.${index}`;
+    if (!isObject(tool)) throw invalid(at, 'must be an object with a type');
+    if (tool.type === 'function') functions.push(parseFunction(tool, at));
+    else if (tool.type === 'file_search') searches.push(parseFileSearch(tool, at));
+    else throw unsupported(tool.type, at);
+  }
+  if (searches.length > 1) throw invalid('tools', 'must hold `file_search` once; name all stores in it');
+  const { choice, only } = parseChoice(toolChoice);
+  return {
+    tools: only === undefined ? functions : keepAllowed(functions, only),
+    toolChoice: choice,
+    fileSearch: searches[0],
+  };
+}
+
+/**
+ * Throws `not_found` for a store that this caller does not see: a smith token sees its smith's own, others the project's.
+ */
+export async function requireStores(
+  db: Executor,
+  caller: ProjectCaller,
+  fileSearch: FileSearchConfig | undefined,
+): Promise<void> {
+  const ids = fileSearch?.vector_store_ids ?? [];
+  if (ids.length === 0) return;
+  let query = tenantDb(db, caller.projectId)
+    .selectFrom('vector_stores')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('deleted_at', 'is', null);
+  if (caller.kind === 'smith') query = query.where('smith_id', '=', caller.smithId);
+  const seen = new Set((await query.execute()).map(({ id }) => id));
+  const missing = ids.find((id) => !seen.has(id));
+  if (missing === undefined) return;
+  throw new ApiError('not_found', {
+    param: 'tools',
+    message: `No vector store ${missing} is visible to this token. Take an id from \`GET /v1/vector_stores\`.`,
+  });
+}
+
+function parseFunction(tool: JsonObject, at: string): ClientTool {
+  // Chat completions wrap what responses have flat.
+  const wrapped = isObject(tool.function);
+  const given = wrapped ? (tool.function as JsonObject) : tool;
+  const path = wrapped ? `${at}.function` : at;
+  const { name, description, parameters, strict } = given;
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    throw invalid(`${path}.name`, 'must be 1 to 64 letters, digits, underscores or hyphens');
+  }
+  if (description != null && typeof description !== 'string') throw invalid(`${path}.description`, 'must be a string');
+  if (parameters != null && !isObject(parameters)) {
+    throw new ApiError('schema_error', {
+      param: `${path}.parameters`,
+      message: `\`${path}.parameters\` must be a JSON Schema of an object, or be left out.`,
+    });
+  }
+  if (strict != null && typeof strict !== 'boolean') throw invalid(`${path}.strict`, 'must be true or false');
+  return {
+    name,
+    ...(description == null ? {} : { description }),
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(strict == null ? {} : { strict }),
+    requires_approval: false,
+  };
+}
+
+function parseFileSearch(tool: JsonObject, at: string): FileSearchConfig | undefined {
+  const wrapped = isObject(tool.file_search);
+  const given = wrapped ? (tool.file_search as JsonObject) : tool;
+  const path = wrapped ? `${at}.file_search` : at;
+  const { vector_store_ids: stores, max_num_results: results, filters, ranking_options: ranking } = given;
+  if (stores === undefined || stores === null) {
+    if (results == null && filters == null && ranking == null) return undefined;
+    throw invalid(`${path}.vector_store_ids`, 'must name the stores that the other members are about');
+  }
+  if (!isStrings(stores) || stores.length === 0 || stores.length > MAX_SEARCHED_STORES) {
+    throw invalid(`${path}.vector_store_ids`, `must hold 1 to ${MAX_SEARCHED_STORES} ids`);
+  }
+  const inRange = typeof results === 'number' && Number.isInteger(results) && results >= 1;
+  if (results != null && !(inRange && results <= MAX_SEARCH_RESULTS)) {
+    throw invalid(`${path}.max_num_results`, `must be a whole number from 1 to ${MAX_SEARCH_RESULTS}`);
+  }
+  if (filters != null) checkFilters(filters, `${path}.filters`);
+  if (ranking != null) checkRanking(ranking, `${path}.ranking_options`);
+  return {
+    vector_store_ids: [...new Set(stores)],
+    max_num_results: (results as number | null | undefined) ?? null,
+    filters: (filters as JsonObject | null | undefined) ?? null,
+    ranking_options: (ranking as JsonObject | null | undefined) ?? null,
+  };
+}
+
+function checkFilters(filters: unknown, at: string): void {
+  if (!isObject(filters)) throw invalid(at, 'must be an object');
+  parseFilter(filters, at);
+}
+
+function checkRanking(ranking: unknown, at: string): void {
+  if (!isObject(ranking)) throw invalid(at, 'must be an object');
+  const { score_threshold: threshold, hybrid_search: hybrid } = ranking;
+  if (threshold != null && !(isNumberFrom0(threshold) && threshold <= 1)) {
+    throw invalid(`${at}.score_threshold`, 'must be a number from 0 to 1');
+  }
+  if (hybrid == null) return;
+  if (!isObject(hybrid) || !isNumberFrom0(hybrid.embedding_weight) || !isNumberFrom0(hybrid.text_weight)) {
+    throw invalid(`${at}.hybrid_search`, 'needs `embedding_weight` and `text_weight`, numbers from 0 on');
+  }
+}
+
+function isNumberFrom0(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0;
+}
+
+/** `only`: the functions that the choice leaves. */
+function parseChoice(given: unknown): { choice: ToolChoice; only?: ReadonlySet<string> } {
+  if (given === undefined || given === null) return { choice: 'auto' };
+  if (given === 'auto' || given === 'none' || given === 'required') return { choice: given };
+  if (!isObject(given)) throw invalidChoice('must be auto, none, required, or an object that names a function');
+  switch (given.type) {
+    case 'function': {
+      const name = isObject(given.function) ? given.function.name : given.name;
+      if (typeof name !== 'string' || name === '') throw invalidChoice('of type function needs its `name`');
+      return { choice: { name } };
+    }
+    case 'file_search':
+      return { choice: { name: FILE_SEARCH } };
+    case 'allowed_tools':
+      return parseAllowed(isObject(given.allowed_tools) ? given.allowed_tools : given);
+    default:
+      throw invalidChoice('has an unknown type; use function, file_search or allowed_tools');
+  }
+}
+
+function parseAllowed({ mode = 'auto', tools }: JsonObject): { choice: ToolChoice; only: ReadonlySet<string> } {
+  if (mode !== 'auto' && mode !== 'required')
+    throw invalidChoice('of type allowed_tools has the mode auto or required');
+  if (!Array.isArray(tools)) throw invalidChoice('of type allowed_tools needs `tools`, a list');
+  const names = (tools as unknown[]).map((tool) => {
+    if (!isObject(tool)) throw invalidChoice('of type allowed_tools lists objects');
+    if (tool.type === 'file_search') return FILE_SEARCH;
+    const name = isObject(tool.function) ? tool.function.name : tool.name;
+    if (typeof name !== 'string') throw invalidChoice('of type allowed_tools lists functions by `name`');
+    return name;
+  });
+  return { choice: mode, only: new Set(names) };
+}
+
+function keepAllowed(functions: readonly ClientTool[], only: ReadonlySet<string>): ClientTool[] {
+  const known = new Set([FILE_SEARCH, ...functions.map(({ name }) => name)]);
+  const unknown = [...only].find((name) => !known.has(name));
+  if (unknown !== undefined) throw invalidChoice(`allows ${unknown}, which \`tools\` does not hold`);
+  return functions.filter(({ name }) => only.has(name));
+}
+
+function unsupported(type: unknown, at: string): ApiError {
+  return new ApiError('unsupported_tools', {
+    param: `${at}.type`,
+    message:
+      type === 'mcp'
+        ? 'MCP servers cannot be given with a request on this server. Have the functions you need run on your side, as tools of type `function`.'
+        : `Tools of type ${typeof type === 'string' ? `\`${type}\`` : 'that kind'} are not offered here. Use \`function\` or \`file_search\`.`,
+  });
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function invalid(param: string, problem: string): ApiError {
+  return new ApiError('invalid_request', { param, message: `\`${param}\` ${problem}.` });
+}
+
+function invalidChoice(problem: string): ApiError {
+  return new ApiError('invalid_tool_choice', { param: 'tool_choice', message: `\`tool_choice\` ${problem}.` });
+}
