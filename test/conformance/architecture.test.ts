@@ -63,6 +63,14 @@ describe('a wrong arrow is found', () => {
       /past that folder's index\.ts/,
     ],
     [
+      'the engine is known by its front door',
+      [
+        ['src/platform/resources/runs/get-run.ts', `import { x } from '../../engine/store/get-run.ts';`],
+        target('src/platform/engine/store/get-run.ts'),
+      ],
+      /past src\/platform\/engine\/index\.ts/,
+    ],
+    [
       'a store imports no handler of another folder',
       [
         ['src/platform/resources/agents/revision-store.ts', `import { x } from '../smiths/index.ts';`],
@@ -103,7 +111,11 @@ describe('a wrong arrow is found', () => {
       ],
       /a circle: src\/kernel\/a\/a\.ts → src\/kernel\/b\/b\.ts → src\/kernel\/c\/c\.ts → src\/kernel\/a\/a\.ts/,
     ],
-    ['the product imports nothing of its tests', [['src/kernel/a.ts', `import '../support/platform.ts';`]], /not part/],
+    [
+      'the product imports nothing of its tests',
+      [['src/kernel/a.ts', `import '../../test/support/platform.ts';`]],
+      /not part/,
+    ],
     [
       'a package is a dependency',
       [['src/kernel/a.ts', `import _ from '@scope/left-pad/deep.js';`]],

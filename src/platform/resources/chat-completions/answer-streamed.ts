@@ -5,8 +5,7 @@
  */
 import { ApiError, errorBody } from '../../../kernel/http/errors.ts';
 import { type EventSink, EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { getRun } from '../../engine/store/get-run.ts';
+import { type Engine, getRun } from '../../engine/index.ts';
 import { platformErrors } from '../../errors.ts';
 import { type Answered, type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
 import {

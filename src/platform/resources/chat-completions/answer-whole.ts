@@ -1,8 +1,7 @@
 /** A completion in one piece. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { getRun } from '../../engine/store/get-run.ts';
+import { type Engine, getRun } from '../../engine/index.ts';
 import { type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
 import {
   describeApprovals,

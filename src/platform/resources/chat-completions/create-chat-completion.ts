@@ -2,10 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { createTurn } from '../../engine/commands/create-turn.ts';
-import { submitToTurn } from '../../engine/commands/submit-to-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { isToolless } from '../../engine/input/is-toolless.ts';
+import { createTurn, type Engine, isToolless, submitToTurn } from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { Stretch } from './read-answer.ts';
 import type { ToolResults } from './read-messages.ts';

@@ -1,7 +1,7 @@
 /** The run that waits for the results which a request brings. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import { invalid, type ToolResults } from './read-messages.ts';
 
 /** A smith's newest runs among which the paused one is looked for: results follow their calls soon. */

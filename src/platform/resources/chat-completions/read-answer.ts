@@ -6,9 +6,7 @@
  * and what was streamed cannot be taken back.
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { RunRow, renderUsage } from '../../engine/store/run-row.ts';
-import type { ShownFrame } from '../../engine/timeline/live-turn.ts';
+import type { Engine, RunRow, renderUsage, ShownFrame } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
 /** One request's part of a run. */

@@ -1,6 +1,6 @@
 /** The `messages` of a chat completion: what the turn is told, what the model is shown, what a paused run waits for. */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { InputMessage, PastCall } from '../../engine/input/parse-input.ts';
+import type { InputMessage, PastCall } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
 export interface ChatInput {

@@ -1,6 +1,6 @@
 /** The members that whole and streamed completions have in common. */
 import { suffixOf } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { Answered, FunctionCall, PendingApproval, Stretch, Usage } from './read-answer.ts';
 import type { ChatCompletion, ChatMessage } from './schema.ts';

@@ -3,7 +3,7 @@
  * or called next, as it stands where a model answered.
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { parseInput } from '../../engine/input/parse-input.ts';
+import { parseInput } from '../../engine/index.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { NewMessageRow } from './message-row.ts';

@@ -2,7 +2,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import type { AttachedFile, TurnFiles } from '../../engine/input/attached-files.ts';
+import type { AttachedFile, TurnFiles } from '../../engine/index.ts';
 import { tenantDb } from '../../tenant-scope.ts';
 import { openFile } from './get-content.ts';
 import { saveInlineFile } from './save-inline-file.ts';

@@ -2,10 +2,7 @@
 
 import type { EventSink } from '../../../kernel/http/event-stream.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { waitForRest } from '../../engine/store/get-run.ts';
-import type { FrameSink } from '../../engine/timeline/follow-timeline.ts';
-import type { LiveTurn } from '../../engine/timeline/live-turn.ts';
+import { type Engine, type FrameSink, type LiveTurn, waitForRest } from '../../engine/index.ts';
 import type { ResponseEvent, ResponseFold } from './fold-response.ts';
 import type { Response } from './schema.ts';
 import { beginFold, foldStored, type Stretch } from './stretch.ts';

@@ -1,7 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
-import { cancelTurn } from '../../engine/commands/cancel-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
+import { cancelTurn, type Engine } from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { Response, ResponsePath } from './schema.ts';
 import { foldStored, getStretch } from './stretch.ts';

@@ -2,13 +2,15 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { createTurn } from '../../engine/commands/create-turn.ts';
-import { submitToTurn } from '../../engine/commands/submit-to-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { isToolless } from '../../engine/input/is-toolless.ts';
-import { getRun } from '../../engine/store/get-run.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
-import type { LiveTurn } from '../../engine/timeline/live-turn.ts';
+import {
+  createTurn,
+  type Engine,
+  getRun,
+  isToolless,
+  type LiveTurn,
+  type RunRow,
+  submitToTurn,
+} from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,

@@ -11,7 +11,7 @@
  * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it. Where
  * a format is demanded the text is held back until it is known to stand, for clients put all text together and parse it.
  */
-import type { ShownFrame } from '../../engine/timeline/live-turn.ts';
+import type { ShownFrame } from '../../engine/index.ts';
 import {
   fileSearchItemId,
   functionCallItemId,

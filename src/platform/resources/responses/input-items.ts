@@ -1,5 +1,5 @@
 /** What was put into a response, as items: what `GET …/input_items` lists, and references name. */
-import type { InputMessage } from '../../engine/input/parse-input.ts';
+import type { InputMessage } from '../../engine/index.ts';
 import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { functionCallItem, type OutputItem } from './response-items.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/index.ts';
 import { project } from '../../operation.ts';
 import { cancelResponse } from './cancel-response.ts';
 import { createResponse } from './create-response.ts';

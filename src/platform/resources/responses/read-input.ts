@@ -3,7 +3,7 @@
  * for approvals) is left out: the run has it.
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { InputMessage, PastCall } from '../../engine/input/parse-input.ts';
+import type { InputMessage, PastCall } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
 export const MAX_INPUT_ITEMS = 1_000;

@@ -1,7 +1,7 @@
 /** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { isId } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import { runOfItem } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { listInputItems } from './input-items.ts';

@@ -1,6 +1,6 @@
 /** What a request said, as runs.requests keeps it and the response shows it again. */
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { ResponseIn } from './schema.ts';
 

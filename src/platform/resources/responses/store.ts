@@ -1,7 +1,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
 /** Of a smith's newest runs so many are looked through for a call that one of them waits for. */

@@ -2,9 +2,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
-import { type ShownFrame, showStoredFrame } from '../../engine/timeline/live-turn.ts';
-import { readFrames } from '../../engine/timeline/read-timeline.ts';
+import { type RunRow, readFrames, type ShownFrame, showStoredFrame } from '../../engine/index.ts';
 import { readResponseId, responseId } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';

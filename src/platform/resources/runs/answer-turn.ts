@@ -2,12 +2,14 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
-import type { CreatedTurn } from '../../engine/commands/create-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { waitForRest } from '../../engine/store/get-run.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
-import type { LiveTurn } from '../../engine/timeline/live-turn.ts';
-import { wireFrame } from '../../engine/timeline/live-turn.ts';
+import {
+  type CreatedTurn,
+  type Engine,
+  type LiveTurn,
+  type RunRow,
+  waitForRest,
+  wireFrame,
+} from '../../engine/index.ts';
 import { renderRun } from './render-run.ts';
 import type { Run } from './schema.ts';
 

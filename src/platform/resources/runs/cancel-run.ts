@@ -1,6 +1,5 @@
 import { actorOf } from '../../access/caller.ts';
-import { cancelTurn } from '../../engine/commands/cancel-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
+import { cancelTurn, type Engine } from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import type { RunPath } from './schema.ts';
 

@@ -1,10 +1,7 @@
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
-import { createTurn } from '../../engine/commands/create-turn.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { parseResponseFormat } from '../../engine/input/parse-response-format.ts';
-import type { ClientTool, ToolChoice } from '../../engine/turn.ts';
+import { type ClientTool, createTurn, type Engine, parseResponseFormat, type ToolChoice } from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';

@@ -1,4 +1,4 @@
-import { getRun as getRow } from '../../engine/store/get-run.ts';
+import { getRun as getRow } from '../../engine/index.ts';
 import type { ProjectRead } from '../../operation.ts';
 import { renderRun } from './render-run.ts';
 import type { Run, RunPath } from './schema.ts';

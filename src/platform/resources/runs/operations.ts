@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import { oneOf, timestamp } from '../../../kernel/http/schema.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/index.ts';
 import { project } from '../../operation.ts';
 import { cancelRun } from './cancel-run.ts';
 import { createRun } from './create-run.ts';

@@ -1,5 +1,4 @@
-import { type RunRow, renderUsage } from '../../engine/store/run-row.ts';
-import { isSettled } from '../../engine/turn.ts';
+import { isSettled, type RunRow, renderUsage } from '../../engine/index.ts';
 import type { Run } from './schema.ts';
 
 /** The public shape of a run. Usage is null until a step has used something. */

@@ -11,7 +11,7 @@ import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
+import type { RunRow } from '../../engine/index.ts';
 import type { RunStatus } from '../../tables.ts';
 import type { TenantDb } from '../../tenant-scope.ts';
 

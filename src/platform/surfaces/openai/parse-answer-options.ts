@@ -1,7 +1,6 @@
 /** How an answer is to be given, in the spellings of both surfaces; `param` is the member's path in the request. */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { parseResponseFormat } from '../../engine/input/parse-response-format.ts';
-import type { ResponseFormat } from '../../engine/turn.ts';
+import { parseResponseFormat, type ResponseFormat } from '../../engine/index.ts';
 import { isReasoningEffort, REASONING_EFFORTS, type ReasoningEffort } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 

@@ -5,7 +5,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import type { ClientTool, ToolChoice } from '../../engine/turn.ts';
+import type { ClientTool, ToolChoice } from '../../engine/index.ts';
 import { parseFilter } from '../../knowledge/search/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { tenantDb } from '../../tenant-scope.ts';

@@ -4,7 +4,7 @@ import type { Database, Executor, Transaction } from '../../../kernel/db/databas
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
-import { loadSmithForTurn, type SmithForTurn } from '../../engine/store/load-smith-turn.ts';
+import { loadSmithForTurn, type SmithForTurn } from '../../engine/index.ts';
 import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../resources/smiths/index.ts';
 import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
 
