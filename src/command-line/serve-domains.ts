@@ -1,7 +1,7 @@
 /** The domain registration service as a service of the process. */
 import { join } from 'node:path';
 import { createDomains } from '../domains/app.ts';
-import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-parts.ts';
+import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../domains/operator/index.ts';

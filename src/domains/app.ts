@@ -4,9 +4,9 @@ import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
 import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
+import type { DomainsParts, Services } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
-import { createKeepers } from './keepers.ts';
 import { BASE_PATH } from './operation.ts';
 import type { OrderKeeper } from './orders/index.ts';
 import type { RenewalKeeper } from './renewals/index.ts';
@@ -18,7 +18,7 @@ import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
-import type { DomainsParts, Services } from './services.ts';
+import { createKeepers } from './workers.ts';
 
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
 const JOBS_GRACE_MS = 1_000;

@@ -54,8 +54,8 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   'domains app': {
     paths: [
       'src/domains/app.ts',
-      'src/domains/keepers.ts',
-      'src/domains/services.ts',
+      'src/domains/workers.ts',
+      'src/domains/dependencies.ts',
       'src/domains/boot/',
       'src/domains/operator/',
     ],

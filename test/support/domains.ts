@@ -5,12 +5,12 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { createDomains, type Domains } from '../../src/domains/app.ts';
+import type { DomainsParts } from '../../src/domains/dependencies.ts';
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import { BASE_PATH } from '../../src/domains/operation.ts';
 import type { Registry } from '../../src/domains/registry/registry.ts';
 import { createSimulatedRegistry, type SimulatedRegistryOptions } from '../../src/domains/registry/simulated/index.ts';
-import type { DomainsParts } from '../../src/domains/services.ts';
 import { credit } from '../../src/domains/wallet/index.ts';
 import type { Payments } from '../../src/domains/wallet/payments/payments.ts';
 import { systemDb, workspaceDb } from '../../src/domains/workspace-scope.ts';

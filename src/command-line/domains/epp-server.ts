@@ -68,7 +68,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   for (const source of migrationSources) await migrate(db, source);
   const { startEppServer } = await import('../../domains/registry/epp/index.ts');
   const { createRegistryCore } = await import('../../domains/registry/simulated/index.ts');
-  const { simulatedFees } = await import('../../domains/boot/open-parts.ts');
+  const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
   const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees });
   const { host, port, key: keyFile, cert: certificateFile, clientCa, registrar: registrars } = options;
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };

@@ -10,7 +10,7 @@ import { systemClock } from '../../kernel/clock/clock.ts';
 import { createLogger } from '../../kernel/log/log.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from './embedded/index.ts';
 import { createPowerDnsPublisher } from './powerdns/power-dns-publisher.ts';
-import { createZoneKeeper } from './zone-keeper.ts';
+import { createZoneKeeper } from './zone-reconciler.ts';
 
 const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'];
 const ZONE = 'agreed.example';

@@ -3,11 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { advance, workOnOrder } from './advance-order.ts';
+import type { OrderServices } from './dependencies.ts';
 import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
-import type { OrderServices } from './services.ts';
 import { findOrder } from './store.ts';
-import { advance, workOnOrder } from './work-order.ts';
 
 /** Looks at an order whose outcome is not known, before the caller is told so: about three seconds in all. */
 const LOOKS_MS = [250, 500, 1_000, 1_500];

@@ -10,8 +10,8 @@ import { holdCharge, refundHeld } from '../wallet/index.ts';
 import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import type { OrderServices } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
-import type { OrderServices } from './services.ts';
 import { updateOrder } from './store.ts';
 
 /** Writes down the charge that is to be made. */

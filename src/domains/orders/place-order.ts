@@ -8,9 +8,9 @@ import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
 import { hold } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { LEASE_MS, type OrderServices } from './dependencies.ts';
 import { failureCodeOf, type OrderRow, type Purchase } from './order.ts';
 import { openCharge } from './pay-order.ts';
-import { LEASE_MS, type OrderServices } from './services.ts';
 import { findLiveOrder, findOrderByKey, freeKey, insertOrder } from './store.ts';
 
 /** After this time a key means another request. The contract: about 24 hours. */

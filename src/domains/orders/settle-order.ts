@@ -9,9 +9,9 @@ import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import type { OrderServices } from './dependencies.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
-import type { OrderServices } from './services.ts';
 import { endOrder, updateOrder } from './store.ts';
 
 /**

@@ -1,6 +1,9 @@
 /** Renewal of terms: what is said of it, and the scheduler that charges for it. */
 
 export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
+export { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
+export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
+export { renewalOf } from './renewal-view.ts';
 export {
   type AskedRenewal,
   createRenewalKeeper,
@@ -9,10 +12,7 @@ export {
   type RenewalKeeper,
   type RenewalKeeperOptions,
   type RenewalRun,
-} from './renewal-keeper.ts';
-export { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
-export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
-export { renewalOf } from './renewal-view.ts';
+} from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';
 export { isCapped } from './term-calendar.ts';

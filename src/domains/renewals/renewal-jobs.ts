@@ -1,7 +1,7 @@
 /** When the scheduler of renewals runs: every few minutes, and when somebody has reason to believe that it can charge. */
 import type { Executor } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
-import type { RenewalKeeper } from './renewal-keeper.ts';
+import type { RenewalKeeper } from './renewal-worker.ts';
 
 const QUEUE = 'domains.renewals';
 const EVERY_FIVE_MINUTES = '*/5 * * * *';

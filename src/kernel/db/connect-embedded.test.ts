@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { connectEmbedded, type EmbeddedDatabase } from './connect-embedded.ts';
-import { EmbeddedUpkeep } from './embedded-upkeep.ts';
+import { EmbeddedUpkeep } from './embedded-maintenance.ts';
 import { FolderInUseError } from './folder-lock.ts';
 
 const source = new URL('./connect-embedded.ts', import.meta.url).href;

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { defaultCacheFolder, prepareFolder } from './embedded-folder.ts';
-import { EmbeddedUpkeep } from './embedded-upkeep.ts';
+import { EmbeddedUpkeep } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { Gate } from './gate.ts';
 import {

@@ -4,7 +4,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DsRecord, MutationOutcome, Registry, RejectionCode } from '../../registry/registry.ts';
 import type { ZonePublisher } from '../publisher.ts';
-import type { ZoneKeeper } from '../zone-keeper.ts';
+import type { ZoneKeeper } from '../zone-reconciler.ts';
 import { type ClaimedZone, saveProgress, type ZoneProgress } from './dnssec-store.ts';
 
 export interface DnssecLogger {

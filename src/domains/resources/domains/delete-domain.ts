@@ -9,8 +9,8 @@ import { type DomainRow, lockDomain, ownDomain, recordInfo, retireDomain } from 
 import { getTldTerms } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import type { Deletion } from './schema.ts';
-import type { DomainServices } from './services.ts';
 
 type Request = WorkspaceTurn<{ params: { name: string }; query: { when?: 'now' | 'at_expiry' } }>;
 

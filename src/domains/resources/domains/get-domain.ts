@@ -5,9 +5,9 @@ import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts'
 import { RegistryUnavailable } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import { renderDetails } from './render-domain.ts';
 import type { DomainDetails } from './schema.ts';
-import type { DomainServices } from './services.ts';
 
 /**
  * What the registry says now. While it cannot be asked, what it said last: `syncedAt` tells. Throws

@@ -2,9 +2,9 @@ import { HttpReply } from '../../../kernel/http/operation.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import { listDomains as listRows } from '../../portfolio/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import { renderEntry } from './render-domain.ts';
 import type { DomainList } from './schema.ts';
-import type { DomainServices } from './services.ts';
 
 const DEFAULT_LIMIT = 100;
 

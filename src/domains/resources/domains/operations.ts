@@ -1,5 +1,6 @@
 import { workspace } from '../../operation.ts';
 import { deleteDomain } from './delete-domain.ts';
+import type { DomainServices } from './dependencies.ts';
 import { getDomain } from './get-domain.ts';
 import { listDomains } from './list-domains.ts';
 import { registerDomain } from './register-domain.ts';
@@ -16,7 +17,6 @@ import {
   Spending,
   TransferOrder,
 } from './schema.ts';
-import type { DomainServices } from './services.ts';
 import { transferDomain } from './transfer-domain.ts';
 
 const SPENDS =

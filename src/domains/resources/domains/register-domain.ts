@@ -5,8 +5,8 @@ import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
 import { priceCents } from '../../prices/price.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import type { Registration } from './schema.ts';
-import type { DomainServices } from './services.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function registerDomain(services: DomainServices) {

@@ -7,8 +7,8 @@ import { getTldTerms, priceCents } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import type { RenewalOrder } from './schema.ts';
-import type { DomainServices } from './services.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function renewDomain(services: DomainServices) {

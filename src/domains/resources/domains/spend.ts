@@ -8,8 +8,8 @@ import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
 import type { Instrument } from '../../wallet/payments/payments.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { DomainServices } from './dependencies.ts';
 import type { Spending } from './schema.ts';
-import type { DomainServices } from './services.ts';
 
 export interface PaymentChoice {
   readonly confirm_price: number | string;

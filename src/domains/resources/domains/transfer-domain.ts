@@ -2,8 +2,8 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { getTldTerms, priceCents } from '../../prices/price.ts';
+import type { DomainServices } from './dependencies.ts';
 import type { TransferOrder } from './schema.ts';
-import type { DomainServices } from './services.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function transferDomain(services: DomainServices) {

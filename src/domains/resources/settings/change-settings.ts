@@ -10,11 +10,11 @@ import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { SettingsServices } from './dependencies.ts';
 import { planChange, type Wish } from './plan-change.ts';
 import { readNameservers } from './read-nameservers.ts';
 import { saveSettings } from './save-settings.ts';
 import type { Settings, SettingsChange } from './schema.ts';
-import type { SettingsServices } from './services.ts';
 import { readAtRegistry, updateAtRegistry } from './update-at-registry.ts';
 
 type Request = WorkspaceTurn<{ params: { name: string }; body: SettingsChange }>;

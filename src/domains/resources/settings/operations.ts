@@ -1,7 +1,7 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { changeSettings } from './change-settings.ts';
+import type { SettingsServices } from './dependencies.ts';
 import { Settings, SettingsChange, SettingsPath } from './schema.ts';
-import type { SettingsServices } from './services.ts';
 
 export function settingsOperations(services: SettingsServices) {
   return [

@@ -4,7 +4,7 @@ import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { SettingsServices } from './services.ts';
+import type { SettingsServices } from './dependencies.ts';
 import type { RegistryChange } from './update-at-registry.ts';
 
 /** What a caller wants, its nameservers read. Absent: as it is. */

@@ -7,9 +7,9 @@ import { type DomainRow, findDomainById, lockDomain, recordInfo } from '../../po
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import type { SettingsServices } from './dependencies.ts';
 import { isSameSet, type Wish } from './plan-change.ts';
 import type { Settings } from './schema.ts';
-import type { SettingsServices } from './services.ts';
 
 export interface Saved {
   readonly row: DomainRow;

@@ -7,7 +7,7 @@ import { connectServer } from '../../kernel/db/connect-server.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { ZoneContent, ZonePublisher } from './publisher.ts';
-import { createZoneKeeper, type ZoneKeeper } from './zone-keeper.ts';
+import { createZoneKeeper, type ZoneKeeper } from './zone-reconciler.ts';
 import { closeZone, findZone, openZone, type ZoneRef } from './zone-store.ts';
 
 const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'];

@@ -3,10 +3,10 @@ import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../r
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { LEASE_MS, type OrderServices } from './dependencies.ts';
 import { failureCodeOf, type OrderRow, type Standing, standingOf } from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
-import { LEASE_MS, type OrderServices } from './services.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
 

@@ -6,12 +6,12 @@ import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain }
 import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { isDone, isUnderWay, workOnOrder } from './advance-order.ts';
+import type { OrderServices } from './dependencies.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
-import type { OrderServices } from './services.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
-import { isDone, isUnderWay, workOnOrder } from './work-order.ts';
 
 /** Orders, messages and names of one sweep. */
 const BITE = 50;

@@ -1,11 +1,11 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
-import { createDnssecKeeper } from './dns/dnssec/dnssec-keeper.ts';
+import type { Services } from './dependencies.ts';
+import { createDnssecKeeper } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneKeeper } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
 import { createOrderKeeper, type OrderKeeper, placeRenewal } from './orders/index.ts';
 import { createRenewalKeeper, defineRenewals, type RenewalKeeper } from './renewals/index.ts';
-import type { Services } from './services.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
 export interface Keepers {
