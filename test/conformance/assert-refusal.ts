@@ -41,10 +41,15 @@ export function assertEnvelope(answer: Answer): void {
 
 /** Fails unless the answer carries the headers that every answer of `/v1` does. */
 export function assertCommonHeaders({ headers }: Pick<Answer, 'headers'>): void {
-  assert.match(headers.get('x-request-id') ?? '', /^[\w.:-]{1,128}$/);
-  assert.equal(headers.get('ic-api-version'), '2026-05-01');
+  assertServerHeaders({ headers });
   assert.equal(headers.get('access-control-allow-origin'), '*');
   assert.equal(headers.get('access-control-expose-headers'), '*');
   assert.equal(headers.get('access-control-allow-credentials'), null);
+}
+
+/** Fails unless the answer carries the headers that every answer of the server does: pages and broken HTTP included. */
+export function assertServerHeaders({ headers }: Pick<Answer, 'headers'>): void {
+  assert.match(headers.get('x-request-id') ?? '', /^[\w.:-]{1,128}$/);
+  assert.equal(headers.get('ic-api-version'), '2026-05-01');
   for (const name of QUOTA_HEADERS) assert.notEqual(headers.get(name), null, `no ${name} header`);
 }

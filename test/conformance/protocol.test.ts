@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createClient, startPlatform } from '../support/platform.ts';
-import { assertCommonHeaders, assertRefusal } from './assert-refusal.ts';
+import { assertCommonHeaders, assertRefusal, assertServerHeaders } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
 import { createWorld, missingId, type World } from './world.ts';
 
@@ -47,6 +47,44 @@ describe('every answer carries request id, version, CORS and all three families 
 
   test('HEAD', async () => {
     assertCommonHeaders(await tenant.open('HEAD', '/v1/agents'));
+  });
+});
+
+describe('what is no operation carries request id, version and quota headers too', () => {
+  const pages: Readonly<Record<string, number>> = {
+    '/openapi.json': 200,
+    '/docs': 200,
+    '/docs/': 200,
+    '/docs/static/swagger-ui.css': 200,
+    '/docs/static/swagger-ui-bundle.js': 200,
+    '/docs/static/no-such-asset.css': 404,
+    '/.well-known/no-such-document': 404,
+    '/nothing': 404,
+  };
+  for (const [path, status] of Object.entries(pages)) {
+    for (const method of ['GET', 'HEAD']) {
+      test(`${method} ${path}`, async () => {
+        const answer = await nobody.open(method, path);
+        await answer.arrayBuffer();
+        assert.equal(answer.status, status);
+        assertServerHeaders(answer);
+      });
+    }
+  }
+
+  test('a document that the caller has already', async () => {
+    const asset = '/docs/static/swagger-ui.css';
+    const etag = (await nobody.open('GET', asset)).headers.get('etag') ?? '';
+    const answer = await sendRaw(platform.url, [`GET ${asset} HTTP/1.1`, `If-None-Match: ${etag}`]);
+    assert.equal(answer.status, 304);
+    assertServerHeaders(answer);
+  });
+
+  test('a request that expects what no server knows is served', async () => {
+    const lines = ['GET /v1/agents HTTP/1.1', `Authorization: Bearer ${tenant.token}`, 'Expect: wonders'];
+    const answer = await sendRaw(platform.url, lines);
+    assert.equal(answer.status, 200);
+    assertCommonHeaders(answer);
   });
 });
 
@@ -220,10 +258,19 @@ describe('what is no HTTP gets the envelope, and its connection is closed', () =
       assert.deepEqual(error, { type: 'invalid_request_error', param: null, code: 'invalid_request' });
       assert.match(message, /\.$/);
       assert.match(answer.headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
+      assertCommonHeaders(answer);
+      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"address"/);
       assert.equal(answer.headers.get('connection'), 'close');
       assert.equal((await tenant.get('/v1/agents')).status, 200);
     });
   }
+
+  test('a request that names no host is refused with the envelope as well', async () => {
+    const answer = await sendRaw(platform.url, ['GET /v1/agents HTTP/1.1'], '', { host: false });
+    assert.equal(answer.status, 400);
+    assert.deepEqual([answer.body.error.code, answer.body.error.param], ['invalid_request', 'Host']);
+    assertCommonHeaders(answer);
+  });
 });
 
 async function createCustomer(): Promise<World['customerId']> {

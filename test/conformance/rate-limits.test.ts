@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertCommonHeaders, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { createWorld } from './world.ts';
+import { createWorld, missingId } from './world.ts';
 
 const PROJECT_LIMIT = 30;
 const ADDRESS_LIMIT = 5;
@@ -84,11 +84,35 @@ describe('a project', () => {
     for (const { headers } of refusals) assert.match(headers.get('ratelimit-policy') ?? '', /^"project"/);
   });
 
-  test('is not charged for what its gate refuses', async () => {
+  test('is charged for every call whose token verifies, refusals included', async () => {
     const project = await platform.createProject();
-    const before = remainingIn(await project.get('/v1/agents'));
-    await project.get('/v1/organization/projects');
-    assert.equal(remainingIn(await project.get('/v1/agents')), before - 1);
+    const smithId = await project.createSmith();
+    const smith = project.as(await project.smithToken(smithId, ['runs:read']));
+    const refused: Readonly<Record<string, readonly [status: number, send: () => Promise<Answer>]>> = {
+      'by posture': [403, () => project.get('/v1/organization/projects')],
+      'by scope': [403, () => smith.post(`/v1/smiths/${smithId}/runs`, { input: [] })],
+      'for another smith': [403, () => smith.get(`/v1/smiths/${missingId('smt')}`)],
+      'by validation': [422, () => project.post('/v1/customers', { name: 1 })],
+      'for a body that is no JSON': [422, () => project.post('/v1/customers', '{')],
+      'for a row that is missing': [404, () => project.get(`/v1/agents/${missingId('agt')}`)],
+      'for a route that is missing': [404, () => project.get('/v1/no/such/route')],
+      'for a route that is missing outside /v1': [404, () => project.get('/no/such/route')],
+    };
+    for (const [what, [status, send]] of Object.entries(refused)) {
+      const before = remainingIn(await project.get('/v1/agents'));
+      const answer = await send();
+      assert.equal(answer.status, status, what);
+      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"project"/, what);
+      assert.equal(remainingIn(answer), before - 1, what);
+      assert.equal(remainingIn(await project.get('/v1/agents')), before - 2, what);
+    }
+  });
+
+  test('that is used up is told so by every route, also by one that does not exist', async () => {
+    const project = await platform.createProject();
+    for (let used = 0; used < PROJECT_LIMIT; used += 1) await project.get('/v1/no/such/route');
+    assertRefusal(await project.get('/v1/agents'), 429, 'rate_limit_exceeded');
+    assertRefusal(await project.get('/v1/no/such/route'), 429, 'rate_limit_exceeded');
   });
 });
 
@@ -118,6 +142,27 @@ describe('an address', () => {
       assertRefusal429(await nobody.get(path));
     }
     assertRefusal429(await from(address, 'nonsense').get('/v1/agents'));
+  });
+
+  test('is not charged for calls that a good token makes in vain', async () => {
+    const address = newAddress();
+    const { token } = await platform.createProject();
+    for (const path of ['/v1/no/such/route', '/v1/organization/projects', `/v1/agents/${missingId('agt')}`]) {
+      await from(address, token).get(path);
+    }
+    assert.equal(remainingIn(await from(address).get('/v1/agents')), ADDRESS_LIMIT - 1);
+  });
+
+  test('is not charged for documents and broken HTTP, which show what is left all the same', async () => {
+    const address = newAddress();
+    for (const path of ['/openapi.json', '/docs', '/docs/static/swagger-ui.css']) {
+      const answer = await from(address).open('GET', path);
+      await answer.arrayBuffer();
+      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"address"/);
+      assert.equal(answer.headers.get('x-ratelimit-remaining-requests'), String(ADDRESS_LIMIT));
+    }
+    const left = async () => remainingIn(await sendRaw(platform.url, ['G@T / HTTP/1.1']));
+    assert.equal(await left(), await left());
   });
 
   test('is not charged for calls with a token that verifies, however many come at once', async () => {

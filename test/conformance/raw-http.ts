@@ -8,15 +8,21 @@ const ANSWER_TIMEOUT_MS = 10_000;
 
 /**
  * Sends these bytes and reads one answer, leaving the connection open until it came. Rejects when none comes.
- * `head` has no line that ends the headers: it is added.
+ * `head` has no line that ends the headers: it is added, and `Host` unless that is turned off.
  */
-export async function sendRaw(url: string, head: readonly string[], body: string | Uint8Array = ''): Promise<Answer> {
+export async function sendRaw(
+  url: string,
+  head: readonly string[],
+  body: string | Uint8Array = '',
+  { host: sendsHost = true }: { readonly host?: boolean } = {},
+): Promise<Answer> {
   const { hostname, port, host } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error(`no answer to ${head[0]}`)));
   try {
     await once(socket, 'connect');
-    socket.write(`${[head[0], `Host: ${host}`, ...head.slice(1)].join('\r\n')}\r\n\r\n`);
+    const lines = [head[0], ...(sendsHost ? [`Host: ${host}`] : []), ...head.slice(1)];
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`);
     if (body.length > 0) socket.write(body);
     let text = '';
     for await (const chunk of socket) {
@@ -36,11 +42,12 @@ function parseAnswer(received: string): Answer | undefined {
   if (end < 0) return undefined;
   const [statusLine = '', ...lines] = received.slice(0, end).split('\r\n');
   const headers = new Headers(lines.map((line) => splitOnce(line, ': ')));
-  const length = Number(headers.get('content-length') ?? 0);
+  const status = Number(statusLine.split(' ')[1]);
+  const length = status === 304 ? 0 : Number(headers.get('content-length') ?? 0);
   const text = Buffer.from(received.slice(end + 4), 'latin1').toString('utf8');
   if (Buffer.byteLength(text) < length) return undefined;
   const isJson = headers.get('content-type')?.includes('json') === true && text !== '';
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: isJson ? JSON.parse(text) : undefined };
+  return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
 function splitOnce(line: string, separator: string): [string, string] {

@@ -1,6 +1,7 @@
 /**
- * The checks of a request before its body is read, in their order: CORS → API version → load shedding → token (who has
- * no good one takes from the address's budget) → posture → scope → budget of the owner.
+ * The checks of a request before its body is read, in their order: CORS → API version → `Host` → load shedding → token
+ * (who has no good one takes from the address's budget) → posture → scope → budget of the owner. Every answer shows the
+ * budget that its request took from, or would have.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
@@ -56,6 +57,7 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
     setHeader(request, reply, 'x-request-id', request.id);
     if (request.url.startsWith(options.corsPrefix)) allowAnyOrigin(request, reply);
     if (options.apiVersion !== undefined) checkApiVersion(request, reply, options.apiVersion);
+    checkHost(request);
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' && request.url.startsWith(options.corsPrefix)) {
@@ -67,45 +69,62 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
   app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options));
 }
 
-/** Refuses calls of operations while the event loop is overloaded. Health, metrics and documentation are none. */
+/**
+ * Refuses every call while the server closes, and calls of operations while the event loop is overloaded. Health, metrics
+ * and documentation are none.
+ */
 function shedLoad(app: FastifyInstance, limitMs: number): void {
   const lateness = createLatenessMonitor(limitMs);
+  let isClosing = false;
   // Starting blocks the loop, which is no reason to refuse the first callers.
   app.addHook('onListen', async () => lateness.start());
   app.addHook('onClose', async () => lateness.stop());
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
   app.addHook('onRequest', async ({ state }) => {
-    if (state.operation === undefined || !lateness.isOverloaded()) return;
-    throw new ApiError('service_overloaded', { retryAfterSeconds: OVERLOAD_RETRY_AFTER_SECONDS });
+    if (isClosing || (state.operation !== undefined && lateness.isOverloaded())) {
+      throw new ApiError('service_overloaded', { retryAfterSeconds: OVERLOAD_RETRY_AFTER_SECONDS });
+    }
   });
 }
 
 /**
  * Throws the refusal by token, posture, scope or budget. Only callers who prove nobody take from their address's
- * budget, so a good token is never kept out by what others behind the same address do.
+ * budget, so a good token is never kept out by what others behind the same address do. Whoever proves to be somebody
+ * takes from the budget of its owner, also with a call that is refused or leads nowhere.
  */
 async function checkCaller<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
   options: CheckOptions<Caller>,
 ): Promise<void> {
+  const { gate, meters } = options;
   const operation = request.state.operation as Operation<Caller> | undefined;
-  const takeFromAddress = async () =>
-    setQuota(request, reply, await options.meters.address.take(addressKey(request.ip)));
-  if (operation === undefined) {
-    if (request.url.startsWith(options.corsPrefix)) await takeFromAddress();
-    return;
-  }
-  if (operation.posture === 'public') return takeFromAddress();
+  // Documentation, health and metrics: free.
+  if (operation === undefined && !request.is404) return showQuota(request, reply, options);
+  const takeFromAddress = async () => setQuota(request, reply, await meters.address.take(addressKey(request.ip)));
+  if (operation?.posture === 'public') return takeFromAddress();
   let caller: Caller;
   try {
-    caller = await options.gate.authenticate(request.headers.authorization);
+    caller = await gate.authenticate(request.headers.authorization);
   } catch (refusal) {
     await takeFromAddress();
+    // A route that does not exist does not exist for anybody.
+    if (operation === undefined && refusal instanceof ApiError) return;
     throw refusal;
   }
   request.state.caller = caller;
-  options.gate.authorize(operation, caller, request.params as Record<string, string>);
-  setQuota(request, reply, await options.meters.owner.take(options.gate.meterKey(caller)));
+  const owner = gate.meterKey(caller);
+  if (operation !== undefined) {
+    try {
+      gate.authorize(operation, caller, request.params as Record<string, string>);
+    } catch (refusal) {
+      setQuota(request, reply, await meters.owner.count(owner));
+      throw refusal;
+    }
+  }
+  setQuota(request, reply, await meters.owner.take(owner));
 }
 
 /** Shows what is left of the caller's budget on an answer that took nothing from it. */
@@ -137,6 +156,16 @@ function allowAnyOrigin(request: FastifyRequest, reply: FastifyReply): void {
     wanted === undefined ? 'Authorization, *' : `Authorization, ${wanted}`,
   );
   setHeader(request, reply, 'access-control-max-age', '86400');
+}
+
+/** HTTP/1.1 has a server refuse what names no host (RFC 9112, section 3.2). Node would, with an answer of no body. */
+function checkHost({ raw, headers }: FastifyRequest): void {
+  if (headers.host !== undefined || raw.httpVersion !== '1.1') return;
+  throw new ApiError('invalid_request', {
+    status: 400,
+    param: 'Host',
+    message: 'The request names no host. Send the header Host.',
+  });
 }
 
 function checkApiVersion(request: FastifyRequest, reply: FastifyReply, { header, live }: ApiVersion): void {

@@ -85,6 +85,14 @@ describe('a meter', () => {
     assert.equal((await meter.look('a')).remaining, 0);
   });
 
+  test('counts without refusing', async () => {
+    const meter = createMeter('project', 2);
+    const left: number[] = [];
+    for (let counted = 0; counted < 4; counted += 1) left.push((await meter.count('a')).remaining);
+    assert.deepEqual(left, [1, 0, 0, 0]);
+    await assert.rejects(meter.take('a'), ApiError);
+  });
+
   test('knows names of the prototype chain as keys like any other', async () => {
     const meter = createMeter('project', 2);
     for (const key of ['__proto__', 'constructor', 'hasOwnProperty', '']) {

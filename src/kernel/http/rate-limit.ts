@@ -12,6 +12,8 @@ export const WINDOW_SECONDS = 60;
 export interface Meter {
   /** Takes one from the key's budget; throws `rate_limit_exceeded` with the seconds to wait when nothing is left. */
   take(key: string): Promise<Quota>;
+  /** Takes one, if there is one left: for what is refused on other grounds. */
+  count(key: string): Promise<Quota>;
   /** What is left of the key's budget; takes nothing. */
   look(key: string): Promise<Quota>;
 }
@@ -44,6 +46,14 @@ export function createMeter(policy: string, limit: number): Meter {
           headers: quotaHeaders(quota),
           message: `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry after ${quota.resetSeconds} s.`,
         });
+      }
+    },
+    async count(key) {
+      try {
+        return quotaOf(await limiter.consume(key));
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        return quotaOf(refusal);
       }
     },
     async look(key) {

@@ -1,5 +1,7 @@
 /** The order of checks and what happens to answers, on a service with no product in it. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -153,9 +155,80 @@ describe('the first check that fails decides', () => {
       const statuses: number[] = [];
       for (const name of ['owner', 'owner', 'guest', 'guest']) statuses.push((await send(name)).status);
       assert.deepEqual(statuses, [422, 429, 403, 403]);
+      const things = await fetch(`${address}/v1/things/a`, { headers: as('guest') });
+      assert.equal(things.status, 429, 'what the posture refused was counted');
     } finally {
       await limited.close();
     }
+  });
+});
+
+describe('every answer says what is left of a budget, and the version', () => {
+  const shown = ['ratelimit', 'ratelimit-policy', 'x-ratelimit-remaining-requests', 'x-version', 'x-request-id'];
+
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/nothing']) {
+    test(path, async () => {
+      const { address, close } = await listen(optionsFor(operations));
+      try {
+        const answer = await fetch(address + path);
+        await answer.arrayBuffer();
+        for (const name of shown) assert.notEqual(answer.headers.get(name), null, name);
+      } finally {
+        await close();
+      }
+    });
+  }
+
+  test('a probe takes nothing', async () => {
+    const { address, close } = await listen(optionsFor(operations));
+    try {
+      for (const path of ['/healthz', '/readyz', '/metrics']) {
+        const answer = await fetch(address + path);
+        await answer.arrayBuffer();
+        assert.equal(answer.headers.get('ratelimit'), '"address";r=1000;t=60', path);
+      }
+    } finally {
+      await close();
+    }
+  });
+
+  test('one that comes while the server closes, too', async () => {
+    const entered = Promise.withResolvers<void>();
+    const leave = Promise.withResolvers<void>();
+    const wait = read({
+      id: 'things.wait',
+      method: 'GET',
+      path: '/v1/wait',
+      posture: 'open',
+      summary: 'Wait',
+      reply: Thing,
+      handler: async () => {
+        entered.resolve();
+        await leave.promise;
+        return { id: 'waited' };
+      },
+    });
+    const service = await createService(optionsFor([wait]));
+    const closing = Promise.withResolvers<void>();
+    service.addHook('preClose', async () => closing.resolve());
+    const { hostname, port } = new URL(await service.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect({ host: hostname, port: Number(port) });
+    const line = 'GET /v1/wait HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer guest\r\n\r\n';
+    socket.write(line);
+    await entered.promise;
+    const closed = service.close();
+    await closing.promise;
+    socket.write(line);
+    // The second request is read before the first is answered.
+    await once(service.server, 'request');
+    leave.resolve();
+    const text = (await socket.toArray()).join('');
+    await closed;
+    const [, first = '', second = ''] = text.split('HTTP/1.1 ');
+    assert.match(first, /^200 /);
+    assert.match(second, /^503 /);
+    assert.match(second, /"code":"service_overloaded"/);
+    for (const name of [...shown, 'retry-after']) assert.ok(second.includes(`\r\n${name}: `), `${name} in ${second}`);
   });
 });
 

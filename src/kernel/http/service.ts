@@ -72,6 +72,10 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     basePath: given.basePath ?? '',
     kernelRefusals: given.apiVersion === undefined ? [] : ['unsupported_api_version'],
   };
+  const meters: Meters = {
+    owner: createMeter(options.ownerName ?? 'project', options.requestsPerMinute),
+    address: createMeter('address', options.addressRequestsPerMinute),
+  };
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // onResponse writes one line a request instead (countRequests).
@@ -81,7 +85,12 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     requestIdHeader: false,
     genReqId: readRequestId,
     forceCloseConnections: 'idle',
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors, options.errorDialect),
+    clientErrorHandler: (error, socket) => {
+      answerBrokenRequest(error, socket, { ...options, addressMeter: meters.address }).catch(() => socket.destroy());
+    },
+    // Both are refused by the checks instead, with the headers that every answer carries.
+    return503OnClosing: false,
+    http: { requireHostHeader: false },
     // As long as a URL can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
@@ -97,11 +106,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   app.setSerializerCompiler(createSerializers(components));
   app.setValidatorCompiler(({ schema, httpPart }) => validators.compile(httpPart as RequestPart, schema as TSchema));
 
-  const meters: Meters = {
-    owner: createMeter(options.ownerName ?? 'project', options.requestsPerMinute),
-    address: createMeter('address', options.addressRequestsPerMinute),
-  };
-
+  // An expectation that is not known may be ignored (RFC 9110, section 10.1.1); Node would refuse it without a body.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.decorateRequest('state', null as never);
   acceptJsonOnly(app);
   countRequests(app, options.metrics);
