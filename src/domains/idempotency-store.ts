@@ -32,7 +32,6 @@ interface AnswerRow {
 export function createAnswerStore(vault: Vault): AnswerStore {
   const find: AnswerStore['find'] = async (executor, owner, claim) => {
     const { rows } = await executor.query<AnswerRow>({
-      name: 'find_domain_answer',
       text: `
         select fingerprint, status, sealed_body from domains.idempotency_keys
         where owner = $1 and operation = $2 and key = $3 and expires_at > now()`,
@@ -45,7 +44,6 @@ export function createAnswerStore(vault: Vault): AnswerStore {
   };
   const keep: AnswerStore['keep'] = async (executor, owner, claim, answer) => {
     await executor.query({
-      name: 'keep_domain_answer',
       // The first of two concurrent successes stays, unless its time is over.
       text: `
         insert into domains.idempotency_keys (owner, operation, key, fingerprint, status, sealed_body, expires_at)

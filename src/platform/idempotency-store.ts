@@ -36,7 +36,6 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore<Caller> {
     async complete(tx, caller, claim, answer) {
       const owner = ownerOf(caller);
       await tx.query({
-        name: 'complete_idempotency_key',
         text: `
           insert into idempotency_keys (project_id, operation, key, fingerprint, status, sealed_body, expires_at)
           values ($1, $2, $3, $4, $5, $6, now() + make_interval(hours => ${RETENTION_HOURS}))
@@ -63,12 +62,10 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore<Caller> {
  */
 async function findClaim(tx: Transaction, owner: string, claim: IdempotencyClaim): Promise<ClaimRow> {
   const lock = await tx.query<{ locked: boolean }>({
-    name: 'lock_idempotency_key',
     text: `select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked`,
     values: [`${owner}\n${claim.operation}\n${claim.key}`],
   });
   const { rows } = await tx.query<Omit<ClaimRow, 'locked'>>({
-    name: 'find_idempotency_key',
     text: `
       select fingerprint, status, sealed_body from idempotency_keys
       where project_id = $1 and operation = $2 and key = $3 and expires_at > now()`,

@@ -18,7 +18,6 @@ export function createGate(db: Database): Gate<Caller> {
       const token = bearerOf(authorization);
       if (!token.startsWith(TOKEN_PREFIX)) throw new ApiError('invalid_token');
       const { rows } = await db.query<TokenRow>({
-        name: 'find_domain_token',
         text: 'select workspace_id, id, scope, revoked_at from domains.tokens where hash = $1',
         values: [hashToken(token)],
       });

@@ -32,7 +32,6 @@ export async function addRecord(tx: Transaction, zone: ZoneRef, input: NewRecord
   const ttl = input.ttl ?? set[0]?.ttl ?? DEFAULT_TTL;
   if (set.some((record) => record.ttl !== ttl)) await setTtl(tx, zone, added, ttl);
   const { rows } = await tx.query<StoredRecord>({
-    name: 'dns_insert_record',
     text: `insert into domains.dns_records (workspace_id, domain_id, id, subdomain, type, value, ttl)
       values ($1, $2, $3, $4, $5, $6, $7)
       returning id, subdomain, type, value, ttl, created_at`,
@@ -53,7 +52,6 @@ export async function removeRecord(
   const { subdomain, type, value } = canonicalRecord(zone, input);
   if (!(await lockZone(tx, zone))) return undefined;
   const { rows } = await tx.query<StoredRecord>({
-    name: 'dns_remove_record',
     text: `delete from domains.dns_records
       where workspace_id = $1 and domain_id = $2 and subdomain = $3 and type = $4 and md5(value) = md5($5) and value = $5
       returning id, subdomain, type, value, ttl, created_at`,
@@ -78,7 +76,6 @@ async function openAndLock(tx: Transaction, zone: ZoneRef): Promise<void> {
 
 async function setTtl(tx: Transaction, zone: ZoneRef, set: { subdomain: string; type: string }, ttl: number) {
   await tx.query({
-    name: 'dns_set_ttl',
     text: `update domains.dns_records set ttl = $5
       where workspace_id = $1 and domain_id = $2 and subdomain = $3 and type = $4`,
     values: [zone.workspaceId, zone.domainId, set.subdomain, set.type, ttl],

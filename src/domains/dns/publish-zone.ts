@@ -59,7 +59,6 @@ async function holdAcrossReplicas<T>(
   if (db.kind === 'embedded') return work(db);
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ held: boolean }>({
-      name: 'dns_hold_zone',
       text: `select pg_try_advisory_xact_lock(hashtextextended('domains.zone ' || $1, 0)) as held`,
       values: [name],
     });
@@ -99,7 +98,6 @@ export async function bringUpToDate(
   if (zone.publishedVersion >= zone.version) return;
   await publisher.publish(await zoneContent(executor, zone, nameservers));
   await executor.query({
-    name: 'dns_zone_published',
     text: `update domains.zones set published_version = $3, failure = null
       where workspace_id = $1 and domain_id = $2 and published_version < $3`,
     values: [zone.workspaceId, zone.domainId, zone.version],
@@ -108,7 +106,6 @@ export async function bringUpToDate(
 
 async function removeClosedZone(executor: Executor, zone: ZoneRow): Promise<void> {
   await executor.query({
-    name: 'dns_remove_closed_zone',
     text: 'delete from domains.zones where workspace_id = $1 and domain_id = $2',
     values: [zone.workspaceId, zone.domainId],
   });
@@ -121,7 +118,6 @@ async function removeClosedZone(executor: Executor, zone: ZoneRow): Promise<void
 async function keepFailure(db: Database, name: string, error: unknown): Promise<void> {
   const message = error instanceof Error ? error.message : String(error);
   await db.query({
-    name: 'dns_zone_failed',
     text: `update domains.zones set failure = $2, updated_at = now(),
         published_version = least(published_version, version - 1)
       where name = $1`,

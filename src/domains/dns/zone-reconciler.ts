@@ -119,7 +119,6 @@ class Keeper implements ZoneKeeper {
 
   async #findLagging(): Promise<string[]> {
     const { rows } = await this.#options.db.query<{ name: string }>({
-      name: 'dns_lagging_zones',
       text: `select name from domains.zones where published_version < version order by updated_at limit $1`,
       values: [SWEEP_SIZE],
     });

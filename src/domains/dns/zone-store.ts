@@ -40,7 +40,6 @@ export const ZONE_CHANGED = 'domains_zone_changed';
 export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   const { workspaceId, domainId, name } = zone;
   await tx.query({
-    name: 'dns_remove_former_zone',
     text: `delete from domains.zones z using domains.domains d
       where z.name = $1 and (z.workspace_id, z.domain_id) <> ($2::text, $3::text)
         and d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state = 'gone'`,
@@ -48,7 +47,6 @@ export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   });
   // Seconds as the first serial: that of a zone which is opened anew is above the one that resolvers remember.
   const { rowCount } = await tx.query({
-    name: 'dns_open_zone',
     text: `insert into domains.zones (workspace_id, domain_id, name, serial)
       values ($1, $2, $3, extract(epoch from now())::bigint)
       on conflict (workspace_id, domain_id) do nothing`,
@@ -65,7 +63,6 @@ export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   // A record that is being added is there by then, and goes too.
   if (!(await lockZone(tx, zone))) return;
   await tx.query({
-    name: 'dns_drop_records',
     text: 'delete from domains.dns_records where workspace_id = $1 and domain_id = $2',
     values: [zone.workspaceId, zone.domainId],
   });
@@ -75,7 +72,6 @@ export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
 /** Counts a change of what the zone serves; whoever publishes is woken once it commits. */
 export async function zoneChanged(tx: Transaction, zone: ZoneRef): Promise<void> {
   await tx.query({
-    name: 'dns_zone_changed',
     text: `update domains.zones set version = version + 1, serial = (serial + 1) % 4294967296, updated_at = now()
       where workspace_id = $1 and domain_id = $2`,
     values: [zone.workspaceId, zone.domainId],
@@ -86,7 +82,6 @@ export async function zoneChanged(tx: Transaction, zone: ZoneRef): Promise<void>
 /** Holds the zone until the transaction ends: its changes come one after the other. False when there is none. */
 export async function lockZone(tx: Transaction, zone: ZoneRef): Promise<boolean> {
   const { rowCount } = await tx.query({
-    name: 'dns_lock_zone',
     text: 'select from domains.zones where workspace_id = $1 and domain_id = $2 for no key update',
     values: [zone.workspaceId, zone.domainId],
   });
@@ -96,7 +91,6 @@ export async function lockZone(tx: Transaction, zone: ZoneRef): Promise<boolean>
 /** By subdomain, type and age. */
 export async function listRecords(executor: Executor, zone: ZoneRef): Promise<StoredRecord[]> {
   const { rows } = await executor.query<StoredRecord>({
-    name: 'dns_list_records',
     text: `select id, subdomain, type, value, ttl, created_at from domains.dns_records
       where workspace_id = $1 and domain_id = $2 order by subdomain, type, id`,
     values: [zone.workspaceId, zone.domainId],
@@ -119,7 +113,6 @@ interface FoundZone {
 /** Any workspace's zone, by its name. */
 export async function findZone(executor: Executor, name: string): Promise<ZoneRow | undefined> {
   const { rows } = await executor.query<FoundZone>({
-    name: 'dns_find_zone',
     text: `select z.workspace_id, z.domain_id, z.name, z.version, z.published_version, z.serial, z.dnssec, z.ds_records,
         d.state = 'gone' as is_closed
       from domains.zones z join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id

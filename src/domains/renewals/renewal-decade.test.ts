@@ -225,7 +225,6 @@ class Decade {
 
   async #observe(): Promise<Map<string, Seen>> {
     const { rows } = await database.db.query<Seen>({
-      name: 'observe_terms',
       text: `select d.id, d.workspace_id, d.expires_at, d.auto_renew, w.available_cents,
           exists (select from domains.orders o where o.workspace_id = d.workspace_id and o.domain_id = d.id
             and (o.state not in ('completed', 'failed') or (o.state = 'completed' and o.from_expires_at = d.expires_at))) as is_sold,

@@ -72,7 +72,7 @@ const audit = `
  * order's amount; an order that completed has its hold captured, one that failed has it given back, and no other has ended it.
  */
 export async function auditLedger(executor: Executor): Promise<string[]> {
-  const { rows } = await executor.query<{ finding: string }>({ name: 'audit_ledger', text: audit, values: [] });
+  const { rows } = await executor.query<{ finding: string }>({ text: audit, values: [] });
   return rows.map(({ finding }) => finding);
 }
 

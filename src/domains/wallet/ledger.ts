@@ -50,7 +50,6 @@ type Event = 'hold' | 'charge' | 'capture' | 'release' | 'refund';
 /** Makes the workspace's empty wallet. */
 export async function openWallet(tx: Executor, workspaceId: string): Promise<void> {
   await tx.query({
-    name: 'open_wallet',
     text: 'insert into domains.wallets (workspace_id) values ($1) on conflict do nothing',
     values: [workspaceId],
   });
@@ -107,7 +106,6 @@ export async function refundHeld(tx: Executor, order: OrderOfWorkspace): Promise
 /** Throws Error when the workspace has no wallet. */
 export async function readWallet(executor: Executor, workspaceId: string): Promise<Wallet> {
   const { rows } = await executor.query<{ available_cents: number; held_cents: number }>({
-    name: 'read_wallet',
     text: 'select available_cents, held_cents from domains.wallets where workspace_id = $1',
     values: [workspaceId],
   });
@@ -141,8 +139,8 @@ interface Booked {
   readonly availableCents: number;
 }
 
-async function book(tx: Executor, { name, text }: Booking, values: readonly unknown[]): Promise<Booked> {
-  const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ name, text, values });
+async function book(tx: Executor, text: string, values: readonly unknown[]): Promise<Booked> {
+  const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ text, values });
   const row = rows[0];
   if (row === undefined) throw new Error(`the workspace ${values[0]} has no wallet`);
   return { isBooked: row.is_booked, availableCents: row.available_cents };
@@ -151,28 +149,20 @@ async function book(tx: Executor, { name, text }: Booking, values: readonly unkn
 /** Looked up by a statement of its own, which sees what another transaction has committed meanwhile. */
 async function isReferenceBooked(tx: Executor, orderId: string, event: Event): Promise<boolean> {
   const { rowCount } = await tx.query({
-    name: 'find_ledger_reference',
     text: 'select from domains.ledger_transactions where reference = $1',
     values: [referenceOf(orderId, event)],
   });
   return rowCount > 0;
 }
 
-interface Booking {
-  readonly name: string;
-  readonly text: string;
-}
-
 /** An amount that is given. $1 workspace, $2 id, $3 kind, $4 reference, $5 description, $6 from, $7 to, $8 cents. */
-const bookAmount = bookingOf('book_amount', 'select $8::bigint as cents');
+const bookAmount = bookingStatement('select $8::bigint as cents');
 /** As `bookAmount`, where the wallet covers it. */
-const bookCovered = bookingOf(
-  'book_covered',
+const bookCovered = bookingStatement(
   'select $8::bigint as cents from wallet where wallet.available_cents >= $8::bigint',
 );
 /** What the transaction $8 put aside. */
-const bookHeld = bookingOf(
-  'book_held',
+const bookHeld = bookingStatement(
   `select coalesce(sum(entry.amount_cents), 0)::bigint as cents
    from domains.ledger_transactions placed
    left join domains.ledger_entries entry
@@ -182,8 +172,8 @@ const bookHeld = bookingOf(
 );
 
 /** The one statement of every booking; `amount` selects `cents`, or no row where there is nothing to book. */
-function bookingOf(name: string, amount: string): Booking {
-  const text = `
+function bookingStatement(amount: string): string {
+  return `
     with wallet as (
       select available_cents from domains.wallets where workspace_id = $1 for no key update
     ), amount as (
@@ -208,7 +198,6 @@ function bookingOf(name: string, amount: string): Booking {
       where wallets.workspace_id = $1 and amount.cents <> 0
     )
     select available_cents, exists (select from booked) as is_booked from wallet`;
-  return { name, text };
 }
 
 function checkAmount(amountCents: number, leastCents: number): void {

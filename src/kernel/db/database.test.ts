@@ -12,7 +12,7 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
     const { rows } = await db().query<{ n: number }>({ text: 'select count(*) as n from item', values: [] });
     return rows[0]?.n ?? -1;
   };
-  const insert = (id: number) => ({ name: 'insert_item', text: 'insert into item (id) values ($1)', values: [id] });
+  const insert = (id: number) => ({ text: 'insert into item (id) values ($1)', values: [id] });
 
   before(async () => {
     await db().query({ text: 'create table item (id int primary key, body jsonb, tags text[])' });
@@ -62,7 +62,6 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.string({ unit: 'binary' }), async (value, text) => {
         const { rows } = await db().query<{ value: unknown; text: string; texts: string[] }>({
-          name: 'round_trip',
           text: 'select $1::jsonb as value, $2::text as text, $3::text[] as texts',
           values: [json(value), text, [text]],
         });
@@ -80,6 +79,25 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
       values: [json({ '\0key': '\0\ud800 \\u0000 \u2028' })],
     });
     assert.deepEqual(rows[0]?.value, { '\ufffdkey': '\ufffd\ufffd \\u0000 \u2028' });
+  });
+
+  it('a text that comes again is prepared under a name of its own, one that asks not to be is not', async () => {
+    const texts = ['select $1::int + 1 as n', 'select $1::int + 2 as n', 'select $1::int + 3 as n'];
+    const prepared = await db().transaction(async (tx) => {
+      for (let round = 1; round <= 3; round += 1) {
+        for (const [index, text] of texts.entries()) {
+          const answer = await tx.query({ text, values: [round], ...(index === 2 && { prepare: false as const }) });
+          assert.deepEqual(answer.rows, [{ n: round + index + 1 }]);
+        }
+      }
+      const { rows } = await tx.query<{ name: string; statement: string }>({
+        text: 'select name, statement from pg_prepared_statements where statement = any($1)',
+        values: [texts],
+      });
+      return rows;
+    });
+    assert.deepEqual(prepared.map(({ statement }) => statement).sort(), texts.slice(0, 2));
+    assert.equal(new Set(prepared.map(({ name }) => name)).size, 2);
   });
 
   it('values that would be ambiguous are refused', async () => {

@@ -4,14 +4,15 @@
  */
 
 /**
- * A statement with its values (see `values.ts` for what travels as what). A `name` makes it a prepared statement: use one
- * for every fixed hot-path text. With neither name nor values it is a script, which may hold several statements and
- * returns the rows of all of them.
+ * A statement with its values (see `values.ts` for what travels as what). A text that comes again is prepared, under a name
+ * that the store makes from the text: no two texts share one. Without values it is a script, which may hold several
+ * statements and returns the rows of all of them.
  */
 export interface Statement {
-  readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** False for a text that a caller's request shapes, as a filter does: each would take one of the bounded names. */
+  readonly prepare?: false;
 }
 
 export interface Rows<Row> {

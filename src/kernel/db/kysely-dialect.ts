@@ -10,7 +10,6 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { Executor } from './database.ts';
-import { PreparedNames } from './prepared-names.ts';
 import type { TenantScope } from './tenant-scope.ts';
 
 /**
@@ -63,8 +62,6 @@ class ScopedQueryCompiler extends PostgresQueryCompiler {
   }
 }
 
-const preparedNames = new PreparedNames();
-
 class ExecutorConnection implements DatabaseConnection {
   readonly #executor: Executor;
   readonly #compiled: WeakSet<CompiledQuery> | undefined;
@@ -78,12 +75,7 @@ class ExecutorConnection implements DatabaseConnection {
     if (this.#compiled?.has(query) === false) {
       throw new Error('a scoped handle runs only queries that it compiled itself: build the query from this handle');
     }
-    const name = preparedNames.nameOf(query.sql);
-    const { rows, rowCount } = await this.#executor.query<R>({
-      ...(name !== undefined && { name }),
-      text: query.sql,
-      values: query.parameters,
-    });
+    const { rows, rowCount } = await this.#executor.query<R>({ text: query.sql, values: query.parameters });
     return query.query.kind === 'SelectQueryNode' ? { rows } : { rows, numAffectedRows: BigInt(rowCount) };
   }
 

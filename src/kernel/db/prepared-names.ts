@@ -22,7 +22,7 @@ export class PreparedNames {
       return undefined;
     }
     this.#uses.delete(text);
-    const given = `kysely_${this.#names.size}`;
+    const given = `ironcraft_${this.#names.size}`;
     this.#names.set(text, given);
     return given;
   }

@@ -7,6 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Rows, Statement, Transaction } from './database.ts';
+import { PreparedNames } from './prepared-names.ts';
 import { encodeValues } from './values.ts';
 
 /** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */
@@ -37,20 +38,31 @@ export function refuseInsideTransaction(owner: object, what: string): void {
   }
 }
 
-/** A text with neither name nor values is a script: it may hold several statements, also BEGIN and COMMIT. */
+/** A text without values is a script: it may hold several statements, also BEGIN and COMMIT. */
 export function isScript(statement: Statement): boolean {
-  return statement.name === undefined && statement.values === undefined;
+  return statement.values === undefined;
 }
+
+/** For the whole process: a text has the same name on every connection. */
+const preparedNames = new PreparedNames();
 
 // Without it `pg` sends a text that has no values as a script.
 const extended = { queryMode: 'extended' } as const;
 
 /** A script returns the rows of all its statements, one after the other. */
 export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
-  const { name, text, values } = statement;
-  const answer: pg.QueryResult | pg.QueryResult[] = await (isScript(statement)
-    ? client.query(text)
-    : client.query({ ...(name !== undefined && { name }), text, values: encodeValues(values ?? []), ...extended }));
+  const { text, values, prepare } = statement;
+  let answer: pg.QueryResult | pg.QueryResult[];
+  if (values === undefined) answer = await client.query(text);
+  else {
+    const name = prepare === false ? undefined : preparedNames.nameOf(text);
+    answer = await client.query({
+      ...(name !== undefined && { name }),
+      text,
+      values: encodeValues(values),
+      ...extended,
+    });
+  }
   // The row's shape is the caller's claim about its own SQL: the wire carries no types to check it against.
   if (!Array.isArray(answer)) return { rows: answer.rows as Row[], rowCount: answer.rowCount ?? answer.rows.length };
   const rows = answer.flatMap((result) => result.rows as Row[]);
@@ -74,7 +86,7 @@ export function notifyStatement(channel: string, payload: string): Statement {
       `a wake-up carries at most ${maxNotifyBytes} bytes and this one has ${bytes}: send an id and read the row`,
     );
   }
-  return { name: 'db_notify', text: 'select pg_notify($1, $2)', values: [checkChannel(channel), payload] };
+  return { text: 'select pg_notify($1, $2)', values: [checkChannel(channel), payload] };
 }
 
 export function checkChannel(channel: string): string {

@@ -98,8 +98,8 @@ async function openPrivateKey(row: KeyRow, vault: Vault): Promise<CryptoKey> {
 
 async function listKeys(db: Executor): Promise<KeyRow[]> {
   const { rows } = await db.query<KeyRow>({
-    name: 'list_signing_keys',
     text: 'select kid, public_jwk, sealed_private_jwk from signing_keys where retired_at is null order by created_at desc, kid',
+    values: [],
   });
   return rows;
 }

@@ -241,7 +241,7 @@ test('requests that arrive together ask the store once, and each gets its own an
   const counting: Database = {
     ...delegate(db),
     query: (statement) => {
-      if (statement.name === 'live_tokens') statements += 1;
+      if (statement.text.includes('join signing_keys')) statements += 1;
       return db.query(statement);
     },
   };

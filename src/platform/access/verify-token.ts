@@ -109,7 +109,6 @@ function createLivenessCheck(db: Database): (token: Remembered) => Promise<boole
 
 /** A token stands while it is not revoked and its key, its project and the smith it is bound to have not ended. */
 const liveTokensStatement = {
-  name: 'live_tokens',
   text: `
     with asked as (
       select asked.owner, asked.id, asked.position

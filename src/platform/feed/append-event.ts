@@ -19,7 +19,6 @@ export interface FeedEvent {
 export async function appendEvent(tx: Executor, projectId: string, event: FeedEvent): Promise<string> {
   const id = mintId('evt');
   await tx.query({
-    name: 'append_event',
     text: `insert into events (project_id, id, type, smith_id, actor, data) values ($1, $2, $3, $4, $5, $6)`,
     values: [
       projectId,

@@ -16,7 +16,6 @@ export interface StoredModelKey {
 /** Every stored key that a smith may use, its own before the tenant's. An empty `smithId` finds the tenant's alone. */
 export async function loadModelKeys(db: Executor, projectId: string, smithId: string): Promise<StoredModelKey[]> {
   const { rows } = await db.query<StoredModelKey>({
-    name: 'load_model_keys',
     text: `
       select smith_id, provider, sealed_api_key, base_url, workspace_id from model_keys
       where project_id = $1 and smith_id in ('', $2) order by smith_id desc`,

@@ -22,10 +22,10 @@ export function defineUpkeep(jobs: Jobs, parts: { readonly db: Database; readonl
 export async function sweepIdempotencyKeys(db: Database, signal: AbortSignal): Promise<void> {
   for (let removed = BITE; removed === BITE && !signal.aborted; ) {
     const { rowCount } = await db.query({
-      name: 'sweep_idempotency_keys',
       text: `
         delete from idempotency_keys where ctid in (
           select ctid from idempotency_keys where expires_at <= now() limit ${BITE})`,
+      values: [],
     });
     removed = rowCount;
   }

@@ -30,7 +30,6 @@ export async function sweepUnclaimedBlobs(
 /** From here on no upload can claim them. Those that an upload is just claiming are left alone. */
 async function takeUnclaimed(db: Database): Promise<UnclaimedBlob[]> {
   const { rows } = await db.query<UnclaimedBlob>({
-    name: 'take_unclaimed_blobs',
     text: `
       update unclaimed_blobs set removable_at = '-infinity'
       where (project_id, blob_key) in (
@@ -45,7 +44,6 @@ async function takeUnclaimed(db: Database): Promise<UnclaimedBlob[]> {
 async function removeOne(db: Database, blobs: BlobStore, { project_id, blob_key }: UnclaimedBlob): Promise<void> {
   await blobs.remove(blob_key);
   await db.query({
-    name: 'forget_unclaimed_blob',
     text: 'delete from unclaimed_blobs where project_id = $1 and blob_key = $2',
     values: [project_id, blob_key],
   });

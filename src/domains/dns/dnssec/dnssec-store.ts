@@ -52,7 +52,6 @@ interface ClaimedRow {
 export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone | undefined> {
   const leaseUntil = new Date(now.getTime() + LEASE_MS);
   const { rows } = await db.query<ClaimedRow>({
-    name: 'dnssec_claim_due_zone',
     text: `
       with due as (
         select z.workspace_id, z.domain_id from domains.zones z

@@ -61,7 +61,6 @@ export function createStoredFaults(executor: Executor): Faults {
 }
 
 const armedQuery = {
-  name: 'registry_faults_armed',
   text: 'select exists (select from domains.registry_faults where remaining > 0) as armed',
   values: [],
 };

@@ -6,7 +6,6 @@ import type { Executor } from '../../../kernel/db/database.ts';
  */
 export async function findOwnedNames(db: Executor, names: readonly string[]): Promise<Set<string>> {
   const { rows } = await db.query<{ name: string }>({
-    name: 'find_owned_names',
     text: "select name from domains.domains where name = any($1::text[]) and state <> 'gone'",
     values: [names],
   });

@@ -47,7 +47,6 @@ const records = `(select json_agg(json_build_object('id', r.id, 'subdomain', r.s
 /** Throws `not_found` and `no_hosted_zone`. */
 export async function findHostedZone(executor: Executor, asked: ZoneAsked): Promise<HostedZone> {
   const { rows } = await executor.query<FoundZone>({
-    name: 'zones_find',
     text: `select ${columns} from ${tables}`,
     values: [asked.workspaceId, normalizeName(asked.name, 'name').ascii],
   });
@@ -60,7 +59,6 @@ export async function readHostedZone(
   asked: ZoneAsked,
 ): Promise<HostedZone & { readonly records: readonly StoredRecord[] }> {
   const { rows } = await executor.query<FoundZone & { records: JsonRecord[] | null }>({
-    name: 'zones_read',
     text: `select ${columns}, ${records} from ${tables}`,
     values: [asked.workspaceId, normalizeName(asked.name, 'name').ascii],
   });

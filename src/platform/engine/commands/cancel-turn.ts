@@ -76,7 +76,6 @@ async function askReplica(
 async function overrule(db: Database, run: RunRow, actor: Actor): Promise<void> {
   await db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRow>({
-      name: 'overrule_turn',
       text: `
         update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now()
         where project_id = $1 and id = $2 and status in ('in_progress', 'paused')

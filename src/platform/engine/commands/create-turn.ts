@@ -251,7 +251,6 @@ async function chooseThread(db: Database, { threadId, continues }: TurnRequest):
   if (threadId !== undefined) return threadId;
   if (continues === undefined) return mintId('thr');
   const { rows } = await db.query<{ turns: number }>({
-    name: 'count_turns',
     text: 'select turns from threads where project_id = $1 and smith_id = $2 and id = $3',
     values: [continues.project_id, continues.smith_id, continues.thread_id],
   });
@@ -300,7 +299,6 @@ async function findDuplicate(
 ): Promise<RunRow | undefined> {
   if (claim === undefined) return undefined;
   const { rows } = await db.query<{ fingerprint: string; run_id: string; live: boolean }>({
-    name: 'find_run_claim',
     text: `
       select fingerprint, run_id, expires_at > now() as live from idempotency_keys
       where project_id = $1 and operation = $2 and key = $3`,
@@ -310,7 +308,6 @@ async function findDuplicate(
   if (row === undefined) return undefined;
   if (!row.live) {
     await db.query({
-      name: 'forget_run_claim',
       text: 'delete from idempotency_keys where project_id = $1 and operation = $2 and key = $3 and expires_at <= now()',
       values: [projectId, claim.operation, claim.key],
     });

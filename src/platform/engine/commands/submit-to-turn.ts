@@ -102,7 +102,6 @@ async function record(
 
 async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): Promise<void> {
   await tx.query({
-    name: 'keep_request',
     text: 'update runs set requests = requests || jsonb_build_array($3::jsonb) where project_id = $1 and id = $2',
     values: [run.project_id, run.id, json(request)],
   });
@@ -110,7 +109,6 @@ async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): P
 
 async function lockPausedRun(tx: Transaction, projectId: string, smithId: string, runId: string): Promise<RunRow> {
   const { rows } = await tx.query<RunRow>({
-    name: 'lock_run',
     text: 'select * from runs where project_id = $1 and id = $2 and smith_id = $3 for update',
     values: [projectId, runId, smithId],
   });
@@ -252,7 +250,6 @@ async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): P
 /** Takes the smith's lock again, for this replica. */
 async function goOn(tx: Transaction, run: RunRow, replicaId: string): Promise<RunRow> {
   const { rows } = await tx.query<RunRow>({
-    name: 'resume_run',
     text: `
       update runs set status = 'in_progress', replica_id = $3, attempt = attempt + 1, stop_reason = null, updated_at = now()
       where project_id = $1 and id = $2 returning *`,

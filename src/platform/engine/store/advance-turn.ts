@@ -114,7 +114,6 @@ export async function advanceTurn(
 }
 
 const statement = {
-  name: 'advance_turn',
   text: `
     with run as (
       update runs set

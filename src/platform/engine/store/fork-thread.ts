@@ -14,7 +14,6 @@ export async function forkThread(
 ): Promise<void> {
   const turns = at === 'before' ? run.turn - 1 : run.turn;
   const { rowCount } = await db.query({
-    name: 'fork_thread',
     text: `
       with origin as (
         select summary, summary_turn from threads

@@ -6,7 +6,6 @@ import type { RunRow } from './run-row.ts';
 /** Throws `not_found`. With a smith, the run must be that smith's. */
 export async function getRun(db: Executor, projectId: string, runId: string, smithId?: string): Promise<RunRow> {
   const { rows } = await db.query<RunRow>({
-    name: 'get_run',
     text: 'select * from runs where project_id = $1 and id = $2 and ($3::text is null or smith_id = $3)',
     values: [projectId, runId, smithId ?? null],
   });

@@ -25,7 +25,6 @@ export async function loadSmithForTurn(
   smithId: string,
 ): Promise<SmithForTurn | undefined> {
   const { rows } = await db.query<SmithForTurn>({
-    name: 'load_smith_for_turn',
     text: `
       select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
         coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys

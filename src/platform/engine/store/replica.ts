@@ -22,7 +22,6 @@ export async function registerReplica(db: Database, replicaId: string): Promise<
 
 export async function beat(db: Database, replicaId: string): Promise<void> {
   await db.query({
-    name: 'beat',
     text: `
       insert into replicas (id) values ($1)
       on conflict (id) do update set heartbeat_at = now()`,
@@ -36,7 +35,6 @@ export async function beat(db: Database, replicaId: string): Promise<void> {
  */
 export async function adoptOrphans(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
   const { rows } = await db.query<RunRow>({
-    name: 'adopt_orphans',
     text: `
       with orphan as (
         select r.project_id, r.id from runs r

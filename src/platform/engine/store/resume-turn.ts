@@ -87,7 +87,6 @@ export function seqAfterRestart(lastSeq: number, attempt: number): number {
  * there even where a later turn has folded them into the summary already.
  */
 const statement = {
-  name: 'load_turn',
   text: `
     select
       coalesce((

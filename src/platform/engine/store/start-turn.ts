@@ -103,7 +103,6 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
  */
 async function readHistory(db: Executor, { projectId, smithId, threadId }: NewTurn, turn: number) {
   const { rows } = await db.query<Pick<StartRow, 'summary' | 'summary_turn' | 'history'>>({
-    name: 'read_history',
     text: `
       select t.summary, t.summary_turn, coalesce((
         select ${MESSAGES_AS_JSON} from messages m
@@ -127,7 +126,6 @@ const MESSAGES_AS_JSON = `jsonb_agg(jsonb_build_object('turn', m.turn, 'position
   'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)`;
 
 const statement = {
-  name: 'start_turn',
   text: `
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,

@@ -57,15 +57,18 @@ async function makeForeignRun(): Promise<ForeignRun> {
   };
 }
 
-/** The store, with something that happens right after a reader has looked for `name` the first time. */
-function interrupt(name: string, happen: () => Promise<void>): { store: Database; count: () => number } {
+const READ_FRAMES = /^\s*select seq, type, data, created_at from run_events/;
+const READ_STATUS = /^select status from runs/;
+
+/** The store, with something that happens right after a reader has first sent a statement like `pattern`. */
+function interrupt(pattern: RegExp, happen: () => Promise<void>): { store: Database; count: () => number } {
   const { db } = platform;
   let looks = 0;
   const store: Database = {
     kind: db.kind,
     async query(statement) {
       const answer = await db.query(statement);
-      if (statement.name === name && ++looks === 1) await happen();
+      if (pattern.test(statement.text) && ++looks === 1) await happen();
       return answer as never;
     },
     transaction: (work) => db.transaction(work),
@@ -95,13 +98,13 @@ async function readRest(run: ForeignRun, db: Database, live?: LiveTurn): Promise
 
 test('a run that ends between a reader’s look for frames and its look at the run is read to its end', async () => {
   const run = await makeForeignRun();
-  const { store } = interrupt('read_timeline', () => run.end());
+  const { store } = interrupt(READ_FRAMES, () => run.end());
   assert.match(await readRest(run, store), /^event: run\.completed$/m);
 });
 
 test('news that come between a reader’s look and its wait are not waited for', async () => {
   const run = await makeForeignRun();
-  const { store } = interrupt('read_run_status', () => run.end());
+  const { store } = interrupt(READ_STATUS, () => run.end());
   const startedMs = performance.now();
   assert.match(await readRest(run, store), /^event: run\.completed$/m);
   // Otherwise it looks again by itself after two seconds.
@@ -111,7 +114,7 @@ test('news that come between a reader’s look and its wait are not waited for',
 test('a reader of an attempt of which nothing is stored yet follows it without asking the store over and over', async () => {
   const run = await makeForeignRun();
   const live = new LiveTurn({ ...run.key, threadId: 'thr_1', turn: 1, attempt: 2 }, run.lastSeq + SEQ_JUMP);
-  const { store, count } = interrupt('read_timeline', async () => {});
+  const { store, count } = interrupt(READ_FRAMES, async () => {});
   const rest = readRest(run, store, live);
   await new Promise((resolve) => setTimeout(resolve, 100));
   live.emit('run.restarted', { attempt: 2, step: 0 });

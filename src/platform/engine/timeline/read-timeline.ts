@@ -14,7 +14,6 @@ export async function readFrames(
   after: number,
 ): Promise<StoredFrame[]> {
   const { rows } = await db.query<{ seq: number; type: string; data: JsonObject; created_at: Date }>({
-    name: 'read_timeline',
     text: `
       select seq, type, data, created_at from run_events
       where project_id = $1 and run_id = $2 and seq > $3 order by seq limit ${PAGE}`,
@@ -26,7 +25,6 @@ export async function readFrames(
 /** The run's status; a run that is not there counts as settled: nothing will follow. */
 export async function readStatus(db: Executor, projectId: string, runId: string): Promise<RunStatus> {
   const { rows } = await db.query<{ status: RunStatus }>({
-    name: 'read_run_status',
     text: 'select status from runs where project_id = $1 and id = $2',
     values: [projectId, runId],
   });

@@ -94,7 +94,6 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
 
 /** A hint that a crash may lose is not worth a wait for the disk, during which no other could be sent. */
 const newsStatement = {
-  name: 'send_news',
   text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
 };
 

@@ -78,7 +78,6 @@ export function createTimelineWriter(parts: {
 
 /** Fenced by the attempt: a turn that was taken over gets nothing from its former executor. */
 const statement = {
-  name: 'write_timelines',
   text: `
     insert into run_events (project_id, run_id, seq, type, data, created_at)
     select f.p, f.r, f.s, f.t, f.d, f.c

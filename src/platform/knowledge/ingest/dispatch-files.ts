@@ -24,12 +24,10 @@ export interface IngestJob {
  */
 export async function dispatchFiles(tx: Executor, jobs: Jobs, projectId: string): Promise<void> {
   await tx.query({
-    name: 'hold_ingestion_line',
     text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
     values: [`ingestion/${projectId}`],
   });
   const { rows } = await tx.query<{ vector_store_id: string; file_id: string; position: number }>({
-    name: 'dispatch_files',
     // A row that somebody holds is being cancelled or removed; waiting for it here would be out of order.
     text: `
       with taken as (

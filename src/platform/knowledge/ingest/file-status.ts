@@ -49,7 +49,6 @@ export async function holdStore(tx: Executor, projectId: string, id: string): Pr
     chunk_tokens: number;
     overlap_tokens: number;
   }>({
-    name: 'hold_vector_store',
     text: `select smith_id, embedding_model, chunk_tokens, overlap_tokens from vector_stores
            where project_id = $1 and id = $2 and deleted_at is null for no key update`,
     values: [projectId, id],
@@ -69,7 +68,6 @@ export async function holdStore(tx: Executor, projectId: string, id: string): Pr
 /** Those of the files that are in the store and indexed, or being indexed. */
 export async function listAttached(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<string[]> {
   const { rows } = await tx.query<{ file_id: string }>({
-    name: 'list_attached_files',
     text: `select file_id from vector_store_files
            where project_id = $1 and vector_store_id = $2 and file_id = any($3) and status in ('in_progress', 'completed')`,
     values: [store.projectId, store.id, fileIds],
@@ -94,7 +92,6 @@ export async function addFiles(
     files.map(({ fileId }) => fileId),
   );
   await tx.query({
-    name: 'add_store_files',
     text: `
       insert into vector_store_files
         (project_id, vector_store_id, file_id, batch_id, actor, attributes, chunk_tokens, overlap_tokens)
@@ -124,7 +121,6 @@ export async function completeFile(
   { chunkCount, usageBytes }: { readonly chunkCount: number; readonly usageBytes: number },
 ): Promise<boolean> {
   const { rows } = await tx.query<{ actor: Actor | null }>({
-    name: 'complete_store_file',
     text: `
       update vector_store_files
       set status = 'completed', chunk_count = $5, usage_bytes = $6, queued_at = null, updated_at = now()
@@ -152,7 +148,6 @@ export async function failFile(
   failure: IngestFailure,
 ): Promise<boolean> {
   const { rows } = await tx.query<{ actor: Actor | null }>({
-    name: 'fail_store_file',
     text: `
       update vector_store_files
       set status = 'failed', error_code = $5, error_message = $6, queued_at = null, updated_at = now()
@@ -177,7 +172,6 @@ export async function failFile(
 /** in_progress ─▶ cancelled for every file of the batch, their chunks removed. How many they were. */
 export async function cancelBatchFiles(tx: Executor, store: HeldStore, batchId: string): Promise<number> {
   const { rows } = await tx.query<{ file_id: string }>({
-    name: 'cancel_batch_files',
     text: `
       update vector_store_files set status = 'cancelled', queued_at = null, updated_at = now()
       where project_id = $1 and vector_store_id = $2 and batch_id = $3 and status = 'in_progress'
@@ -196,7 +190,6 @@ export async function cancelBatchFiles(tx: Executor, store: HeldStore, batchId: 
 /** Takes the files out of the store, whatever their status, with their chunks. How many were there. */
 export async function removeFiles(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<number> {
   const { rows } = await tx.query<{ file_id: string; status: VectorStoreFileStatus; usage_bytes: number }>({
-    name: 'remove_store_files',
     text: `
       delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id = any($3)
       returning file_id, status, usage_bytes`,
@@ -218,7 +211,6 @@ export async function removeFiles(tx: Executor, store: HeldStore, fileIds: reado
 async function removeChunks(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<void> {
   if (fileIds.length === 0) return;
   await tx.query({
-    name: 'remove_store_file_chunks',
     text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = any($3)',
     values: [store.projectId, store.id, fileIds],
   });
@@ -231,7 +223,6 @@ async function moveCounters(
   usageBytes = 0,
 ): Promise<void> {
   await tx.query({
-    name: 'move_store_counters',
     text: `
       update vector_stores set
         files_in_progress = files_in_progress + $3,

@@ -176,7 +176,6 @@ async function settle({ db }: IngestionParts, job: IngestJob, outcome: Outcome):
 
 async function fileExists(tx: Transaction, store: HeldStore, fileId: string): Promise<boolean> {
   const { rowCount } = await tx.query({
-    name: 'file_exists',
     text: 'select from files where project_id = $1 and id = $2',
     values: [store.projectId, fileId],
   });

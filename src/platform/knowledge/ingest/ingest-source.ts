@@ -24,7 +24,6 @@ export async function findIngestSource(db: Executor, job: IngestJob): Promise<In
     filename: string | null;
     media_type: string | null;
   }>({
-    name: 'find_ingest_source',
     text: `
       select s.smith_id, s.embedding_model, e.chunk_tokens, e.overlap_tokens, e.attempts, f.filename, f.media_type
       from vector_store_files e
@@ -53,7 +52,6 @@ export async function findIngestSource(db: Executor, job: IngestJob): Promise<In
 /** Remembers a run that a passing fault ended. */
 export async function countAttempt(db: Executor, job: IngestJob): Promise<void> {
   await db.query({
-    name: 'count_ingest_attempt',
     text: `update vector_store_files set attempts = attempts + 1, updated_at = now()
            where project_id = $1 and vector_store_id = $2 and file_id = $3 and position = $4 and status = 'in_progress'`,
     values: [job.projectId, job.vectorStoreId, job.fileId, job.position],

@@ -21,14 +21,12 @@ export async function enqueueStoreRemoval(tx: Executor, jobs: Jobs, job: RemoveS
 export async function removeStore(db: Database, job: RemoveStoreJob, signal: AbortSignal): Promise<void> {
   const values = [job.projectId, job.vectorStoreId];
   const { rowCount: isDeleted } = await db.query({
-    name: 'find_deleted_store',
     text: 'select from vector_stores where project_id = $1 and id = $2 and deleted_at is not null',
     values,
   });
   if (isDeleted === 0) return;
   await inBites(signal, async () => {
     const { rowCount } = await db.query({
-      name: 'remove_store_chunks',
       text: `
         delete from vector_store_chunks where ctid in (
           select ctid from vector_store_chunks where project_id = $1 and vector_store_id = $2 limit ${CHUNKS_A_BITE})`,
@@ -39,12 +37,10 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
   await inBites(signal, () => removeFiles(db, job));
   await db.transaction(async (tx) => {
     await tx.query({
-      name: 'remove_store_batches',
       text: 'delete from vector_store_batches where project_id = $1 and vector_store_id = $2',
       values,
     });
     await tx.query({
-      name: 'remove_store',
       text: 'delete from vector_stores where project_id = $1 and id = $2 and deleted_at is not null',
       values,
     });
@@ -55,7 +51,6 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
 async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveStoreJob): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ file_id: string }>({
-      name: 'remove_deleted_store_files',
       text: `
         delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id in (
           select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BITE})
@@ -63,7 +58,6 @@ async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveSto
       values: [projectId, vectorStoreId],
     });
     await tx.query({
-      name: 'remove_late_chunks',
       text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = any($3)',
       values: [projectId, vectorStoreId, rows.map((row) => row.file_id)],
     });

@@ -18,7 +18,6 @@ export interface StoredBeginning {
 /** What is stored, where it is a beginning without a gap; else undefined. */
 export async function findBeginning(db: Executor, job: IngestJob): Promise<StoredBeginning | undefined> {
   const { rows } = await db.query<{ count: number; last: number | null; text: string | null }>({
-    name: 'find_stored_beginning',
     text: `
       with stored as (
         select count(*) as count, max(position) as last from vector_store_chunks
@@ -48,7 +47,6 @@ export async function appendChunks(
   await db.transaction(async (tx) => {
     await holdIngestion(tx, job);
     await tx.query({
-      name: 'append_chunks',
       text: `
         insert into vector_store_chunks (project_id, vector_store_id, file_id, position, text, tokens, embedding)
         select $1, $2, $3, $4 + chunk.place - 1, chunk.text, chunk.tokens, chunk.embedding::halfvec
@@ -72,7 +70,6 @@ export async function discardChunks(db: Database, job: IngestJob): Promise<void>
   await db.transaction(async (tx) => {
     await holdIngestion(tx, job);
     await tx.query({
-      name: 'discard_chunks',
       text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = $3',
       values: [job.projectId, job.vectorStoreId, job.fileId],
     });
@@ -82,7 +79,6 @@ export async function discardChunks(db: Database, job: IngestJob): Promise<void>
 /** How many chunks there are, and their size: the bytes of their texts as UTF-8, and 2 for each number of their vectors. */
 export async function measureChunks(db: Executor, job: IngestJob): Promise<{ count: number; bytes: number }> {
   const { rows } = await db.query<{ count: number; bytes: number }>({
-    name: 'measure_chunks',
     text: `
       select count(*) as count, coalesce(sum(octet_length(text) + 2 * vector_dims(embedding)), 0)::bigint as bytes
       from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = $3`,
@@ -97,7 +93,6 @@ export async function measureChunks(db: Executor, job: IngestJob): Promise<{ cou
  */
 async function holdIngestion(tx: Executor, job: IngestJob): Promise<void> {
   const { rowCount } = await tx.query({
-    name: 'hold_ingestion',
     text: `
       update vector_store_files set updated_at = now()
       where project_id = $1 and vector_store_id = $2 and file_id = $3 and position = $4 and status = 'in_progress'

@@ -18,7 +18,6 @@ const STORES_A_SWEEP = 1_000;
 
 export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSignal): Promise<void> {
   await db.query({
-    name: 'free_lost_places',
     text: `
       with lost as (
         select project_id, vector_store_id, file_id from vector_store_files
@@ -31,7 +30,6 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
     values: [],
   });
   const waiting = await db.query<{ project_id: string }>({
-    name: 'list_projects_with_waiting_files',
     text: `
       select distinct project_id from vector_store_files
       where status = 'in_progress' and queued_at is null limit ${PROJECTS_A_SWEEP}`,
@@ -42,7 +40,6 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
     await db.transaction((tx) => dispatchFiles(tx, jobs, project_id));
   }
   const deleted = await db.query<{ project_id: string; id: string }>({
-    name: 'list_stores_left_over',
     text: `
       select project_id, id from vector_stores
       where deleted_at < now() - interval '1 hour' order by deleted_at limit ${STORES_A_SWEEP}`,

@@ -47,7 +47,6 @@ export async function indexTurns(
 /** Turns behind the mark of their thread, oldest first, up to the first that is still under way. */
 async function readEndedTurns(db: Database, owner: MemoryOwner, limit: number): Promise<EndedTurn[]> {
   const { rows } = await db.query<EndedTurn>({
-    name: 'read_ended_turns',
     text: `
       with open as (
         select t.id, t.recalled_turn, coalesce((
@@ -79,7 +78,6 @@ async function keepPassages(
   const marks = new Map<string, number>();
   for (const { thread_id, turn } of turns) marks.set(thread_id, turn);
   await db.query({
-    name: 'keep_passages',
     text: `
       with kept as (
         insert into recall_passages (project_id, smith_id, thread_id, turn, position, run_id, text, embedding)

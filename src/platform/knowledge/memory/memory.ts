@@ -69,7 +69,6 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryParts): Memo
 
   async function read({ projectId, smithId }: MemoryOwner): Promise<string> {
     const { rows } = await db.query<{ content: string }>({
-      name: 'read_memory',
       text: 'select content from smith_memories where project_id = $1 and smith_id = $2',
       values: [projectId, smithId],
     });
@@ -103,7 +102,6 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryParts): Memo
     read,
     async write({ projectId, smithId }, content) {
       await db.query({
-        name: 'write_memory',
         text: `
           insert into smith_memories (project_id, smith_id, content) values ($1, $2, $3)
           on conflict (project_id, smith_id) do update set content = excluded.content, updated_at = now()`,
@@ -165,7 +163,6 @@ async function searchPassages(
   limit: number,
 ): Promise<Recollection[]> {
   const { rows } = await db.query<{ thread_id: string; text: string; score: number }>({
-    name: 'recall_passages',
     text: `
       select p.thread_id, p.text, greatest(0, 1 - (p.embedding <=> $3::vector)) as score
       from recall_passages p

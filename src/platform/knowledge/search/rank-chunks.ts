@@ -24,7 +24,6 @@ const MAX_EF_SEARCH = 1000;
 /** Settings under which the index of vectors goes on until enough chunks count; for the transaction alone. */
 export function indexSettings(depth: number): Statement {
   return {
-    name: 'search_index_settings',
     text: `select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', $1, true),
       set_config('enable_sort', 'off', true)`,
     values: [String(Math.min(MAX_EF_SEARCH, poolSize(depth)))],
@@ -47,7 +46,8 @@ export function rankStatement(request: RankRequest): Statement {
     select vector_store_id, file_id, position, ${fusedScore(request, words, values)} as score, ${nearCount} as near
     from scored ${vector === undefined ? 'where relevance > 0' : ''}
     order by score desc, vector_store_id collate "C", file_id collate "C", position limit ${values.add(request.depth)}::int`;
-  return { ...nameOf(request), text, values: values.list };
+  // A filter has its own text each time; what is left is few texts, which are worth preparing.
+  return { text, values: values.list, ...(request.files.kind === 'filter' && { prepare: false as const }) };
 }
 
 /** What most parts speak of, as it stands in the statement's text. */
@@ -57,13 +57,6 @@ interface Scope {
   /** Whether the row `f` of vector_store_files counts. */
   readonly file: string;
   readonly vector: string | undefined;
-}
-
-/** A filter has its own text each time; what is left is few texts, which are worth preparing. */
-function nameOf({ files, method, vector, words }: RankRequest): { name?: string } {
-  if (files.kind === 'filter') return {};
-  const near = vector === undefined ? 'none' : method === 'index' ? vector.length : 'all';
-  return { name: `search_${method}_${files.kind}_${near}_${words.length}` };
 }
 
 function fileCondition(files: FileChoice, values: StatementValues): string {

@@ -19,7 +19,6 @@ export async function readHits(
 ): Promise<HitRow[]> {
   if (chunks.length === 0) return [];
   const { rows } = await executor.query<HitRow>({
-    name: 'search_read_hits',
     text: `select c.vector_store_id, c.file_id, c.position, files.filename, f.attributes, c.text
       from unnest($2::text[], $3::text[], $4::int[]) with ordinality h (vector_store_id, file_id, position, n)
       join vector_store_chunks c on c.project_id = $1 and c.vector_store_id = h.vector_store_id

@@ -53,7 +53,7 @@ export async function surveyStores(executor: Executor, request: SurveyRequest): 
       ? 'null::text[]'
       : `case when count(*) filter (where passes) <= ${MAX_NAMED_FILES} then array_agg(file_id) filter (where passes) end`;
   const { rows } = await executor.query<SurveyRow>({
-    ...(filter == null && { name: 'search_survey' }),
+    ...(filter != null && { prepare: false as const }),
     text: `select
       (select json_agg(s) from (
         select s.id, s.embedding_model as model, f.* from vector_stores s cross join lateral (
@@ -74,7 +74,6 @@ export async function surveyStores(executor: Executor, request: SurveyRequest): 
 /** Chunks in the index of vectors of that length, about; undefined where there is no such index. */
 export async function countIndexedVectors(executor: Executor, dimensions: number): Promise<number | undefined> {
   const { rows } = await executor.query<{ rows: number }>({
-    name: 'search_count_indexed',
     text: 'select reltuples::float8 as rows from pg_class where oid = to_regclass($1)',
     values: [`vector_store_chunks_hnsw_${dimensions}`],
   });

@@ -24,7 +24,6 @@ export async function findAnsweredRun(
   given: ToolResults,
 ): Promise<Stretch | undefined> {
   const { rows } = await db.query<RunRow>({
-    name: 'find_answered_run',
     text: `
       select run.* from (
         select id from runs where project_id = $1 and smith_id = $2 order by id desc limit ${LOOKED_AT}
@@ -49,7 +48,6 @@ export async function findAnsweredRun(
 /** The last frame that says that the run waits for these results: they were brought right after it. */
 async function findPause(db: Executor, run: RunRow, { results }: ToolResults) {
   const { rows } = await db.query<{ seq: number; data: JsonObject }>({
-    name: 'find_pause',
     text: `
       select seq, data from run_events
       where project_id = $1 and run_id = $2 and type = 'run.paused' and data -> 'tool_calls' @> $3::jsonb

@@ -25,7 +25,6 @@ export async function findPausedRun(
   given: ToolResults,
 ): Promise<RunRow | undefined> {
   const { rows } = await db.query<RunRow>({
-    name: 'find_paused_run',
     text: `
       select run.* from (
         select id from runs where project_id = $1 and smith_id = $2 order by id desc limit ${LOOKED_AT}

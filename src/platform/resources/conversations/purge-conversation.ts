@@ -30,7 +30,6 @@ export async function enqueuePurge(jobs: Jobs, tx: Transaction, conversation: De
 /** Purges the conversations that were deleted, the oldest first. */
 export async function sweepDeletedConversations(db: Database, signal: AbortSignal): Promise<void> {
   const { rows } = await db.query<{ project_id: string; id: string }>({
-    name: 'list_deleted_conversations',
     text: `select project_id, id from conversations where deleted_at is not null order by deleted_at limit ${SWEPT}`,
     values: [],
   });
@@ -54,7 +53,6 @@ export async function purgeConversation(
   const thread = [projectId, smithId, conversationId];
   for (let removed = BITE; removed === BITE && !signal.aborted; ) {
     ({ rowCount: removed } = await db.query({
-      name: 'purge_conversation',
       text: `
         delete from messages where project_id = $1 and smith_id = $2 and thread_id = $3 and (turn, position) in (
           select m.turn, m.position from messages m
@@ -68,7 +66,6 @@ export async function purgeConversation(
   }
   if (signal.aborted) return;
   await db.query({
-    name: 'forget_conversation',
     text: `
       with left_over as (
         select from messages where project_id = $1 and smith_id = $2 and thread_id = $3 limit 1

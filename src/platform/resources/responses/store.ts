@@ -15,7 +15,6 @@ export async function findRun(
   smithId: string | null,
 ): Promise<RunRow | undefined> {
   const { rows } = await db.query<RunRow>({
-    name: 'find_response_run',
     text: `
       select * from runs
       where project_id = $1 and id = $2 and surface = 'response' and ($3::text is null or smith_id = $3)`,
@@ -33,7 +32,6 @@ export async function findPausedByCall(
   threadId: string | undefined,
 ): Promise<RunRow | undefined> {
   const { rows } = await db.query<RunRow>({
-    name: 'find_paused_by_call',
     text: `
       select * from runs
       where project_id = $1 and status = 'paused' and surface = 'response'
@@ -59,7 +57,6 @@ export interface Pause {
 /** The run's n-th pause, counted from 1. */
 export async function findPause(db: Executor, run: RunRow, n: number): Promise<Pause | undefined> {
   const { rows } = await db.query<Pause>({
-    name: 'find_pause',
     text: `
       select seq, data, created_at from run_events
       where project_id = $1 and run_id = $2 and type = 'run.paused' order by seq offset $3 limit 1`,
@@ -70,7 +67,6 @@ export async function findPause(db: Executor, run: RunRow, n: number): Promise<P
 
 export async function countPauses(db: Executor, run: RunRow): Promise<number> {
   const { rows } = await db.query<{ count: number }>({
-    name: 'count_pauses',
     text: `
       select count(*)::int as count from run_events
       where project_id = $1 and run_id = $2 and type = 'run.paused'`,
@@ -87,7 +83,6 @@ export async function listOutputsBefore(
   seq: number,
 ): Promise<(JsonObject | null)[]> {
   const { rows } = await db.query<{ output: JsonObject | null }>({
-    name: 'list_tool_outputs',
     text: `
       select data -> 'output' as output from run_events
       where project_id = $1 and run_id = $2 and type = 'tool.completed' and seq <= $4 and data ->> 'tool' = $3
@@ -100,7 +95,6 @@ export async function listOutputsBefore(
 /** From now on the run's responses are not there to be retrieved. False: they were not already. */
 export async function forgetRun(db: Executor, projectId: string, runId: string): Promise<boolean> {
   const { rowCount } = await db.query({
-    name: 'forget_response_run',
     text: 'update runs set forgotten_at = now() where project_id = $1 and id = $2 and forgotten_at is null',
     values: [projectId, runId],
   });
@@ -114,7 +108,6 @@ export async function findClaimedRun(
   { operation, key }: IdempotencyClaim,
 ): Promise<{ fingerprint: string; run_id: string } | undefined> {
   const { rows } = await db.query<{ fingerprint: string; run_id: string }>({
-    name: 'find_response_claim',
     text: `
       select fingerprint, run_id from idempotency_keys
       where project_id = $1 and operation = $2 and key = $3 and run_id is not null and expires_at > now()`,
@@ -131,7 +124,6 @@ export async function keepClaim(
   runId: string,
 ): Promise<void> {
   await db.query({
-    name: 'keep_response_claim',
     text: `
       insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, expires_at)
       values ($1, $2, $3, $4, $5, now() + interval '24 hours')

@@ -56,7 +56,6 @@ export async function joinAgent(
 }
 
 const statement = {
-  name: 'join_agent',
   text: `
     with joining as (
       select smith.id, smith.config, smith.pin, ${rolloutSlotSql('$4::bigint + asked.ordinal')} as slot

@@ -8,12 +8,10 @@ import { FILE_DELETED, failFile, holdStore, removeFiles } from '../../knowledge/
  */
 export async function removeFileFromStores(tx: Transaction, projectId: string, fileId: string): Promise<void> {
   await tx.query({
-    name: 'hold_file',
     text: 'select from files where project_id = $1 and id = $2 for update',
     values: [projectId, fileId],
   });
   const { rows } = await tx.query<{ vector_store_id: string }>({
-    name: 'list_stores_of_file',
     text: `select vector_store_id from vector_store_files where project_id = $1 and file_id = $2
            order by vector_store_id`,
     values: [projectId, fileId],
