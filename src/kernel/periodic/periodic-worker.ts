@@ -1,0 +1,136 @@
+/**
+ * Work that no request asks for, done by a pass now and every so often:
+ *
+ *   idle ──start──▶ passing ──ended──▶ waiting ──interval over, or woken──▶ passing …
+ *                   │     ▲
+ *                   └─────┘ woken meanwhile: one more pass at once
+ *
+ * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap.
+ */
+import { systemClock, type Timer, type Timers } from '../clock/clock.ts';
+import { type Backoff, backoffMs } from '../retry/backoff.ts';
+
+export interface PeriodicWorkerOptions {
+  /** For the log: `orders`. */
+  readonly name: string;
+  /** From the end of a pass to the start of the next. */
+  readonly intervalMs: number;
+  /** One pass. The signal is aborted when the worker stops. */
+  readonly pass: (signal: AbortSignal) => Promise<void>;
+  readonly logger?: PeriodicWorkerLogger | undefined;
+  /** Whether `start` begins with a pass, or waits for the interval first. Default true. */
+  readonly startsAtOnce?: boolean;
+  /** The wait after failed passes. Default: from the interval on, up to ten times of it, with jitter. */
+  readonly backoff?: Backoff;
+  /** Default: the system's. */
+  readonly timers?: Timers;
+}
+
+export interface PeriodicWorkerLogger {
+  error(fields: object, message: string): void;
+}
+
+export interface PeriodicWorker {
+  /** Once. */
+  start(): void;
+  /** Has a pass run at once, or one more after the one under way. Does nothing unless the worker is started. */
+  wake(): void;
+  /** Runs a pass, started or not, or joins the one under way; rejects as the pass does. */
+  runPass(): Promise<void>;
+  /** Starts no further pass; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+export function createPeriodicWorker(options: PeriodicWorkerOptions): PeriodicWorker {
+  return new Worker(options);
+}
+
+const LONGEST_BACKOFF_INTERVALS = 10;
+
+class Worker implements PeriodicWorker {
+  readonly #options: PeriodicWorkerOptions;
+  readonly #timers: Timers;
+  readonly #backoff: Backoff;
+  readonly #stopping = new AbortController();
+  #isStarted = false;
+  #isWoken = false;
+  #failures = 0;
+  #timer: Timer | undefined;
+  #pass: Promise<void> | undefined;
+  /** Passes one after the other, until none is asked for any more. */
+  #series: Promise<void> | undefined;
+
+  constructor(options: PeriodicWorkerOptions) {
+    const { intervalMs } = options;
+    this.#options = options;
+    this.#timers = options.timers ?? systemClock;
+    // Twice the interval at first: half of it is the least that jitter leaves.
+    this.#backoff = options.backoff ?? {
+      firstMs: 2 * intervalMs,
+      longestMs: LONGEST_BACKOFF_INTERVALS * intervalMs,
+      jitter: 'half',
+    };
+  }
+
+  start(): void {
+    if (this.#isStarted || this.#stopping.signal.aborted) return;
+    this.#isStarted = true;
+    if (this.#options.startsAtOnce === false) this.#setTimer(this.#options.intervalMs);
+    else this.wake();
+  }
+
+  wake(): void {
+    if (!this.#isStarted || this.#stopping.signal.aborted) return;
+    this.#isWoken = true;
+    this.#timer?.cancel();
+    this.#series ??= this.#runSeries();
+  }
+
+  runPass(): Promise<void> {
+    const { pass } = this.#options;
+    this.#pass ??= (async () => pass(this.#stopping.signal))().finally(() => {
+      this.#pass = undefined;
+    });
+    return this.#pass;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error(`${this.#options.name}: stopping`));
+    this.#timer?.cancel();
+    await this.#series;
+    await this.#pass?.catch(() => undefined);
+  }
+
+  async #runSeries(): Promise<void> {
+    while (this.#isWoken) {
+      // One that is under way may have read too early what the wake-up is about.
+      if (this.#pass !== undefined) await this.#pass.catch(() => undefined);
+      if (this.#stopping.signal.aborted) return;
+      this.#isWoken = false;
+      await this.runPass().then(
+        () => {
+          this.#failures = 0;
+        },
+        (error: unknown) => this.#countFailure(error),
+      );
+    }
+    // In the same step as the last look at #isWoken, so that no wake-up falls between the two.
+    this.#series = undefined;
+    if (!this.#stopping.signal.aborted) this.#setTimer(this.#nextWaitMs());
+  }
+
+  #countFailure(error: unknown): void {
+    this.#failures += 1;
+    const { name, logger } = this.#options;
+    logger?.error({ err: error, worker: name, failures: this.#failures }, 'a periodic pass failed; it runs again');
+  }
+
+  #nextWaitMs(): number {
+    if (this.#failures === 0) return this.#options.intervalMs;
+    return backoffMs(this.#failures, this.#backoff);
+  }
+
+  #setTimer(delayMs: number): void {
+    this.#timer = this.#timers.setTimer(() => this.wake(), delayMs);
+  }
+}
