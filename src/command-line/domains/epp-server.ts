@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
+import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { migrationSources } from '../migrations.ts';
 import { type Store, withStore } from '../open-store.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -74,14 +75,17 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
   const server = await startEppServer({ core, tls, host, port, registrars, logger });
   // What is due by the clock is done although nobody asks.
-  const due = setInterval(() => {
-    core.runDue().catch((error: unknown) => logger.warn({ err: error }, 'what is due could not be done'));
-  }, DUE_INTERVAL_MS);
+  const dueWork = createPeriodicWorker({
+    name: 'simulated registry',
+    intervalMs: DUE_INTERVAL_MS,
+    pass: async () => void (await core.runDue()),
+    logger,
+  });
+  dueWork.start();
   stop.beginServing();
   process.stdout.write(`The simulated registry is served at epps://${server.host}:${server.port}\n`);
   await stop.received;
-  clearInterval(due);
-  await server.stop();
+  await Promise.all([dueWork.stop(), server.stop()]);
 }
 
 const DUE_INTERVAL_MS = 1_000;

@@ -4,6 +4,8 @@
  */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { DsRecord } from '../registry/registry.ts';
 import { BUSY, bringUpToDate, holdZone, type PublishOptions, publishZone } from './publish-zone.ts';
 import { findZone, ZONE_CHANGED, type ZoneRow } from './zone-store.ts';
@@ -40,8 +42,8 @@ export interface ZoneKeeper {
 /** Zones that are published at a time. */
 const CONCURRENCY = 4;
 const SWEEP_SIZE = 200;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 300_000;
+/** Of a zone that could not be published. */
+const RETRY = { firstMs: 1_000, longestMs: 300_000 } as const;
 /** Another replica's call for the zone is awaited so long, looking this often. */
 const BUSY_LIMIT_MS = 30_000;
 const BUSY_LOOK_MS = 100;
@@ -60,38 +62,38 @@ class Keeper implements ZoneKeeper {
   readonly #waiting = new Set<string>();
   readonly #failing = new Map<string, Failing>();
   readonly #working = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #sweeps: PeriodicWorker;
   #unlisten: (() => Promise<void>) | undefined;
   #stopped = false;
 
   constructor(options: ZoneKeeperOptions) {
     this.#options = options;
+    this.#sweeps = createPeriodicWorker({
+      name: 'zones',
+      intervalMs: options.sweepIntervalMs ?? 2_000,
+      // Does not wait for the publishing: a nameserver that hangs keeps no other zone from being found.
+      pass: () => this.#wakeLagging(),
+      logger: options.logger,
+    });
   }
 
   async start(): Promise<void> {
-    const sweepSoon = () => void this.sweep();
+    const sweepSoon = () => this.#sweeps.wake();
     this.#unlisten = await this.#options.db.listen(ZONE_CHANGED, (name) => this.#wake(name), sweepSoon);
-    this.#timer = setInterval(sweepSoon, this.#options.sweepIntervalMs ?? 2_000);
-    this.#timer.unref();
-    sweepSoon();
+    this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
     this.#waiting.clear();
     await this.#unlisten?.();
+    await this.#sweeps.stop();
     await this.#settle();
   }
 
   async sweep(): Promise<void> {
     if (this.#stopped) return;
-    this.#forgetFormerFailures();
-    try {
-      for (const name of await this.#findLagging()) this.#wake(name);
-    } catch (error) {
-      this.#options.logger.error({ err: error }, 'zones that lag could not be looked for');
-    }
+    await this.#sweeps.runPass();
     await this.#settle();
   }
 
@@ -115,6 +117,11 @@ class Keeper implements ZoneKeeper {
       return work(zone);
     };
     return untilFree(() => holdZone(this.#options.db, zoneName, publishThenWork));
+  }
+
+  async #wakeLagging(): Promise<void> {
+    this.#forgetFormerFailures();
+    for (const name of await this.#findLagging()) this.#wake(name);
   }
 
   async #findLagging(): Promise<string[]> {
@@ -151,7 +158,7 @@ class Keeper implements ZoneKeeper {
       this.#failing.delete(name);
     } catch (error) {
       const failures = (this.#failing.get(name)?.failures ?? 0) + 1;
-      const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+      const waitMs = backoffMs(failures, RETRY);
       this.#failing.set(name, { failures, notBefore: clock.now().getTime() + waitMs });
       logger.warn({ err: error, zone: name, failures, waitMs }, 'a zone could not be published; it is tried again');
     }
@@ -159,7 +166,7 @@ class Keeper implements ZoneKeeper {
 
   /** Zones that do not lag any more, as they are gone or another replica published them, are tried no more. */
   #forgetFormerFailures(): void {
-    const longAgo = this.#options.clock.now().getTime() - LONGEST_RETRY_MS;
+    const longAgo = this.#options.clock.now().getTime() - RETRY.longestMs;
     for (const [name, { notBefore }] of this.#failing) if (notBefore < longAgo) this.#failing.delete(name);
   }
 

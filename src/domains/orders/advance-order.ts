@@ -1,4 +1,5 @@
 /** One order, as far as it can be brought now. See order.ts for the states. */
+import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
@@ -10,9 +11,8 @@ import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
 
-/** Looks at an order whose command got no answer: soon, then less and less often. */
-const FIRST_LOOK_MS = 500;
-const LAST_LOOK_MS = 300_000;
+/** Between two looks at an order whose command got no answer. */
+const LOOKS = { firstMs: 500, longestMs: 300_000 } as const;
 /** Looks at an order that the registry has taken; its messages usually come first. */
 const PENDING_LOOK_MS = 30_000;
 const PENDING_TRANSFER_LOOK_MS = 900_000;
@@ -241,7 +241,7 @@ async function lookAgain(services: OrderServices, order: OrderRow, reason: strin
   const { logger, clock } = services;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const age = clock.now().getTime() - order.updated_at.getTime();
-  const waitMs = Math.min(Math.max(FIRST_LOOK_MS * 2 ** Math.min(order.submissions, 20), 2 * age), LAST_LOOK_MS);
+  const waitMs = Math.min(Math.max(backoffMs(order.submissions + 1, LOOKS), 2 * age), LOOKS.longestMs);
   const changed = await updateOrder(
     workspaceDb(services.db, order.workspace_id),
     order.id,

@@ -2,6 +2,7 @@
  * Sees to it that orders end: it looks at those whose time has come, reads the registry's messages, sends refunds, and keeps
  * the snapshots of names fresh. Every replica runs one; leases and unique rows keep them out of each other's way.
  */
+import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain } from '../portfolio/index.ts';
 import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
@@ -34,33 +35,14 @@ export interface OrderKeeper {
 }
 
 export function createOrderKeeper(services: OrderServices, sweepMs = SWEEP_MS): OrderKeeper {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let isStopped = false;
-  const sweep = () => {
-    running ??= sweepOnce(services).finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  const next = () => {
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      sweep()
-        .catch((error: unknown) => services.logger.error({ err: error }, 'a sweep of orders failed'))
-        .finally(next);
-    }, sweepMs);
-    timer.unref();
-  };
-  return {
-    sweep,
-    start: next,
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running?.catch(() => undefined);
-    },
-  };
+  const { logger } = services;
+  const worker = createPeriodicWorker({
+    name: 'orders',
+    intervalMs: sweepMs,
+    pass: () => sweepOnce(services),
+    logger,
+  });
+  return { sweep: worker.runPass.bind(worker), start: worker.start.bind(worker), stop: worker.stop.bind(worker) };
 }
 
 async function sweepOnce(services: OrderServices): Promise<void> {

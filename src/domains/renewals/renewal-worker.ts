@@ -25,6 +25,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { backoffMs } from '../../kernel/retry/backoff.ts';
 import { type DomainRow, recordInfo } from '../portfolio/index.ts';
 import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderState } from '../tables.ts';
@@ -92,8 +93,8 @@ export interface RenewalRun {
 
 /** With so many calls in a row unanswered, the registry is away rather than one name ill. */
 const UNANSWERED_LIMIT = 3;
-const FIRST_RETRY_MS = 3_600_000;
-const LONGEST_RETRY_MS = 24 * 3_600_000;
+/** After a refusal by the registry. Without jitter: it is computed anew at each look. */
+const RETRY = { firstMs: 3_600_000, longestMs: 24 * 3_600_000 } as const;
 
 /** RFC 5731 2.3, RFC 3915 3.1: a renewal would be refused, or the name is on its way out. */
 const PROHIBITING = new Set([
@@ -270,7 +271,7 @@ class Keeper implements RenewalKeeper {
     const { db, clock } = this.#options;
     if (order === undefined || order.ended_at === null || !isRefusalOf(order, domain.expires_at)) return false;
     const refusals = await countRefusals(workspaceDb(db, domain.workspace_id), domain.id, order.from_expires_at);
-    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (refusals - 1), LONGEST_RETRY_MS);
+    const waitMs = backoffMs(refusals, RETRY);
     return Math.abs(clock.now().getTime() - order.ended_at.getTime()) < waitMs;
   }
 

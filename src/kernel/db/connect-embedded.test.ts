@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { connectEmbedded, type EmbeddedDatabase } from './connect-embedded.ts';
-import { EmbeddedUpkeep } from './embedded-maintenance.ts';
+import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { FolderInUseError } from './folder-lock.ts';
 
 const source = new URL('./connect-embedded.ts', import.meta.url).href;
@@ -191,9 +191,7 @@ describe('the embedded store', () => {
     };
     const grown = await look();
     assert.ok(grown.dead >= 120_000 && grown.wal > 32 * 1024 * 1024, JSON.stringify(grown));
-    const upkeep = new EmbeddedUpkeep(db, undefined);
-    await upkeep.run();
-    upkeep.stop();
+    await createEmbeddedMaintenance(db, undefined).runPass();
     const kept = await look();
     assert.ok(kept.dead === 0 && kept.wal < 1024 * 1024, JSON.stringify(kept));
   });

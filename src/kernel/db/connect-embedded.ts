@@ -5,9 +5,10 @@
  */
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import type { PeriodicWorker } from '../periodic/periodic-worker.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { defaultCacheFolder, prepareFolder } from './embedded-folder.ts';
-import { EmbeddedUpkeep } from './embedded-maintenance.ts';
+import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { Gate } from './gate.ts';
 import {
@@ -83,7 +84,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   readonly #stream: WorkerStream;
   readonly #lock: FolderLock | undefined;
   readonly #gate = new Gate();
-  readonly #upkeep: EmbeddedUpkeep | undefined;
+  readonly #maintenance: PeriodicWorker | undefined;
   readonly #logger: StoreLogger | undefined;
   readonly #idleTimeoutMs: number;
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
@@ -99,7 +100,9 @@ class EmbeddedConnection implements EmbeddedDatabase {
       if (this.#closing === undefined) this.#logger?.error({ err: error }, 'the embedded store stopped: restart');
     });
     client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
-    if (lock !== undefined) this.#upkeep = new EmbeddedUpkeep(this, options.logger);
+    if (lock === undefined) return;
+    this.#maintenance = createEmbeddedMaintenance(this, options.logger);
+    this.#maintenance.start();
   }
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
@@ -169,7 +172,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   }
 
   async #close(): Promise<void> {
-    this.#upkeep?.stop();
+    await this.#maintenance?.stop();
     // Waits for what was asked before, so that nothing that was accepted is lost.
     await this.#gate.enter(async (leave) => {
       await this.#stream.shutDown();

@@ -5,10 +5,10 @@
  *   idle ──first listen──▶ connecting ──▶ listening ──lost──▶ waiting ──▶ connecting …
  */
 import pg from 'pg';
+import { backoffMs } from '../retry/backoff.ts';
 import { checkChannel, type StoreLogger } from './session.ts';
 
-const minReconnectDelayMs = 100;
-const maxReconnectDelayMs = 5_000;
+const reconnectBackoff = { firstMs: 100, longestMs: 5_000 } as const;
 /** A connection that died without a word is found by asking it something now and then. */
 const heartbeatIntervalMs = 15_000;
 const heartbeatTimeoutMs = 5_000;
@@ -112,18 +112,20 @@ export class NotificationListener {
 
   #scheduleReconnect(): void {
     if (this.#closed) return;
-    const delayMs = Math.min(maxReconnectDelayMs, minReconnectDelayMs * 2 ** this.#attempts);
     this.#attempts += 1;
-    this.#retry = setTimeout(() => {
-      this.#connect().then(
-        () => {
-          for (const listeners of this.#listeners.values()) {
-            for (const { onGap } of listeners) if (onGap !== undefined) this.#tell(onGap);
-          }
-        },
-        () => this.#scheduleReconnect(),
-      );
-    }, delayMs);
+    this.#retry = setTimeout(
+      () => {
+        this.#connect().then(
+          () => {
+            for (const listeners of this.#listeners.values()) {
+              for (const { onGap } of listeners) if (onGap !== undefined) this.#tell(onGap);
+            }
+          },
+          () => this.#scheduleReconnect(),
+        );
+      },
+      backoffMs(this.#attempts, reconnectBackoff),
+    );
   }
 
   #beat(client: pg.Client): void {

@@ -3,6 +3,7 @@
  * waits for the slowest of a batch; this one fills every free slot as soon as it is free, with one statement for all.
  */
 import type { PgBoss } from 'pg-boss';
+import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import type { Claim, JobHandler, JobsLogger } from './job.ts';
 import { Settlements } from './settlements.ts';
 
@@ -35,10 +36,8 @@ export class QueueRunner {
   readonly #options: QueueRunnerOptions;
   readonly #active = new Map<string, ActiveJob>();
   readonly #settlements: Settlements;
-  #timers: NodeJS.Timeout[] = [];
-  #filling: Promise<void> | undefined;
-  #again = false;
-  #stopping = false;
+  readonly #fetches: PeriodicWorker;
+  #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(boss: PgBoss, name: string, handler: JobHandler<object>, options: QueueRunnerOptions) {
     this.#boss = boss;
@@ -46,39 +45,35 @@ export class QueueRunner {
     this.#handler = handler;
     this.#options = options;
     this.#settlements = new Settlements(boss, name, options.logger, () => this.wake());
+    this.#fetches = createPeriodicWorker({
+      name: `jobs of ${name}`,
+      intervalMs: options.pollIntervalMs,
+      pass: () => this.#fetch(),
+      logger: options.logger,
+    });
   }
 
   async start(): Promise<void> {
-    const { heartbeatMs, pollIntervalMs } = this.#options;
-    this.#timers = [
-      setInterval(() => this.wake(), pollIntervalMs),
-      setInterval(() => this.#beat(), heartbeatMs / beatsPerHeartbeat),
-    ];
-    this.wake();
-    await this.#filling;
+    this.#heartbeat = setInterval(() => this.#beat(), this.#options.heartbeatMs / beatsPerHeartbeat);
+    this.#fetches.start();
+    // A first fetch that fails is logged and repeated: a database that is away for a while must not end the runner.
+    await this.#fetches.runPass().catch(() => undefined);
   }
 
   /** Takes what is ready, if there is room. Cheap to call often: calls during a fetch lead to one more. */
   wake(): void {
-    if (this.#stopping || this.#active.size >= this.#options.concurrency) return;
-    this.#again = true;
-    this.#filling ??= this.#fill().finally(() => {
-      this.#filling = undefined;
-    });
+    if (this.#active.size < this.#options.concurrency) this.#fetches.wake();
   }
 
   /** Waits up to `graceMs` for the jobs that run, then aborts the rest and gives them back. */
   async stop(graceMs: number): Promise<void> {
-    this.#stopping = true;
-    const [poll, beat] = this.#timers;
-    clearInterval(poll);
-    await this.#filling;
+    await this.#fetches.stop();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, graceMs);
     const running = [...this.#active.values()];
     await Promise.race([Promise.all(running.map(({ done }) => done)), late]);
     clearTimeout(timer);
-    clearInterval(beat);
+    clearInterval(this.#heartbeat);
     for (const { claim, abort } of this.#active.values()) {
       abort.abort(new Error('the process is stopping'));
       this.#settlements.fail(claim, 'the process stopped while the job ran');
@@ -87,19 +82,11 @@ export class QueueRunner {
     await this.#settlements.flushed();
   }
 
-  async #fill(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopping) {
-        this.#again = false;
-        const room = this.#options.concurrency - this.#active.size;
-        if (room <= 0) return;
-        const jobs = await this.#boss.fetch<object>(this.#name, { batchSize: room });
-        for (const job of jobs) this.#run(job);
-      }
-    } catch (error) {
-      // The timer tries again: a database that is away for a while must not end the runner.
-      this.#options.logger.error({ err: error, job: this.#name }, 'fetching jobs failed');
-    }
+  async #fetch(): Promise<void> {
+    const room = this.#options.concurrency - this.#active.size;
+    if (room <= 0) return;
+    const jobs = await this.#boss.fetch<object>(this.#name, { batchSize: room });
+    for (const job of jobs) this.#run(job);
   }
 
   #run(job: ClaimedJob): void {

@@ -3,10 +3,11 @@
  * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';
+import { backoffMs } from '../retry/backoff.ts';
 import type { Claim, JobsLogger } from './job.ts';
 
 const attempts = 5;
-const retryDelayMs = 200;
+const retryBackoff = { firstMs: 200, longestMs: 800 } as const;
 
 export class Settlements {
   readonly #boss: PgBoss;
@@ -73,7 +74,7 @@ export class Settlements {
           );
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, retryDelayMs * attempt));
+        await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, retryBackoff)));
       }
     }
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { Failure } from './model-call-error.ts';
 
 export interface RetryLimits {
@@ -23,9 +24,8 @@ export function planRetry(
     const asked = failure.retryAfterSeconds * 1000;
     return asked <= limits.maxRetryAfterMs ? asked : undefined;
   }
-  const backoff = Math.min(limits.backoffBaseMs * 2 ** (attempt - 1), limits.backoffMaxMs);
-  // Between half and all of it, so that callers refused together do not return together.
-  return backoff * (0.5 + random() / 2);
+  const backoff = { firstMs: limits.backoffBaseMs, longestMs: limits.backoffMaxMs, jitter: 'half' } as const;
+  return backoffMs(attempt, backoff, random);
 }
 
 /** Rejects with the signal's reason when it is aborted. */

@@ -1,4 +1,5 @@
 /** Carries out what was requested of DNSSEC. Every replica runs one; leases keep them apart. */
+import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';
 import { claimDueZone } from './dnssec-store.ts';
@@ -14,9 +15,9 @@ export interface DnssecKeeperOptions extends Omit<DnssecContext, 'dsTtlMs'> {
 export interface DnssecKeeper {
   /**
    * Takes every zone that is due as far as it gets now; how many times a zone was taken up. Rejects when the database
-   * fails; for tests, which own the clock.
+   * fails. Takes up no further zone once the signal is aborted.
    */
-  advanceDue(): Promise<number>;
+  advanceDue(signal?: AbortSignal): Promise<number>;
   start(): Promise<void>;
   /** Resolves when no zone is being worked on any more. */
   stop(): Promise<void>;
@@ -32,39 +33,37 @@ export function createDnssecKeeper(options: DnssecKeeperOptions): DnssecKeeper {
 
 class Keeper implements DnssecKeeper {
   readonly #context: DnssecContext;
-  readonly #sweepIntervalMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #worker: PeriodicWorker;
   #unlisten: (() => Promise<void>) | undefined;
-  #sweep: Promise<void> | undefined;
-  #sweepAgain = false;
-  #stopped = false;
 
   constructor(context: DnssecContext, sweepIntervalMs: number) {
     this.#context = context;
-    this.#sweepIntervalMs = sweepIntervalMs;
+    this.#worker = createPeriodicWorker({
+      name: 'dnssec',
+      intervalMs: sweepIntervalMs,
+      pass: async (signal) => void (await this.advanceDue(signal)),
+      logger: context.logger,
+    });
   }
 
   async start(): Promise<void> {
-    const wake = () => this.#wake();
+    const wake = () => this.#worker.wake();
     this.#unlisten = await this.#context.db.listen(DNSSEC_REQUESTED, wake, wake);
-    this.#timer = setInterval(wake, this.#sweepIntervalMs);
-    this.#timer.unref();
-    wake();
+    this.#worker.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
     await this.#unlisten?.();
-    await this.#sweep;
+    await this.#worker.stop();
   }
 
-  async advanceDue(): Promise<number> {
+  async advanceDue(signal?: AbortSignal): Promise<number> {
     let count = 0;
     const workers: Promise<void>[] = [];
     const work = async (): Promise<void> => {
       for (;;) {
-        const zone = this.#stopped ? undefined : await claimDueZone(this.#context.db, this.#context.clock.now());
+        if (signal?.aborted === true) return;
+        const zone = await claimDueZone(this.#context.db, this.#context.clock.now());
         if (zone === undefined) return;
         // Where there is one there may be more; a sweep that finds nothing costs one query.
         if (workers.length < CONCURRENCY) workers.push(work());
@@ -77,23 +76,5 @@ class Keeper implements DnssecKeeper {
     while (ends.length < workers.length) ends.push(...(await Promise.allSettled(workers.slice(ends.length))));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     return count;
-  }
-
-  #wake(): void {
-    this.#sweepAgain = true;
-    this.#sweep ??= this.#sweepWhileWoken().finally(() => {
-      this.#sweep = undefined;
-    });
-  }
-
-  async #sweepWhileWoken(): Promise<void> {
-    while (this.#sweepAgain && !this.#stopped) {
-      this.#sweepAgain = false;
-      try {
-        await this.advanceDue();
-      } catch (error) {
-        this.#context.logger.error({ err: error }, 'zones on their way to or from DNSSEC could not be looked for');
-      }
-    }
   }
 }

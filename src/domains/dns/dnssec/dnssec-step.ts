@@ -2,6 +2,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { backoffMs } from '../../../kernel/retry/backoff.ts';
 import type { DsRecord, MutationOutcome, Registry, RejectionCode } from '../../registry/registry.ts';
 import type { ZonePublisher } from '../publisher.ts';
 import type { ZoneKeeper } from '../zone-reconciler.ts';
@@ -34,8 +35,8 @@ export interface RegistryView {
   readonly isUpdating: boolean;
 }
 
-const FIRST_LOOK_MS = 5_000;
-const LONGEST_LOOK_MS = 3_600_000;
+/** Between two looks at a zone that gets no further. */
+const LOOKS = { firstMs: 5_000, longestMs: 3_600_000 } as const;
 /** An update that is pending for longer without a trace is sent again. */
 const PENDING_MS = 900_000;
 const FAILURE_LENGTH = 500;
@@ -75,7 +76,7 @@ export function isAwaited({ clock }: DnssecContext, zone: ClaimedZone, view: Reg
 
 /** The zone stays where it is and is looked at again, later each time. */
 export async function postpone(context: DnssecContext, zone: ClaimedZone, progress: ZoneProgress = {}): Promise<void> {
-  const waitMs = Math.min(FIRST_LOOK_MS * 2 ** Math.min(zone.attempts, 30), LONGEST_LOOK_MS);
+  const waitMs = backoffMs(zone.attempts + 1, LOOKS);
   await saveProgress(context.db, zone, {
     ...progress,
     failure: progress.failure?.slice(0, FAILURE_LENGTH) ?? null,

@@ -7,6 +7,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
+import { backoffMs } from '../../../kernel/retry/backoff.ts';
 
 export interface PowerDnsLogger {
   warn(fields: object, message: string): void;
@@ -55,6 +56,7 @@ export class PowerDnsError extends Error {
 }
 
 const ATTEMPTS = 6;
+const LONGEST_RETRY_MS = 10_000;
 /** A zone of 50,000 records has about 10 MB of JSON. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
 const ERROR_TEXT_LENGTH = 300;
@@ -106,7 +108,8 @@ export class PowerDnsClient {
         if (!error.mayPass || count === ATTEMPTS || this.#stopping.signal.aborted) throw error;
         logger.warn({ err: error, path, attempt: count }, 'PowerDNS failed; it is asked again');
       }
-      await wait(firstRetryMs * 2 ** (count - 1), undefined, { signal: this.#stopping.signal });
+      const delayMs = backoffMs(count, { firstMs: firstRetryMs, longestMs: LONGEST_RETRY_MS });
+      await wait(delayMs, undefined, { signal: this.#stopping.signal });
       if (await options.isDone?.()) return undefined;
     }
   }

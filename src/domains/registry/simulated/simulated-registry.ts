@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import {
   type Availability,
   type CreateCommand,
@@ -60,9 +61,7 @@ class SimulatedRegistry implements Registry {
   readonly #logger: Logger;
   readonly #registrarId: string;
   readonly #faults: Faults | undefined;
-  readonly #dueIntervalMs: number;
-  #timer: NodeJS.Timeout | undefined;
-  #dueWork: Promise<void> = Promise.resolve();
+  readonly #dueWork: PeriodicWorker;
 
   constructor({ db, clock, logger, options }: SimulatedRegistryParts) {
     const { delays = {}, dueIntervalMs = 1_000, faults, prices, registrarId = OUR_REGISTRAR } = options;
@@ -70,7 +69,13 @@ class SimulatedRegistry implements Registry {
     this.#logger = logger;
     this.#registrarId = registrarId;
     this.#faults = faults === 'stored' ? createStoredFaults(db) : faults;
-    this.#dueIntervalMs = dueIntervalMs;
+    this.#dueWork = createPeriodicWorker({
+      name: 'simulated registry',
+      intervalMs: dueIntervalMs,
+      pass: async () => void (await this.#core.runDue()),
+      logger,
+      startsAtOnce: false,
+    });
   }
 
   async check(names: readonly string[]): Promise<Availability[]> {
@@ -158,29 +163,11 @@ class SimulatedRegistry implements Registry {
 
   async start(): Promise<void> {
     await this.#core.ensureRegistrar({ id: this.#registrarId, name: 'Ironcraft' });
-    if (this.#timer !== undefined) return;
-    let isRunning = false;
-    this.#timer = setInterval(() => {
-      if (isRunning) return;
-      isRunning = true;
-      this.#dueWork = this.#runDue().finally(() => {
-        isRunning = false;
-      });
-    }, this.#dueIntervalMs).unref();
+    this.#dueWork.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    await this.#dueWork;
-  }
-
-  async #runDue(): Promise<void> {
-    try {
-      await this.#core.runDue();
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'the simulated registry could not do what is due; it tries again');
-    }
+    await this.#dueWork.stop();
   }
 
   /** Sends only what differs, so that an update that is repeated is done, also once it has locked the name. */

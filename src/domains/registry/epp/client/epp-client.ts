@@ -8,6 +8,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../../../kernel/log/log.ts';
+import { backoffMs } from '../../../../kernel/retry/backoff.ts';
 import type { EppCommand } from '../commands/command.ts';
 import type { Response } from '../commands/response.ts';
 import { type AgreedServices, EppConnection, type EppEndpoint } from './connection.ts';
@@ -154,10 +155,9 @@ export class EppClient {
     }
   }
 
-  /** Full jitter keeps several processes from knocking at once. */
   #delayMs(failures: number): number {
-    const { reconnectDelayMs = 250, reconnectDelayMaxMs = 30_000 } = this.#options;
-    return Math.random() * Math.min(reconnectDelayMs * 2 ** (failures - 1), reconnectDelayMaxMs);
+    const { reconnectDelayMs: firstMs = 250, reconnectDelayMaxMs: longestMs = 30_000 } = this.#options;
+    return backoffMs(failures, { firstMs, longestMs, jitter: 'full' });
   }
 
   /** Until the connection is over, or the client stops. Answers whether any command was answered. */
