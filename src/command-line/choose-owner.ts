@@ -1,6 +1,6 @@
 /** Which organization or project a verb means: the one that was named, or the only one. */
 import type { Transaction } from '../kernel/db/database.ts';
-import { systemDb } from '../platform/tenant-scope.ts';
+import { systemDb } from '../platform/store/tenant-db.ts';
 import { CommandError } from './command-error.ts';
 
 interface Owner {

@@ -13,7 +13,7 @@ import {
 import { isScope, SCOPES } from '../platform/access/scopes.ts';
 import { createTokenSigner } from '../platform/access/sign-token.ts';
 import { createSigningKeys } from '../platform/access/signing-keys.ts';
-import { tenantDb } from '../platform/tenant-scope.ts';
+import { tenantDb } from '../platform/store/tenant-db.ts';
 import { chooseOrganization, chooseProject } from './choose-owner.ts';
 import { CommandError, EXIT_USAGE } from './command-error.ts';
 import { openVault, type Store, withMigratedStore } from './open-store.ts';

@@ -8,7 +8,7 @@ import { openDatabase } from '../kernel/db/open-database.ts';
 import { loadMasterKeys, MASTER_KEY_FILE } from '../kernel/vault/load-master-keys.ts';
 import { createVault, type Vault } from '../kernel/vault/vault.ts';
 import { createSigningKeys } from '../platform/access/signing-keys.ts';
-import { systemDb } from '../platform/tenant-scope.ts';
+import { systemDb } from '../platform/store/tenant-db.ts';
 import { CommandError } from './command-error.ts';
 import { listPending } from './migrations.ts';
 

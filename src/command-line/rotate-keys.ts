@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../kernel/db/database.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 import { addSigningKey } from '../platform/access/signing-keys.ts';
-import { systemDb } from '../platform/tenant-scope.ts';
+import { systemDb } from '../platform/store/tenant-db.ts';
 import { openVault, type Store, withMigratedStore } from './open-store.ts';
 
 const whileServing =

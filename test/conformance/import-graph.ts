@@ -42,12 +42,12 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'tables'] },
   models: { paths: ['src/platform/models/'], may: [] },
   access: {
-    paths: ['src/platform/access/', 'src/platform/operation.ts', 'src/platform/idempotency-store.ts'],
+    paths: ['src/platform/access/'],
     may: ['feed', 'tables'],
   },
   feed: { paths: ['src/platform/feed/'], may: ['tables'] },
   tables: {
-    paths: ['src/platform/tables.ts', 'src/platform/tenant-scope.ts', 'src/platform/errors.ts'],
+    paths: ['src/platform/tables.ts', 'src/platform/store/', 'src/platform/errors.ts'],
     may: [],
   },
   // The domain service, which knows nothing of the platform, from its top down.
@@ -99,7 +99,7 @@ const STORE = /^src\/(?:platform|domains)\/resources\/[^/]+\/(?:[\w-]+-)?store\.
 /** What a store may import besides the kernel and its own folder. */
 const STORE_MAY = [
   'src/platform/tables.ts',
-  'src/platform/tenant-scope.ts',
+  'src/platform/store/tenant-db.ts',
   // The rule by which lists that are numbered rather than timed are paged.
   'src/platform/configuration/page-by-version.ts',
   // The row as the engine's statements read and write it.

@@ -9,7 +9,7 @@ import { createTokenSigner, type TokenSigner } from '../../src/platform/access/s
 import { createSigningKeys, type SigningKeys } from '../../src/platform/access/signing-keys.ts';
 import { createTokenVerifier, type TokenVerifier } from '../../src/platform/access/verify-token.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/index.ts';
-import { tenantDb } from '../../src/platform/tenant-scope.ts';
+import { tenantDb } from '../../src/platform/store/tenant-db.ts';
 import { openTestDatabase } from './database.ts';
 
 /** What one server process remembers of keys and tokens. */

@@ -3,8 +3,8 @@ import { after, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { openAccessBench } from '../../../test/support/access.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
-import { tenantDb } from '../tenant-scope.ts';
 import { DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS, MAX_TTL_SECONDS } from './issue-token.ts';
 import { revokeToken } from './revoke-token.ts';
 

@@ -7,8 +7,8 @@ import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { appendEvent } from '../feed/append-event.ts';
+import { systemDb, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
-import { systemDb, tenantDb } from '../tenant-scope.ts';
 import { ORGANIZATION_MARKER, subjectOf, TENANT_MARKER } from './caller.ts';
 import type { TokenClaims, TokenSigner } from './sign-token.ts';
 

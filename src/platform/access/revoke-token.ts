@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../../kernel/db/database.ts';
 import { appendEvent } from '../feed/append-event.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
-import { tenantDb } from '../tenant-scope.ts';
 import { subjectOf } from './caller.ts';
 
 export interface RevocationRequest {

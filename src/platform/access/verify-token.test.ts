@@ -5,7 +5,7 @@ import { decodeProtectedHeader, exportSPKI, generateKeyPair, SignJWT } from 'jos
 import { openAccessBench } from '../../../test/support/access.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { systemDb, tenantDb } from '../tenant-scope.ts';
+import { systemDb, tenantDb } from '../store/tenant-db.ts';
 import { revokeToken } from './revoke-token.ts';
 import type { TokenClaims } from './sign-token.ts';
 

@@ -8,8 +8,8 @@
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import type { TokenIssuer } from '../access/issue-token.ts';
 import { createOrganization, createProject } from '../resources/projects/index.ts';
+import { systemDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
-import { systemDb } from '../tenant-scope.ts';
 import { hasCredentials, writeCredentials } from './credentials-file.ts';
 
 export interface FirstBootParts {

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { CONFIG_KEYS } from '../../configuration/effective-config.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { countLeft, holdAgents, holdCustomSmiths, holdSmiths, listCustomSmiths } from '../smiths/index.ts';
 import { beginAttachment, joinBatch } from './join-batch.ts';
 import type { AgentPath, AttachIn, AttachOut } from './schema.ts';

@@ -1,4 +1,4 @@
-import type { ProjectChange } from '../../operation.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { applySettings, EMPTY_DRAFT } from './draft.ts';
 import { makeAgent } from './make-agent.ts';
 import type { Agent, AgentIn } from './schema.ts';

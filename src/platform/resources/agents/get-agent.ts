@@ -1,7 +1,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderAgent } from './render-agent.ts';
 import type { Agent, AgentPath } from './schema.ts';
 import { findAgent } from './store.ts';

@@ -4,8 +4,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { inheritedConfig } from '../../configuration/effective-config.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import type { SmithConfig } from '../../tables.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
 import {
   countJoined,
   type HeldAgent,

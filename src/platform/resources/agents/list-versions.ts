@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderVersion } from './render-agent.ts';
 import type { AgentPath } from './schema.ts';
 import { findAgent, listVersions as listRows } from './store.ts';

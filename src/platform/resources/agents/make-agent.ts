@@ -3,7 +3,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { getAgent } from './get-agent.ts';
 import type { Agent } from './schema.ts';
 import { insertAgent, type NewAgent } from './store.ts';

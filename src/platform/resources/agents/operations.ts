@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { attachSmiths } from './attach-smiths.ts';
 import { createAgent } from './create-agent.ts';
 import { deleteAgent } from './delete-agent.ts';

@@ -4,8 +4,8 @@ import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { versionBefore } from '../../configuration/page-by-version.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { AgentDraft, TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type AgentRow = Omit<
   Selectable<TenantTables['agents']>,

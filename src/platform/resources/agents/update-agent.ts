@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { applySettings, compareDrafts } from './draft.ts';
 import { getAgent } from './get-agent.ts';
 import type { Agent, AgentPatch, AgentPath } from './schema.ts';

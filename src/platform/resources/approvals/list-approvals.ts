@@ -1,6 +1,6 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderApproval } from './render-approval.ts';
 import type { ApprovalQuery } from './schema.ts';
 import { listApprovals as listRows } from './store.ts';

@@ -1,5 +1,5 @@
 import { pageOf } from '../../../kernel/http/paging.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { getApproval } from './get-approval.ts';
 import { listApprovals } from './list-approvals.ts';
 import { Approval, ApprovalPath, ApprovalQuery } from './schema.ts';

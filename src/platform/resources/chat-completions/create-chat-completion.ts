@@ -2,8 +2,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { createTurn, type Engine, isToolless, submitToTurn } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,
   parseTools,

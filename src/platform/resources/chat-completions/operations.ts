@@ -1,4 +1,4 @@
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { type ChatServices, createChatCompletion } from './create-chat-completion.ts';
 import { ChatCompletion, ChatCompletionIn } from './schema.ts';
 

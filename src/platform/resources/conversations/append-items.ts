@@ -1,7 +1,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
 import { findFile } from '../files/index.ts';
 import { appendMessages, findCall, type ThreadOf } from './item-store.ts';
 import type { MessageRow } from './message-row.ts';

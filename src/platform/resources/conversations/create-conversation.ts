@@ -1,7 +1,7 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { ProjectChange } from '../../operation.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { resolveSmith } from '../../surfaces/openai/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
 import { appendItems } from './append-items.ts';
 import { renderConversation } from './render-conversation.ts';
 import { requireConversation } from './require-conversation.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { appendItems } from './append-items.ts';
 import { requireConversation } from './require-conversation.ts';
 import { itemsOf } from './row-items.ts';

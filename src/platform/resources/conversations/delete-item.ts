@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { findItem } from './find-item.ts';
 import { dropSummary, findMessages, replaceMessage, type ThreadOf } from './item-store.ts';
 import { type MessagePart, type MessageRow, partsOf } from './message-row.ts';

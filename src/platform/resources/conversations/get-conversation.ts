@@ -1,4 +1,4 @@
-import type { ProjectRead } from '../../operation.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { renderConversation } from './render-conversation.ts';
 import { requireConversation } from './require-conversation.ts';
 import type { Conversation, ConversationPath } from './schema.ts';

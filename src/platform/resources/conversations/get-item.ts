@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { findItem } from './find-item.ts';
 import { requireConversation } from './require-conversation.ts';
 import type { ConversationItem, ConversationItemPath } from './schema.ts';

@@ -1,6 +1,6 @@
 /** What other resources may ask of conversations. */
 import type { Executor } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { type ConversationRow, findConversation as findRow } from './store.ts';
 
 export { defineConversationPurge } from './purge-conversation.ts';

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { MessageRow, NewMessageRow, RunFacts } from './message-row.ts';
 
 /** The conversation whose thread it is. */

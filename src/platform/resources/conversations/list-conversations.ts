@@ -1,6 +1,6 @@
 import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderConversation } from './render-conversation.ts';
 import { smithOf } from './require-conversation.ts';
 import type { ConversationListQuery } from './schema.ts';

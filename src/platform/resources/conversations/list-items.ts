@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { type FoundItem, findItem } from './find-item.ts';
 import { listMessages, type RowScan, readRunFacts, type ThreadOf } from './item-store.ts';
 import { requireConversation } from './require-conversation.ts';

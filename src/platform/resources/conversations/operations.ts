@@ -1,7 +1,7 @@
 import { deletedReply, openAiListOf } from '../../../kernel/http/openai-paging.ts';
 import { component } from '../../../kernel/http/schema.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { createConversation } from './create-conversation.ts';
 import { createItems } from './create-items.ts';
 import { deleteConversation } from './delete-conversation.ts';

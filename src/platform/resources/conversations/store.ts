@@ -1,8 +1,8 @@
 /** Rows of conversations. Every query is already scoped to one project by the handle that it is given. */
 import { sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export interface ConversationRow {
   readonly id: string;

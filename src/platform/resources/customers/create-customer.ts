@@ -1,6 +1,6 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { getCustomer } from './get-customer.ts';
 import type { Customer, CustomerCreate } from './schema.ts';
 import { insertCustomer } from './store.ts';

@@ -1,7 +1,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderCustomer } from './render-customer.ts';
 import type { Customer, CustomerPath } from './schema.ts';
 import { findCustomer } from './store.ts';

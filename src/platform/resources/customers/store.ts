@@ -3,8 +3,8 @@ import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject, TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type CustomerRow = Omit<Selectable<TenantTables['customers']>, 'project_id'>;
 

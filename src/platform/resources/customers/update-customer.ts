@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { getCustomer } from './get-customer.ts';
 import type { Customer, CustomerPatch, CustomerPath } from './schema.ts';
 import { updateCustomer as updateRow } from './store.ts';

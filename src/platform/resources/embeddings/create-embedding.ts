@@ -1,6 +1,6 @@
 import { endianness } from 'node:os';
+import type { ProjectRead } from '../../access/operation.ts';
 import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { readInputs } from './read-inputs.ts';
 import type { EmbeddingIn, EmbeddingList } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { createEmbedding, type EmbeddingServices } from './create-embedding.ts';
 import { EmbeddingIn, EmbeddingList } from './schema.ts';
 

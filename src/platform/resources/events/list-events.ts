@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { eventTypesOf } from '../../feed/event-types.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderEvent } from './render-event.ts';
 import type { EventQuery } from './schema.ts';
 import { listEvents as listRows } from './store.ts';

@@ -1,5 +1,5 @@
 import { pageOf } from '../../../kernel/http/paging.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { listEvents } from './list-events.ts';
 import { Event, EventQuery } from './schema.ts';
 

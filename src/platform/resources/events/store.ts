@@ -3,8 +3,8 @@ import type { Selectable } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type EventRow = Omit<Selectable<TenantTables['events']>, 'project_id'>;
 

@@ -1,8 +1,8 @@
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { removeFileFromStores } from '../vector-stores/index.ts';
 import { blobKey } from './blob-key.ts';
 import { discardBlob, releaseBlob } from './keep-blob.ts';

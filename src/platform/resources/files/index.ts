@@ -1,6 +1,6 @@
 /** What other resources may ask of files. */
 import type { Executor } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { type FileRow, findFile as findRow } from './store.ts';
 
 export { blobKey } from './blob-key.ts';

@@ -8,7 +8,7 @@
 import { type BlobStore, BlobTooLargeError, type StoredBlob } from '../../../kernel/blobs/blobs.ts';
 import type { Executor, Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { claimBlob as claimRow, insertUnclaimedBlob, removeUnclaimedBlob } from './unclaimed-blob-store.ts';
 
 export interface BlobParts {

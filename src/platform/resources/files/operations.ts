@@ -2,7 +2,7 @@ import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { deletedReply, openAiListOf } from '../../../kernel/http/openai-paging.ts';
 import { component } from '../../../kernel/http/schema.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { createFile, fileUploads } from './create-file.ts';
 import { deleteFile } from './delete-file.ts';
 import { getContent } from './get-content.ts';

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { blobKey } from './blob-key.ts';
 import { storeFile } from './create-file.ts';
 import { claimBlob } from './keep-blob.ts';

@@ -1,7 +1,7 @@
 /** Rows of files. Every query is already scoped to one project by the handle that it is given. */
 import { type Selectable, sql } from 'kysely';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type FileRow = Omit<Selectable<TenantTables['files']>, 'project_id'>;
 

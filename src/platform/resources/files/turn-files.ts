@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { AttachedFile, TurnFiles } from '../../engine/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { openFile } from './get-content.ts';
 import { saveInlineFile } from './save-inline-file.ts';
 import { type FileRow, findFile } from './store.ts';

@@ -1,6 +1,6 @@
 /** Rows that account for blobs without a row of their own; see keep-blob.ts. */
 import { sql } from 'kysely';
-import type { TenantDb } from '../../tenant-scope.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 
 /** Notes a blob that is removed unless its row comes within these hours; 0: at the next occasion. */
 export async function insertUnclaimedBlob(db: TenantDb, key: string, hours: number): Promise<void> {

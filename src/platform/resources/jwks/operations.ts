@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { HttpReply } from '../../../kernel/http/operation.ts';
+import { open } from '../../access/operation.ts';
 import type { SigningKeys } from '../../access/signing-keys.ts';
-import { open } from '../../operation.ts';
 import { JsonWebKeySet } from './schema.ts';
 
 /** How long others may keep the set. A reader that meets an unknown `kid` should ask again at once. */

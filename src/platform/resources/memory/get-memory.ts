@@ -1,5 +1,5 @@
+import type { ProjectRead } from '../../access/operation.ts';
 import type { Memory } from '../../knowledge/memory/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { requireSmith } from './require-smith.ts';
 import type { SmithPath, WorkingMemory } from './schema.ts';
 

@@ -1,5 +1,5 @@
+import { project } from '../../access/operation.ts';
 import type { Memory } from '../../knowledge/memory/index.ts';
-import { project } from '../../operation.ts';
 import { getMemory } from './get-memory.ts';
 import { putMemory } from './put-memory.ts';
 import { recall } from './recall.ts';

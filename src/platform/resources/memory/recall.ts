@@ -1,5 +1,5 @@
+import type { ProjectRead } from '../../access/operation.ts';
 import type { Memory } from '../../knowledge/memory/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { requireSmith } from './require-smith.ts';
 import { DEFAULT_RECALL, type RecallBody, type RecallOut, type SmithPath } from './schema.ts';
 

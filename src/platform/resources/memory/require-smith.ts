@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import type { MemoryOwner } from '../../knowledge/memory/index.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { findSmith } from '../smiths/index.ts';
 import type { SmithPath } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { findSmith } from '../smiths/index.ts';
 import { renderModelKey } from './render-model-key.ts';
 import type { ModelKeyList, SmithPath } from './schema.ts';

@@ -1,4 +1,4 @@
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { deleteSmithModelKey, deleteTenantModelKey } from './delete-model-key.ts';
 import { listSmithModelKeys, listTenantModelKeys } from './list-model-keys.ts';
 import { putSmithModelKey, putTenantModelKey } from './put-model-key.ts';

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { modelKeyContext } from '../../models/index.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { findSmith, holdSmiths } from '../smiths/index.ts';
 import { type CheckedModelKey, checkModelKey } from './check-model-key.ts';
 import type { ModelKeyConfigured, ModelKeyIn, ProviderPath, SmithProviderPath } from './schema.ts';

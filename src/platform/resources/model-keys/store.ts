@@ -1,7 +1,7 @@
 /** Rows of model keys. Every query is already scoped to one project by the handle that it is given. */
 import { type Selectable, sql } from 'kysely';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 /** Without the sealed key: only the engine, which opens it, reads that. */
 export type ModelKeyRow = Omit<Selectable<TenantTables['model_keys']>, 'project_id' | 'smith_id' | 'sealed_api_key'>;

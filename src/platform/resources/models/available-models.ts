@@ -2,7 +2,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { DEMO_MODEL_ID, findModel, listModels, type ModelInfo } from '../../models/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { listKeyedProviders, TENANT_OWNER } from '../model-keys/index.ts';
 
 const BUILT_IN = 'builtin';

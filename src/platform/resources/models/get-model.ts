@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { findModel, type ModelInfo, parseModelId } from '../../models/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { listAvailableProviders } from './available-models.ts';
 import { renderModel } from './render-model.ts';
 import type { Model, ModelPath } from './schema.ts';

@@ -1,4 +1,4 @@
-import type { ProjectRead } from '../../operation.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { listAvailableProviders, listModelsOf } from './available-models.ts';
 import { renderModel, renderRunnableModel } from './render-model.ts';
 import type { ModelList, RunnableModelList } from './schema.ts';

@@ -1,4 +1,4 @@
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { getModel } from './get-model.ts';
 import { listModels, listRunnableModels } from './list-models.ts';
 import { Model, ModelList, ModelPath, RunnableModelList } from './schema.ts';

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
-import type { OrganizationChange } from '../../operation.ts';
-import { systemDb } from '../../tenant-scope.ts';
+import type { OrganizationChange } from '../../access/operation.ts';
+import { systemDb } from '../../store/tenant-db.ts';
 import type { ProjectPath, ProjectTokenIn, ProjectTokenOut } from './schema.ts';
 import { findProject } from './store.ts';
 

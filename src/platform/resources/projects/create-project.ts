@@ -1,5 +1,5 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
-import type { OrganizationChange } from '../../operation.ts';
+import type { OrganizationChange } from '../../access/operation.ts';
 import { createProject as provision } from './provision-project.ts';
 import { renderProject } from './render-project.ts';
 import type { Project, ProjectIn } from './schema.ts';

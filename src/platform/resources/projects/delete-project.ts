@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { OrganizationChange } from '../../operation.ts';
-import { systemDb } from '../../tenant-scope.ts';
+import type { OrganizationChange } from '../../access/operation.ts';
+import { systemDb } from '../../store/tenant-db.ts';
 import type { ProjectPath } from './schema.ts';
 import { archiveProject } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { OrganizationRead } from '../../operation.ts';
-import { systemDb } from '../../tenant-scope.ts';
+import type { OrganizationRead } from '../../access/operation.ts';
+import { systemDb } from '../../store/tenant-db.ts';
 import { renderProject } from './render-project.ts';
 import type { Project, ProjectPath } from './schema.ts';
 import { findProject } from './store.ts';

@@ -1,6 +1,6 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import type { OrganizationRead } from '../../operation.ts';
-import { systemDb } from '../../tenant-scope.ts';
+import type { OrganizationRead } from '../../access/operation.ts';
+import { systemDb } from '../../store/tenant-db.ts';
 import { renderProject } from './render-project.ts';
 import { listProjects as listRows } from './store.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
-import { organization } from '../../operation.ts';
+import { organization } from '../../access/operation.ts';
 import { createProject } from './create-project.ts';
 import { createProjectToken } from './create-project-token.ts';
 import { deleteProject } from './delete-project.ts';

@@ -1,8 +1,8 @@
 /** Making organizations and projects, for the operations and for a server's first start. */
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { systemDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { systemDb } from '../../tenant-scope.ts';
 import { findProjectByName, insertOrganization, insertProject, type ProjectRow } from './store.ts';
 
 /** Each further attempt needs another transaction to make and another to archive the name in between. */

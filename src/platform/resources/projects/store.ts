@@ -3,8 +3,8 @@ import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { SystemDb } from '../../store/tenant-db.ts';
 import type { JsonObject, SystemTables } from '../../tables.ts';
-import type { SystemDb } from '../../tenant-scope.ts';
 
 export type ProjectRow = Selectable<SystemTables['projects']>;
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { cancelTurn, type Engine } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import type { Response, ResponsePath } from './schema.ts';
 import { foldStored, getStretch } from './stretch.ts';
 

@@ -2,6 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import {
   createTurn,
   type Engine,
@@ -11,7 +12,6 @@ import {
   type RunRow,
   submitToTurn,
 } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import {
   chooseModel,
   parseTools,

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectRead } from '../../operation.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import type { ResponsePath } from './schema.ts';
 import { forgetRun } from './store.ts';
 import { getStretch } from './stretch.ts';

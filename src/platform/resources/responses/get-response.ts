@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { streamResponse } from './answer-response.ts';
 import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
 import { foldStored, getStretch } from './stretch.ts';

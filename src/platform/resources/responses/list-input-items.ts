@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type OpenAiPageRequest, openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
-import type { ProjectRead } from '../../operation.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { listInputItems as listItems } from './input-items.ts';
 import type { OutputItem } from './response-items.ts';
 import type { InputItemQuery, ResponsePath } from './schema.ts';

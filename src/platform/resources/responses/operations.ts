@@ -1,5 +1,5 @@
+import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
-import { project } from '../../operation.ts';
 import { cancelResponse } from './cancel-response.ts';
 import { createResponse } from './create-response.ts';
 import { deleteResponse } from './delete-response.ts';

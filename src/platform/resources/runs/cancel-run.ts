@@ -1,6 +1,6 @@
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { cancelTurn, type Engine } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import type { RunPath } from './schema.ts';
 
 export function cancelRun(engine: Engine) {

@@ -1,8 +1,8 @@
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { type ClientTool, createTurn, type Engine, parseResponseFormat, type ToolChoice } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 

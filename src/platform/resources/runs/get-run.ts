@@ -1,5 +1,5 @@
+import type { ProjectRead } from '../../access/operation.ts';
 import { getRun as getRow } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { renderRun } from './render-run.ts';
 import type { Run, RunPath } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import { oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
-import { project } from '../../operation.ts';
 import { cancelRun } from './cancel-run.ts';
 import { createRun } from './create-run.ts';
 import { getRun } from './get-run.ts';

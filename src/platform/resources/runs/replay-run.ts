@@ -2,8 +2,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { createTurn, type Engine, getRun, type InputMessage, isSettled } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 

@@ -12,8 +12,8 @@ import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
 import type { RunRow } from '../../engine/index.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { RunStatus } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export interface RunFilter {
   readonly smithId?: string | undefined;

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { type Engine, getRun } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { streamAfter } from './answer-turn.ts';
 import type { RunPath } from './schema.ts';
 

@@ -3,8 +3,8 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import { requireScope } from '../../access/gate.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import { type Engine, type Submission, submitToTurn } from '../../engine/index.ts';
-import type { ProjectRead } from '../../operation.ts';
 import { answerWithRun, readPreference, streamAfter } from './answer-turn.ts';
 import type { Run, RunPath, Submit } from './schema.ts';
 

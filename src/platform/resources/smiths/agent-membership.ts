@@ -6,8 +6,8 @@
  */
 import { type Selectable, sql } from 'kysely';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 /** A live agent, held by this transaction. */
 export type HeldAgent = Pick<

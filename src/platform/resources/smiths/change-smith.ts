@@ -3,7 +3,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import {
   countJoined,
   countLeft,

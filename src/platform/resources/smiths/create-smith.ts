@@ -3,11 +3,11 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { checkConfig } from '../../configuration/check-config.ts';
 import { pickSet } from '../../configuration/effective-config.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import {
   countJoined,
   type HeldAgent,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { type LockedSmith, lockSmith } from './store.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, subjectOf } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { countLeft } from './agent-membership.ts';
 import { countMoved, lockLinkedSmith } from './customer-link.ts';
 import type { SmithPath } from './schema.ts';

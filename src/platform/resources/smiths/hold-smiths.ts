@@ -1,6 +1,6 @@
 /** Holding many smiths of one project for the rest of the transaction, always by id (see agent-membership.ts). */
 import { sql } from 'kysely';
-import type { TenantDb } from '../../tenant-scope.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { idOfFiltered } from './store.ts';
 
 export interface HeldSmith {

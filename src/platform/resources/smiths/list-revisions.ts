@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderRevision } from './render-smith.ts';
 import { listRevisions as listRows } from './revision-store.ts';
 import type { SmithPath } from './schema.ts';

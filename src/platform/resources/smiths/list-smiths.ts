@@ -1,6 +1,6 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderSmith } from './render-smith.ts';
 import type { SmithQuery } from './schema.ts';
 import { listSmiths as listRows } from './smith-list.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { createSmith } from './create-smith.ts';
 import { deleteSmith } from './delete-smith.ts';
 import { getSmith } from './get-smith.ts';

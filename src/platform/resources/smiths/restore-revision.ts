@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { changeSmith } from './change-smith.ts';
 import { lockLinkedSmith } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { versionBefore } from '../../configuration/page-by-version.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { SmithState } from './smith-state.ts';
 
 export interface RevisionRow {

@@ -2,8 +2,8 @@
 import { type Selectable, sql } from 'kysely';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 import type { SmithState } from './smith-state.ts';
 
 /** A smith with the agent version that its next turn runs. */

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { checkConfig } from '../../configuration/check-config.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { changeSmith } from './change-smith.ts';
 import { checkProfile } from './check-profile.ts';
 import { customerNotFound, lockLinkedSmith } from './customer-link.ts';

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { IssuedToken, TokenIssuer } from '../../access/issue-token.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { isScope, SCOPES } from '../../access/scopes.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { TokenCreated, TokenIn } from './schema.ts';
 import { hasLiveSmith } from './store.ts';
 

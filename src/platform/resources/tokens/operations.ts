@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { createToken } from './create-token.ts';
 import { listTokens } from './list-tokens.ts';
 import { revokeToken } from './revoke-token.ts';

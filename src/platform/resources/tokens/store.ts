@@ -2,8 +2,8 @@
 import type { Selectable } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type TokenRow = Omit<Selectable<TenantTables['tokens']>, 'project_id'>;
 

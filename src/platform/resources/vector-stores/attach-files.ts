@@ -4,7 +4,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { addFiles, dispatchFiles, listAttached, type NewStoreFile } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { holdSourceFiles } from './store-file-store.ts';
 import { holdVisibleStore, smithOf } from './store-visibility.ts';
 

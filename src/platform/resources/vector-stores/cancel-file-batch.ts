@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { cancelBatchFiles } from '../../knowledge/ingest/index.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { readFileBatch } from './get-file-batch.ts';
 import type { VectorStoreBatchPath, VectorStoreFileBatch } from './schema.ts';
 import { findBatch, markBatchCancelled } from './store.ts';

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { attachFiles, collapseRepeated, type FileToAttach } from './attach-files.ts';
 import { readFileBatch } from './get-file-batch.ts';
 import { type ChunkingTokens, readChunking } from './read-chunking.ts';

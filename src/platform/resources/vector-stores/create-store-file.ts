@@ -1,5 +1,5 @@
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
-import type { ProjectChange } from '../../operation.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { attachFiles } from './attach-files.ts';
 import { readStoreFile } from './get-store-file.ts';
 import { readChunking } from './read-chunking.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { removeFiles } from '../../knowledge/ingest/index.ts';
-import type { ProjectChange } from '../../operation.ts';
 import type { VectorStoreFilePath } from './schema.ts';
 import { holdVisibleStore } from './store-visibility.ts';
 

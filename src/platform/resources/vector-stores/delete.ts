@@ -1,10 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { enqueueStoreRemoval } from '../../knowledge/ingest/index.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { VectorStorePath } from './schema.ts';
 import { markStoreDeleted } from './store.ts';
 import { getVisibleStore } from './store-visibility.ts';

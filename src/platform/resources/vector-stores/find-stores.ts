@@ -1,5 +1,5 @@
 import type { Executor } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 
 export interface VisibleStore {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { readStoreFile } from './get-store-file.ts';
 import type { VectorStoreFilePath } from './schema.ts';
 import { listChunkTexts } from './store-file-store.ts';

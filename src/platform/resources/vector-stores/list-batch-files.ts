@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { pageStoreFiles } from './list-store-files.ts';
 import type { FileListQuery, VectorStoreBatchPath } from './schema.ts';
 import { findBatch } from './store.ts';

@@ -1,8 +1,8 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderStoreFile } from './render.ts';
 import type { FileListQuery, VectorStorePath } from './schema.ts';
 import { listStoreFiles as listRows } from './store-file-store.ts';

@@ -1,6 +1,6 @@
 import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { renderVectorStore } from './render.ts';
 import type { StoreListQuery } from './schema.ts';
 import { listVectorStores as listRows } from './store.ts';

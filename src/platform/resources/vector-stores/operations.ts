@@ -1,4 +1,4 @@
-import { project } from '../../operation.ts';
+import { project } from '../../access/operation.ts';
 import { cancelFileBatch } from './cancel-file-batch.ts';
 import { createVectorStore } from './create.ts';
 import { createFileBatch } from './create-file-batch.ts';

@@ -1,13 +1,13 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import type { ProjectRead } from '../../access/operation.ts';
 import {
   type KnowledgeSearch,
   parseFilter,
   type RankingOptions,
   type SearchHit,
 } from '../../knowledge/search/index.ts';
-import type { ProjectRead } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { VectorStorePath, VectorStoreSearchIn, VectorStoreSearchOut } from './schema.ts';
 import { readPageToken, writePageToken } from './search-page-token.ts';
 import { touchVectorStore } from './store.ts';

@@ -2,8 +2,8 @@
 import type { Selectable } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import { type OpenAiPageRequest, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { FileAttributes, TenantTables, VectorStoreFileStatus } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type StoreFileRow = Pick<
   Selectable<TenantTables['vector_store_files']>,

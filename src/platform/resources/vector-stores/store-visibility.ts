@@ -2,7 +2,7 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { type HeldStore, holdStore } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { findVectorStore, type VectorStoreRow } from './store.ts';
 
 /** The smith whose rows a caller is limited to; null: the caller sees the whole project. */

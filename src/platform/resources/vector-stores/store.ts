@@ -2,8 +2,8 @@
 import { type Selectable, sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import { type OpenAiPageRequest, scanOf } from '../../../kernel/http/openai-paging.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject, TenantTables, VectorStoreFileStatus } from '../../tables.ts';
-import type { TenantDb } from '../../tenant-scope.ts';
 
 export type VectorStoreRow = Omit<Selectable<TenantTables['vector_stores']>, 'project_id' | 'deleted_at'>;
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { readStoreFile } from './get-store-file.ts';
 import type { VectorStoreFile, VectorStoreFilePath, VectorStoreFileUpdate } from './schema.ts';
 import { updateAttributes } from './store-file-store.ts';

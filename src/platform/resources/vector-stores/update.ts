@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectChange } from '../../operation.ts';
-import { tenantDb } from '../../tenant-scope.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { getVectorStore } from './get.ts';
 import type { VectorStore, VectorStorePatch, VectorStorePath } from './schema.ts';
 import { updateVectorStore as updateRow, type VectorStoreChange } from './store.ts';

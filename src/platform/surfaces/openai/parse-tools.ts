@@ -7,8 +7,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ClientTool, ToolChoice } from '../../engine/index.ts';
 import { parseFilter } from '../../knowledge/search/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { tenantDb } from '../../tenant-scope.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import type { FileSearchConfig } from '../../tools/tool.ts';
 

@@ -6,7 +6,7 @@ import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../../engine/index.ts';
 import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../resources/smiths/index.ts';
-import { type TenantDb, tenantDb } from '../../tenant-scope.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 
 export interface SmithQuestion {
   readonly caller: ProjectCaller;

@@ -1,10 +1,10 @@
 /** Stored answers of creates, by project, claimant and operation, for 24 hours. See kernel/http/idempotency.ts for the rules. */
-import type { Transaction } from '../kernel/db/database.ts';
-import { ApiError } from '../kernel/http/errors.ts';
-import type { IdempotencyStore } from '../kernel/http/idempotency.ts';
-import type { IdempotencyClaim } from '../kernel/http/operation.ts';
-import type { Vault } from '../kernel/vault/vault.ts';
-import type { Caller } from './access/caller.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { IdempotencyStore } from '../../kernel/http/idempotency.ts';
+import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
+import type { Caller } from './caller.ts';
 
 export const RETENTION_HOURS = 24;
 

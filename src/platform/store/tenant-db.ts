@@ -1,8 +1,8 @@
 /** The one way a resource reaches tenant rows: a handle that adds the project to every query by itself. */
 import type { Kysely } from 'kysely';
-import type { Executor } from '../kernel/db/database.ts';
-import { scoped, unscoped } from '../kernel/db/kysely.ts';
-import { type SystemTables, type TenantTables, tenantTables } from './tables.ts';
+import type { Executor } from '../../kernel/db/database.ts';
+import { scoped, unscoped } from '../../kernel/db/kysely.ts';
+import { type SystemTables, type TenantTables, tenantTables } from '../tables.ts';
 
 export type TenantDb = Kysely<TenantTables>;
 export type SystemDb = Kysely<SystemTables>;

@@ -1,7 +1,7 @@
 /** The platform's operation definers, one a kind of caller; the gate guarantees that no other kind arrives. */
-import type { Database, Transaction } from '../kernel/db/database.ts';
-import { operationsFor, type RequestContext } from '../kernel/http/operation.ts';
-import type { OrganizationCaller, ProjectCaller } from './access/caller.ts';
+import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { operationsFor, type RequestContext } from '../../kernel/http/operation.ts';
+import type { OrganizationCaller, ProjectCaller } from './caller.ts';
 
 /** Called with a tenant-admin or a smith token. */
 export const project = operationsFor<ProjectCaller>();
