@@ -419,7 +419,7 @@ async function mintRevokedToken({ tenant }: World): Promise<string> {
 
 /** In every way a token of the project, but for the key that signed it. */
 async function mintForeignToken(projectId: string): Promise<string> {
-  const other = await startPlatform();
+  const other = await startPlatform({});
   try {
     const { issuer } = other.platform;
     const { projectId: elsewhere } = await other.createProject();

@@ -1,6 +1,6 @@
 /**
- * A domain service for one test file, over real HTTP and real SQL. Tests make their own workspace in it: tenancy is the
- * isolation.
+ * A domain service over real HTTP and real SQL. Tests make their own workspace in it: tenancy is the isolation, so files
+ * that need no settings of their own share one server a process.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
@@ -22,6 +22,7 @@ import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './platform.ts';
+import { shareInProcess } from './shared.ts';
 
 export const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'] as const;
 
@@ -66,7 +67,19 @@ const UNLIMITED = 1_000_000;
 /** A busy machine must not look like an overload to a test. */
 const NEVER_OVERLOADED_MS = 60_000;
 
-export async function startDomains(options: TestDomainsOptions = {}): Promise<TestDomains> {
+const borrowServer = shareInProcess(() => openServer({}));
+
+/**
+ * Without options it is the server that all tests of the process share, and `close` gives it back; with options it is a
+ * server of the caller's own.
+ */
+export async function startDomains(options?: TestDomainsOptions): Promise<TestDomains> {
+  if (options !== undefined) return openServer(options);
+  const { value, release } = await borrowServer();
+  return { ...value, close: release };
+}
+
+async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
   const own = options.sharing === undefined ? await openTestDatabase() : undefined;
   const db = options.sharing?.db ?? own?.db;
   if (db === undefined) throw new Error('there is no database');

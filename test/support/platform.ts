@@ -1,6 +1,6 @@
 /**
- * A platform server for one test file, over real HTTP and real SQL. Tests make their own project in it: tenancy is the
- * isolation.
+ * A platform server over real HTTP and real SQL. Tests make their own project in it: tenancy is the isolation, so files
+ * that need no settings of their own share one server a process.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,6 +19,7 @@ import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
+import { shareInProcess } from './shared.ts';
 
 export interface Answer {
   readonly status: number;
@@ -83,7 +84,21 @@ const UNLIMITED = 1_000_000;
 /** A busy machine, or a second server that starts in the same process, must not look like an overload to a test. */
 const NEVER_OVERLOADED_MS = 60_000;
 
-export async function startPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
+type TestServer = Pick<TestPlatform, 'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'close'>;
+
+const borrowServer = shareInProcess(() => openServer({}));
+
+/**
+ * Without options it is the server that all tests of the process share, and `close` gives it back; with options it is a
+ * server of the caller's own. Either way the organization is the caller's own.
+ */
+export async function startPlatform(options?: TestPlatformOptions): Promise<TestPlatform> {
+  if (options !== undefined) return withOrganization(await openServer(options));
+  const { value, release } = await borrowServer();
+  return withOrganization({ ...value, close: release });
+}
+
+async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const own: TestDatabase | undefined = options.sharing === undefined ? await openTestDatabase() : undefined;
   const db = options.sharing?.db ?? (own as TestDatabase).db;
   const filesFolder = await mkdtemp(join(tmpdir(), 'ironcraft-test-files-'));
@@ -116,6 +131,24 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
   });
   await platform.start();
   const url = await platform.app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    db,
+    databaseUrl: own?.url,
+    vault,
+    blobs,
+    platform,
+    async close() {
+      await platform.stop();
+      await outbound.close();
+      await own?.close();
+      await rm(filesFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function withOrganization(server: TestServer): Promise<TestPlatform> {
+  const { url, db, platform } = server;
   const newOrganization = async () => {
     const { organizationId, key } = await db.transaction(async (tx) => {
       const { id } = await createOrganization(tx, { name: `Test ${randomBytes(4).toString('hex')}` });
@@ -125,12 +158,7 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
   };
   const first = await newOrganization();
   return {
-    url,
-    db,
-    databaseUrl: own?.url,
-    vault,
-    blobs,
-    platform,
+    ...server,
     organizationId: first.organizationId,
     organization: first.client,
     createOrganization: newOrganization,
@@ -143,12 +171,6 @@ export async function startPlatform(options: TestPlatformOptions = {}): Promise<
         return { projectId: id, token: minted.token };
       });
       return createTestProject(url, projectId, token);
-    },
-    async close() {
-      await platform.stop();
-      await outbound.close();
-      await own?.close();
-      await rm(filesFolder, { recursive: true, force: true });
     },
   };
 }
