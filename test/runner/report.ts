@@ -1,0 +1,71 @@
+/** What the runner prints. */
+import type { FileReport, Outcome } from './messages.ts';
+
+const SLOWEST = 10;
+
+export interface Totals {
+  readonly tests: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly todo: number;
+}
+
+/** One line for a file that is through, and its failures in full. */
+export function describeFile(report: FileReport, done: number, total: number): string {
+  const { tests, failed, skipped } = countOutcomes([report]);
+  const extra = [failed > 0 && `${failed} FAILED`, skipped > 0 && `${skipped} skipped`].filter(
+    (part) => part !== false,
+  );
+  const counter = `[${String(done).padStart(String(total).length)}/${total}]`;
+  const counts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`, ...extra].join(', ');
+  const lines = [`${counter} ${failed > 0 ? '✖' : '✔'} ${report.file} (${counts}, ${seconds(report.durationMs)})`];
+  for (const text of report.diagnostics) lines.push(`  ℹ ${text}`);
+  return [...lines, ...describeFailures(report)].join('\n');
+}
+
+function describeFailures({ file, outcomes }: FileReport): string[] {
+  return outcomes
+    .filter(({ state }) => state === 'failed')
+    .map(({ path, error }) => `  ✖ ${[file, ...path].join(' › ')}\n${error.replaceAll(/^/gm, '    ')}`);
+}
+
+/** Everything that went wrong, the slowest files, and the totals. */
+export function describeRun(reports: readonly FileReport[], troubles: readonly string[], wallMs: number): string {
+  const { tests, passed, failed, skipped, todo } = countOutcomes(reports);
+  const processorMs = reports.reduce((sum, report) => sum + report.processorMs, 0);
+  const slowest = reports.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
+  const failures = [...reports.flatMap(describeFailures), ...troubles.map((text) => `  ✖ ${text}`)];
+  return [
+    ...(failures.length === 0 ? [] : ['', 'What failed:', ...failures]),
+    '',
+    'The slowest files (and the time of the processor in their own process):',
+    ...slowest.map(
+      (report) => `  ${seconds(report.durationMs).padStart(8)} (${seconds(report.processorMs)}) ${report.file}`,
+    ),
+    '',
+    `ℹ files ${reports.length}`,
+    `ℹ tests ${tests}`,
+    `ℹ pass ${passed}`,
+    `ℹ fail ${failed + troubles.length}`,
+    `ℹ skipped ${skipped}`,
+    `ℹ todo ${todo}`,
+    `ℹ duration ${seconds(wallMs)}, ${seconds(processorMs)} of processor time in the processes of the tests`,
+  ].join('\n');
+}
+
+export function countOutcomes(reports: readonly FileReport[]): Totals {
+  const outcomes = reports.flatMap((report) => report.outcomes);
+  const count = (wanted: Outcome['state']) => outcomes.filter(({ state }) => state === wanted).length;
+  return {
+    tests: outcomes.length,
+    passed: count('passed'),
+    failed: count('failed'),
+    skipped: count('skipped'),
+    todo: count('todo'),
+  };
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Runs test files: two worker processes take them from one queue, and what each process makes once (a platform, a database)
+ * its files share. `node test/runner/run-tests.ts [--selection all|process|server] [FILE OR GLOB …]`; files that are named
+ * run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { defaultCacheFolder } from '../../src/kernel/db/embedded-folder.ts';
+import type { FileReport } from './messages.ts';
+import { keepDurations, orderFiles } from './order-files.ts';
+import { countOutcomes, describeFile, describeRun } from './report.ts';
+import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+const WORKERS = 2;
+/** Of one file with all its tests. */
+const LIMIT_MS = 600_000;
+
+interface Run {
+  readonly total: number;
+  readonly scratch: string;
+  readonly reports: FileReport[];
+  /** Failures that are no test's. */
+  readonly troubles: string[];
+  started: number;
+}
+
+function startWorker(run: Run): WorkerProcess {
+  run.started += 1;
+  return new WorkerProcess({
+    cwd: root,
+    scratch: join(run.scratch, `worker-${run.started}`),
+    onOutput: (text) => process.stdout.write(text),
+    onTrouble: (text) => void run.troubles.push(text),
+  });
+}
+
+/** Takes files until none is left. A worker that died with its file is replaced. */
+async function work(run: Run, queue: string[]): Promise<void> {
+  let worker: WorkerProcess | undefined;
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    const alone = reasonToRunAlone(file) === undefined ? undefined : startWorker(run);
+    if (alone === undefined && worker?.isAlive !== true) worker = startWorker(run);
+    const report = await (alone ?? (worker as WorkerProcess)).run(file, LIMIT_MS);
+    run.reports.push(report);
+    console.log(describeFile(report, run.reports.length, run.total));
+    await alone?.end();
+  }
+  await worker?.end();
+}
+
+async function runFiles(files: readonly string[]): Promise<number> {
+  const startMs = performance.now();
+  const run: Run = {
+    total: files.length,
+    scratch: mkdtempSync(join(tmpdir(), 'ironcraft-tests-')),
+    reports: [],
+    troubles: [],
+    started: 0,
+  };
+  const queue = orderFiles(files);
+  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => work(run, queue)));
+  rmSync(run.scratch, { recursive: true, force: true });
+  keepDurations(run.reports);
+  console.log(describeRun(run.reports, run.troubles, performance.now() - startMs));
+  const { tests, failed } = countOutcomes(run.reports);
+  if (tests === 0) console.log('No test ran.');
+  return tests === 0 || failed > 0 || run.troubles.length > 0 ? 1 : 0;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { selection: { type: 'string', default: 'all' } },
+});
+const selection = SELECTIONS.find((name) => name === values.selection);
+if (selection === undefined) throw new Error(`--selection is one of ${SELECTIONS.join(', ')}`);
+// A process that starts loads what another has compiled; those that tests start inherit it.
+process.env.NODE_COMPILE_CACHE ??= join(defaultCacheFolder, 'compiled');
+process.exitCode = await runFiles(selectFiles(selection, positionals));

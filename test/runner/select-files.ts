@@ -1,0 +1,61 @@
+/** Which test files belong to which run, and which of them get a process of their own. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+/** `all` is every file that starts no server process, `process` is the others, `server` is what touches a store. */
+export type Selection = 'all' | 'process' | 'server';
+
+export const SELECTIONS: readonly Selection[] = ['all', 'process', 'server'];
+
+const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
+/** Real processes of the program, as an operator runs, kills and scripts them. */
+const PROCESS_FOLDERS = /^test\/(?:boot|faults|readme)\//;
+
+/** What a file holds that cannot share its process with what other files have started, and why. */
+const ALONE: ReadonlyMap<RegExp, string> = new Map([
+  [/\bmock\.timers\b|mock\.method\(performance\b/, 'turns the clock of the whole process'],
+  [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
+  [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
+  [/process\.env(?:\.\w+|\[\w+\]) = /, 'changes the environment'],
+]);
+
+/** Why this file gets a process of its own; undefined where it needs none. */
+export function reasonToRunAlone(file: string): string | undefined {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...ALONE].find(([pattern]) => pattern.test(text))?.[1];
+}
+
+/** Repository paths in the order of the file system; with `patterns` those alone, whatever selection they belong to. */
+export function selectFiles(selection: Selection, patterns: readonly string[]): string[] {
+  if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();
+  const files = globSync(EVERYWHERE, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
+  if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)));
+  return files.filter((file) => PROCESS_FOLDERS.test(file) === (selection === 'process'));
+}
+
+function findPattern(pattern: string): string[] {
+  const relative = pattern.startsWith(root) ? pattern.slice(root.length + 1) : pattern;
+  const found = globSync([relative, `${relative}/**`], { cwd: root }).filter((file) => file.endsWith('.test.ts'));
+  if (found.length === 0) throw new Error(`no test file is named ${pattern}`);
+  return found;
+}
+
+/** From which imports lead to a database: what else there is does the same on every store. */
+const STORES = ['test/support/database.ts', 'test/faults/fleet.ts'].map((path) => join(root, path));
+const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g;
+
+const known = new Map<string, boolean>(STORES.map((path) => [path, true]));
+
+function reachesStore(path: string): boolean {
+  const found = known.get(path);
+  if (found !== undefined) return found;
+  // A circle leads nowhere new, and what looks like an import may stand in a text.
+  known.set(path, false);
+  if (!existsSync(path)) return false;
+  const imports = [...readFileSync(path, 'utf8').matchAll(IMPORT)].map((match) => join(dirname(path), match[1] ?? ''));
+  const reaches = imports.some(reachesStore);
+  known.set(path, reaches);
+  return reaches;
+}
