@@ -26,13 +26,14 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
-    may: ['openai', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+    may: ['surfaces', 'smiths', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
   },
-  // What the OpenAI-compatible surfaces share; those are resources, and it reads others.
-  openai: {
-    paths: ['src/platform/surfaces/openai/'],
-    may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'access', 'tables'],
+  // Whoever starts, follows, pauses, resumes and answers turns.
+  surfaces: {
+    paths: ['src/platform/surfaces/'],
+    may: ['smiths', 'engine', 'models', 'tools', 'knowledge', 'feed', 'access', 'tables'],
   },
+  smiths: { paths: ['src/platform/smiths/'], may: ['configuration', 'feed', 'access', 'tables'] },
   engine: {
     paths: ['src/platform/engine/'],
     may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
@@ -95,7 +96,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
 };
 
-const STORE = /^src\/(?:platform|domains)\/resources\/[^/]+\/(?:[\w-]+-)?store\.ts$/;
+const STORE = /^src\/(?:platform|domains)\/(?:resources\/[^/]+|smiths)\/(?:[\w-]+-)?store\.ts$/;
 /** What a store may import besides the kernel and its own folder. */
 const STORE_MAY = [
   'src/platform/tables.ts',

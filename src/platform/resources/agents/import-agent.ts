@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { effectiveConfig, setKeys } from '../../configuration/effective-config.ts';
+import { findSmith } from '../../smiths/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { findSmith } from '../smiths/index.ts';
 import { makeAgent } from './make-agent.ts';
 import type { Agent, ImportIn } from './schema.ts';
 

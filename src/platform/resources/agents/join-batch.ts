@@ -4,8 +4,6 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { inheritedConfig } from '../../configuration/effective-config.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
-import type { SmithConfig } from '../../tables.ts';
 import {
   countJoined,
   type HeldAgent,
@@ -14,7 +12,9 @@ import {
   type PublishedAgent,
   recordRevisions,
   requirePublished,
-} from '../smiths/index.ts';
+} from '../../smiths/index.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { SmithConfig } from '../../tables.ts';
 import type { AttachOut } from './schema.ts';
 import { findVersion } from './store.ts';
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { MemoryOwner } from '../../knowledge/memory/index.ts';
+import { findSmith } from '../../smiths/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { findSmith } from '../smiths/index.ts';
 import type { SmithPath } from './schema.ts';
 
 /** Whose memory the path names. Throws `not_found`. */

@@ -2,8 +2,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { holdSmiths } from '../../smiths/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { holdSmiths } from '../smiths/index.ts';
 import type { ProviderPath, SmithProviderPath } from './schema.ts';
 import { removeModelKey, TENANT_OWNER } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
+import { findSmith } from '../../smiths/index.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
-import { findSmith } from '../smiths/index.ts';
 import { renderModelKey } from './render-model-key.ts';
 import type { ModelKeyList, SmithPath } from './schema.ts';
 import { listModelKeys, TENANT_OWNER } from './store.ts';

@@ -2,11 +2,11 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, subjectOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { countLeft } from '../../smiths/agent-membership.ts';
+import { countMoved, lockLinkedSmith } from '../../smiths/customer-link.ts';
+import { archiveSmith, removeModelKeys, revokeTokens } from '../../smiths/smith-store.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { countLeft } from './agent-membership.ts';
-import { countMoved, lockLinkedSmith } from './customer-link.ts';
 import type { SmithPath } from './schema.ts';
-import { archiveSmith, removeModelKeys, revokeTokens } from './store.ts';
 
 /**
  * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys are forgotten, and its

@@ -1,11 +1,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
+import { listRevisions as listRows } from '../../smiths/revision-store.ts';
+import { findSmith } from '../../smiths/smith-store.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { renderRevision } from './render-smith.ts';
-import { listRevisions as listRows } from './revision-store.ts';
 import type { SmithPath } from './schema.ts';
-import { findSmith } from './store.ts';
 
 export async function listRevisions({
   db,

@@ -1,11 +1,13 @@
 import Type from 'typebox';
+import { HttpReply } from '../../../kernel/http/operation.ts';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import { project } from '../../access/operation.ts';
-import { createSmith } from './create-smith.ts';
+import { provisionSmith } from '../../smiths/index.ts';
 import { deleteSmith } from './delete-smith.ts';
 import { getSmith } from './get-smith.ts';
 import { listRevisions } from './list-revisions.ts';
 import { listSmiths } from './list-smiths.ts';
+import { renderSmith } from './render-smith.ts';
 import { restoreRevision } from './restore-revision.ts';
 import {
   RestoreIn,
@@ -36,7 +38,10 @@ export function smithOperations() {
       body: SmithCreate,
       reply: Smith,
       errors: ['not_found', 'agent_unpublished', 'smith_exists', 'invalid_timezone', 'unknown_provider'],
-      handler: createSmith,
+      async handler({ tx, caller, body }) {
+        const { smith, isNew } = await provisionSmith(tx, caller, body);
+        return new HttpReply(isNew ? 201 : 200, renderSmith(smith));
+      },
     }),
     project.read({
       id: 'smiths.list',

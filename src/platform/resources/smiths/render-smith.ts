@@ -1,8 +1,8 @@
 import { effectiveConfig, inheritedConfig, setKeys } from '../../configuration/effective-config.ts';
 import { renderInstructions } from '../../configuration/render-instructions.ts';
-import type { RevisionRow } from './revision-store.ts';
+import type { RevisionRow } from '../../smiths/revision-store.ts';
+import type { SmithRow } from '../../smiths/smith-store.ts';
 import type { Smith, SmithRevision } from './schema.ts';
-import type { SmithRow } from './store.ts';
 
 /** The public shape of a smith. */
 export function renderSmith(row: SmithRow): Smith {

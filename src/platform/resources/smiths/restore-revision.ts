@@ -1,10 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { changeSmith } from '../../smiths/change-smith.ts';
+import { lockLinkedSmith } from '../../smiths/customer-link.ts';
+import { findRevision } from '../../smiths/revision-store.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { changeSmith } from './change-smith.ts';
-import { lockLinkedSmith } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';
-import { findRevision } from './revision-store.ts';
 import type { RestoreIn, RevisionPath, Smith } from './schema.ts';
 
 /** Makes the smith what it was after that revision. Nothing is rewound: it is a new revision. */

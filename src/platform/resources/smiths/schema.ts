@@ -11,8 +11,8 @@ import {
   timestamp,
 } from '../../../kernel/http/schema.ts';
 import { configFields, configReplyFields, metadataField, versionNumber } from '../../configuration/schema.ts';
+import { MAX_EXTERNAL_ID_LENGTH } from '../../smiths/index.ts';
 
-export const MAX_EXTERNAL_ID_LENGTH = 255;
 export const MAX_NOTE_LENGTH = 2_000;
 
 const id = Type.String({ minLength: 1, maxLength: 64 });

@@ -8,8 +8,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import { idOfFiltered, type SmithRow, selectSmiths } from '../../smiths/smith-store.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
-import { idOfFiltered, type SmithRow, selectSmiths } from './store.ts';
 
 export interface SmithFilter {
   /** The only smith that the caller may see. */

@@ -1,14 +1,14 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { checkConfig } from '../../configuration/check-config.ts';
+import { changeSmith } from '../../smiths/change-smith.ts';
+import { checkProfile } from '../../smiths/check-profile.ts';
+import { customerNotFound, lockLinkedSmith } from '../../smiths/customer-link.ts';
+import { applyPatch } from '../../smiths/smith-state.ts';
+import { lockSmith } from '../../smiths/smith-store.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { changeSmith } from './change-smith.ts';
-import { checkProfile } from './check-profile.ts';
-import { customerNotFound, lockLinkedSmith } from './customer-link.ts';
 import { getSmith } from './get-smith.ts';
 import type { Smith, SmithPatch, SmithPath } from './schema.ts';
-import { applyPatch } from './smith-state.ts';
-import { lockSmith } from './store.ts';
 
 export async function updateSmith({
   tx,

@@ -5,7 +5,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../../engine/index.ts';
-import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../resources/smiths/index.ts';
+import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../smiths/index.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 
 export interface SmithQuestion {
@@ -83,8 +83,8 @@ async function provision(db: SmithStore, caller: ProjectCaller, externalId: stri
     });
   }
   try {
-    const make = (tx: Transaction) => provisionSmith(tx, caller, { externalId, agentId });
-    return await ('transaction' in db ? db.transaction(make) : make(db));
+    const make = (tx: Transaction) => provisionSmith(tx, caller, { external_id: externalId, agent_id: agentId });
+    return (await ('transaction' in db ? db.transaction(make) : make(db))).smith.id;
   } catch (error) {
     // What is wrong with the agent came in a header here.
     const aboutAgent = error instanceof ApiError && error.detail.param === 'agent_id';

@@ -5,9 +5,9 @@
  * customers by id → smiths by id → agents by id → unique keys.
  */
 import { type Selectable, sql } from 'kysely';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { TenantDb } from '../../store/tenant-db.ts';
-import type { TenantTables } from '../../tables.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
+import type { TenantTables } from '../tables.ts';
 
 /** A live agent, held by this transaction. */
 export type HeldAgent = Pick<

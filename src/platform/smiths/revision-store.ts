@@ -1,8 +1,8 @@
 /** Rows of smith revisions: what the smith was after each change. */
 import { sql } from 'kysely';
-import type { PageRequest } from '../../../kernel/http/paging.ts';
-import { versionBefore } from '../../configuration/page-by-version.ts';
-import type { TenantDb } from '../../store/tenant-db.ts';
+import type { PageRequest } from '../../kernel/http/paging.ts';
+import { versionBefore } from '../configuration/page-by-version.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { SmithState } from './smith-state.ts';
 
 export interface RevisionRow {

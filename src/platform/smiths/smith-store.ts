@@ -1,9 +1,10 @@
 /** Rows of smiths. Every query is already scoped to one project by the handle that it is given. */
 import { type Selectable, sql } from 'kysely';
-import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
-import { json } from '../../../kernel/db/values.ts';
-import type { TenantDb } from '../../store/tenant-db.ts';
-import type { TenantTables } from '../../tables.ts';
+import { isUniqueViolation } from '../../kernel/db/sql-errors.ts';
+import { json } from '../../kernel/db/values.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
+import type { TenantTables } from '../tables.ts';
 import type { SmithState } from './smith-state.ts';
 
 /** A smith with the agent version that its next turn runs. */
@@ -52,6 +53,13 @@ export function selectSmiths(db: TenantDb) {
 
 export async function findSmith(db: TenantDb, id: string): Promise<SmithRow | undefined> {
   return selectSmiths(db).where('id', '=', id).executeTakeFirst();
+}
+
+/** Throws `not_found`. */
+export async function getSmithRow(db: TenantDb, id: string): Promise<SmithRow> {
+  const row = await findSmith(db, id);
+  if (row === undefined) throw new ApiError('not_found');
+  return row;
 }
 
 /** The live smith of an external id on one of these agents (null: on none), the earlier in the list first. */

@@ -2,10 +2,10 @@
  * Lets many smiths follow an agent in one statement. Settings of a smith that say what the agent says anyway are dropped;
  * the others stay and hide the agent's. The settings themselves never leave the database: they may be large.
  */
-import type { Transaction } from '../../../kernel/db/database.ts';
-import { json } from '../../../kernel/db/values.ts';
-import { CONFIG_KEYS, type ConfigKey } from '../../configuration/effective-config.ts';
-import type { SmithConfig } from '../../tables.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import { CONFIG_KEYS, type ConfigKey } from '../configuration/effective-config.ts';
+import type { SmithConfig } from '../tables.ts';
 import type { PublishedAgent } from './agent-membership.ts';
 import { rolloutSlotSql } from './assign-rollout-slot.ts';
 

@@ -1,9 +1,9 @@
 /** Every change to a smith that exists: the row, its next revision, the customers' and agents' counts and the event, together. */
-import type { Transaction } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { actorOf, type ProjectCaller } from '../../access/caller.ts';
-import { appendEvent } from '../../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
+import { appendEvent } from '../feed/append-event.ts';
+import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import {
   countJoined,
   countLeft,
@@ -16,7 +16,7 @@ import { assignRolloutSlot } from './assign-rollout-slot.ts';
 import { countMoved } from './customer-link.ts';
 import { recordRevisions } from './revision-store.ts';
 import { compareStates, type SmithState } from './smith-state.ts';
-import { type LockedSmith, updateSmith } from './store.ts';
+import { type LockedSmith, updateSmith } from './smith-store.ts';
 
 export interface SmithChange {
   /** The smith as it is, held by the transaction; with both customers, if it gets another (`lockLinkedSmith`). */

@@ -1,7 +1,7 @@
 /** Holding many smiths of one project for the rest of the transaction, always by id (see agent-membership.ts). */
 import { sql } from 'kysely';
-import type { TenantDb } from '../../store/tenant-db.ts';
-import { idOfFiltered } from './store.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
+import { idOfFiltered } from './smith-store.ts';
 
 export interface HeldSmith {
   id: string;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 
 /** Throws `invalid_timezone`, or `invalid_request` for a locale that is no BCP 47 tag. */
 export function checkProfile(profile: { readonly locale?: string | null; readonly timezone?: string | null }): void {

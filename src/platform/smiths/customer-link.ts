@@ -1,9 +1,9 @@
 /** The customer's side of having smiths: which customers a change of a smith concerns, and how many live ones each has. */
 import { sql } from 'kysely';
-import type { Transaction } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
-import { type LockedSmith, lockSmith } from './store.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import { type LockedSmith, lockSmith } from './smith-store.ts';
 
 /**
  * Holds these customers, by id, until the transaction ends: against others that give them smiths or take smiths away, and

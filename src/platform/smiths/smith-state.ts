@@ -1,8 +1,7 @@
 /** Everything of a smith that can be changed and, from a revision, restored. */
 import { isDeepStrictEqual } from 'node:util';
-import { CONFIG_KEYS, pickSet } from '../../configuration/effective-config.ts';
-import type { JsonObject, SmithConfig } from '../../tables.ts';
-import type { SmithPatch } from './schema.ts';
+import { CONFIG_KEYS, pickSet } from '../configuration/effective-config.ts';
+import type { JsonObject, SmithConfig } from '../tables.ts';
 
 export interface SmithState {
   display_name: string | null;
@@ -15,6 +14,11 @@ export interface SmithState {
   /** Only the keys that the smith sets itself. */
   config: Partial<SmithConfig>;
 }
+
+type Nullable<T> = { readonly [K in keyof T]?: T[K] | null };
+
+/** The settings that a change names: what is absent stays, null clears. */
+export type SmithPatch = Nullable<Omit<SmithState, 'config'>> & Nullable<SmithConfig>;
 
 export interface StateChange {
   /** Fields that have a new value. */

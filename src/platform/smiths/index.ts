@@ -1,4 +1,4 @@
-/** What other resources may use of smiths. */
+/** Smiths as everyone above knows them: provisioned, found, held, joined to agents. Their operations are a resource. */
 export {
   countJoined,
   countLeft,
@@ -9,7 +9,6 @@ export {
 } from './agent-membership.ts';
 export { holdCustomSmiths, holdSmiths, listCustomSmiths } from './hold-smiths.ts';
 export { type JoinedSmith, type Joining, joinAgent } from './join-agent.ts';
-export { provisionSmith } from './provision-smith.ts';
+export { MAX_EXTERNAL_ID_LENGTH, type ProvisionedSmith, provisionSmith } from './provision-smith.ts';
 export { recordRevisions } from './revision-store.ts';
-export { MAX_EXTERNAL_ID_LENGTH } from './schema.ts';
-export { findSmith, type SmithRow } from './store.ts';
+export { findSmith, type SmithRow } from './smith-store.ts';

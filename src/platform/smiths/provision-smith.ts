@@ -1,13 +1,11 @@
-import type { Transaction } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { HttpReply } from '../../../kernel/http/operation.ts';
-import { mintId } from '../../../kernel/ids/ids.ts';
-import { actorOf, type ProjectCaller } from '../../access/caller.ts';
-import type { ProjectChange } from '../../access/operation.ts';
-import { checkConfig } from '../../configuration/check-config.ts';
-import { pickSet } from '../../configuration/effective-config.ts';
-import { appendEvent } from '../../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { Transaction } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
+import { checkConfig } from '../configuration/check-config.ts';
+import { pickSet } from '../configuration/effective-config.ts';
+import { appendEvent } from '../feed/append-event.ts';
+import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import {
   countJoined,
   type HeldAgent,
@@ -19,21 +17,30 @@ import {
 import { assignRolloutSlot } from './assign-rollout-slot.ts';
 import { checkProfile } from './check-profile.ts';
 import { countMoved, requireCustomer } from './customer-link.ts';
-import { getSmith } from './get-smith.ts';
-import { renderSmith } from './render-smith.ts';
 import { recordRevisions } from './revision-store.ts';
-import type { Smith, SmithCreate } from './schema.ts';
-import { findProvisioned, insertSmith, type NewSmith, type SmithRow } from './store.ts';
+import type { SmithPatch } from './smith-state.ts';
+import { findProvisioned, getSmithRow, insertSmith, type NewSmith, type SmithRow } from './smith-store.ts';
+
+export const MAX_EXTERNAL_ID_LENGTH = 255;
+
+/** The settings of a new smith; what is absent or null is not set. */
+export type NewSmithSettings = SmithPatch & { readonly external_id?: string | null };
+
+export interface ProvisionedSmith {
+  readonly smith: SmithRow;
+  readonly isNew: boolean;
+}
 
 /**
- * Provisions a smith: 201 for a new one, 200 for the live one that its (external_id, agent) already has, unchanged and
- * without an event. Of creates that race, the unique index lets one insert; the others wait for it and read it.
+ * A new smith, or the live one that its (external_id, agent) already has, unchanged and without an event. Of calls that
+ * race, the unique index lets one insert; the others wait for it and read it. Throws `invalid_request`, `invalid_timezone`,
+ * `unknown_provider`, `not_found` (param `agent_id`, `customer_id` or `pin`), `agent_unpublished` and `smith_exists`.
  */
-export async function createSmith({
-  tx,
-  caller,
-  body,
-}: Pick<ProjectChange<{ body: SmithCreate }>, 'tx' | 'caller' | 'body'>): Promise<HttpReply<Smith>> {
+export async function provisionSmith(
+  tx: Transaction,
+  caller: ProjectCaller,
+  body: NewSmithSettings,
+): Promise<ProvisionedSmith> {
   checkProfile(body);
   checkConfig(body);
   const db = tenantDb(tx, caller.projectId);
@@ -43,7 +50,7 @@ export async function createSmith({
   const agentIds = body.agent_id == null ? [smith.agent_id, null] : [smith.agent_id];
 
   const existing = await findExisting(db, smith, agentIds);
-  if (existing !== undefined) return new HttpReply(200, renderSmith(existing));
+  if (existing !== undefined) return { smith: existing, isNew: false };
   refusePinWithoutAgent(smith.agent_id, smith.pin);
   if (smith.customer_id !== null) await requireCustomer(db, smith.customer_id);
   if (smith.agent_id !== null) {
@@ -51,16 +58,16 @@ export async function createSmith({
   }
   if (!(await insertSmith(db, smith))) {
     const winner = await findExisting(db, smith, agentIds);
-    if (winner !== undefined) return new HttpReply(200, renderSmith(winner));
+    if (winner !== undefined) return { smith: winner, isNew: false };
     throw new ApiError('smith_exists', {
       message: 'A smith with this `external_id` was archived at the same moment. Send the request again.',
     });
   }
   await recordCreation(tx, caller, db, smith);
-  return new HttpReply(201, await getSmith({ db: tx, caller, params: { sid: smith.id } }));
+  return { smith: await getSmithRow(db, smith.id), isNew: true };
 }
 
-function newSmith(body: SmithCreate): NewSmith {
+function newSmith(body: NewSmithSettings): NewSmith {
   return {
     id: mintId('smt'),
     external_id: body.external_id ?? null,
