@@ -4,12 +4,12 @@ import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
 import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
-import type { DomainsParts, Services } from './dependencies.ts';
+import type { Dependencies, GivenDependencies } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
-import type { OrderKeeper } from './orders/index.ts';
-import type { RenewalKeeper } from './renewals/index.ts';
+import type { OrderWorker } from './orders/index.ts';
+import type { RenewalWorker } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
@@ -18,7 +18,7 @@ import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
-import { createKeepers } from './workers.ts';
+import { createWorkers } from './workers.ts';
 
 /** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
 const JOBS_GRACE_MS = 1_000;
@@ -26,8 +26,8 @@ const JOBS_GRACE_MS = 1_000;
 const CONNECTIONS_GRACE_MS = 500;
 
 export interface Domains {
-  readonly orders: OrderKeeper;
-  readonly renewals: RenewalKeeper;
+  readonly orders: OrderWorker;
+  readonly renewals: RenewalWorker;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -39,25 +39,25 @@ export interface Domains {
 }
 
 /** Every operation of the service. */
-function listOperations(services: Services): Operation<never>[] {
+function listOperations(deps: Dependencies): Operation<never>[] {
   return [
-    ...availabilityOperations(services),
+    ...availabilityOperations(deps),
     ...suggestionOperations(),
     ...tldOperations(),
-    ...accountOperations(services),
-    ...domainOperations(services),
-    ...settingsOperations(services),
-    ...authCodeOperations(services),
-    ...zoneOperations(services),
+    ...accountOperations(deps),
+    ...domainOperations(deps),
+    ...settingsOperations(deps),
+    ...authCodeOperations(deps),
+    ...zoneOperations(deps),
   ];
 }
 
-export async function createDomains(parts: DomainsParts): Promise<Domains> {
-  const { config, db, logger, metrics, registry, publisher } = parts;
+export async function createDomains(given: GivenDependencies): Promise<Domains> {
+  const { config, db, logger, metrics, registry, publisher } = given;
   const jobs = createJobs(db, { logger });
-  const services: Services = { ...parts, jobs, answers: createAnswerStore(parts.vault) };
-  const keepers = createKeepers(services);
-  const operations = listOperations(services);
+  const deps: Dependencies = { ...given, jobs, answers: createAnswerStore(given.vault) };
+  const workers = createWorkers(deps);
+  const operations = listOperations(deps);
   const app = await createService({
     name: 'ironcraft-domains',
     title: 'Ironcraft domain registration',
@@ -67,11 +67,11 @@ export async function createDomains(parts: DomainsParts): Promise<Domains> {
     errorDialect: domainErrorDialect,
     operations,
     gate: createGate(db),
-    idempotency: services.answers,
+    idempotency: deps.answers,
     db,
     logger,
     metrics,
-    publicUrl: `${parts.publicUrl}${BASE_PATH}`,
+    publicUrl: `${given.publicUrl}${BASE_PATH}`,
     basePath: BASE_PATH,
     ownerName: 'workspace',
     corsPrefix: BASE_PATH,
@@ -79,24 +79,24 @@ export async function createDomains(parts: DomainsParts): Promise<Domains> {
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
-    ...(parts.overloadDelayMs === undefined ? {} : { overloadDelayMs: parts.overloadDelayMs }),
+    ...(given.overloadDelayMs === undefined ? {} : { overloadDelayMs: given.overloadDelayMs }),
   });
   return {
     app,
-    orders: keepers.orders,
-    renewals: keepers.renewals,
+    orders: workers.orders,
+    renewals: workers.renewals,
     operations,
     async start() {
       await registry.start();
       await publisher.start();
       await jobs.start();
-      await keepers.start();
+      await workers.start();
     },
     async drain(timeoutMs) {
-      await Promise.all([keepers.stop(), jobs.stop({ graceMs: timeoutMs })]);
+      await Promise.all([workers.stop(), jobs.stop({ graceMs: timeoutMs })]);
     },
     async stop() {
-      await Promise.all([keepers.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
+      await Promise.all([workers.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
       await Promise.all([registry.stop(), publisher.stop()]);
       const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();

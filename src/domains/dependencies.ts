@@ -1,4 +1,4 @@
-/** What the service is given, and what its operations and keepers work with. */
+/** What the service is given, and what its operations and workers work with. */
 import type { Clock } from '../kernel/clock/clock.ts';
 import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -12,7 +12,7 @@ import type { Mailer } from './mail/index.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
-export interface DomainsParts {
+export interface GivenDependencies {
   readonly config: Pick<
     Config,
     'projectRequestsPerMinute' | 'addressRequestsPerMinute' | 'bodyLimitBytes' | 'trustProxy'
@@ -35,7 +35,7 @@ export interface DomainsParts {
   readonly overloadDelayMs?: number;
 }
 
-export interface Services extends DomainsParts {
+export interface Dependencies extends GivenDependencies {
   readonly jobs: Jobs;
   readonly answers: AnswerStore;
 }

@@ -1,32 +1,32 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
-import type { Services } from './dependencies.ts';
-import { createDnssecKeeper } from './dns/dnssec/dnssec-reconciler.ts';
-import { createZoneKeeper } from './dns/index.ts';
+import type { Dependencies } from './dependencies.ts';
+import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
+import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
-import { createOrderKeeper, type OrderKeeper, placeRenewal } from './orders/index.ts';
-import { createRenewalKeeper, defineRenewals, type RenewalKeeper } from './renewals/index.ts';
+import { createOrderWorker, type OrderWorker, placeRenewal } from './orders/index.ts';
+import { createRenewalWorker, defineRenewals, type RenewalWorker } from './renewals/index.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
-export interface Keepers {
-  readonly orders: OrderKeeper;
-  readonly renewals: RenewalKeeper;
+export interface Workers {
+  readonly orders: OrderWorker;
+  readonly renewals: RenewalWorker;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
 }
 
 /** Defines the jobs too, so before they are started. */
-export function createKeepers(services: Services): Keepers {
-  const { jobs } = services;
-  const orders = createOrderKeeper(services);
-  const zones = createZoneKeeper(services);
-  const dnssec = createDnssecKeeper({ ...services, zones });
-  const renewals = createRenewalKeeper({ ...services, placeRenewal: (asked) => placeRenewal(services, asked) });
+export function createWorkers(deps: Dependencies): Workers {
+  const { jobs } = deps;
+  const orders = createOrderWorker(deps);
+  const zones = createZoneReconciler(deps);
+  const dnssec = createDnssecReconciler({ ...deps, zones });
+  const renewals = createRenewalWorker({ ...deps, placeRenewal: (asked) => placeRenewal(deps, asked) });
   defineRenewals(jobs, renewals);
-  definePayments(jobs, services);
-  defineLedgerAudit(jobs, services);
-  defineAnswerSweep(jobs, services);
+  definePayments(jobs, deps);
+  defineLedgerAudit(jobs, deps);
+  defineAnswerSweep(jobs, deps);
   return {
     orders,
     renewals,
@@ -43,7 +43,7 @@ export function createKeepers(services: Services): Keepers {
 
 const SWEEP_ANSWERS = 'domains.sweep-answers';
 
-function defineAnswerSweep(jobs: Jobs, { db }: Services): void {
+function defineAnswerSweep(jobs: Jobs, { db }: Dependencies): void {
   jobs.define(SWEEP_ANSWERS, () => removeExpiredAnswers(db), { concurrency: 1 });
   jobs.schedule(SWEEP_ANSWERS, '23 * * * *', {});
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
 import type { Selectable } from 'kysely';
 import {
-  createDnssecKeeper,
-  type DnssecKeeper,
-  type DnssecKeeperOptions,
+  createDnssecReconciler,
+  type DnssecReconciler,
+  type DnssecReconcilerOptions,
   requestDnssec,
 } from '../../src/domains/dns/dnssec/index.ts';
 import type { DsRecord } from '../../src/domains/registry/registry.ts';
@@ -51,7 +51,7 @@ export interface DnssecWorld {
   readonly events: string[];
   /** Times at which validators would have taken answers of a zone for forged: must be none. */
   readonly breaches: string[];
-  readonly options: Omit<DnssecKeeperOptions, 'db'>;
+  readonly options: Omit<DnssecReconcilerOptions, 'db'>;
 }
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -97,11 +97,11 @@ export interface DnssecBench {
   /** A zone of the test's own, off, whose name the registry has. */
   readonly zone: TestZone;
   /** Who `pass` and `turnOn` let work; a test may put another in its place. */
-  keeper: DnssecKeeper;
+  reconciler: DnssecReconciler;
   request(on: boolean, supportsDnssec?: boolean): Promise<string>;
   row(): Promise<Selectable<SystemTables['zones']>>;
   state(): Promise<string>;
-  /** Lets time pass in steps, each of which the keeper looks into. */
+  /** Lets time pass in steps, each of which the reconciler looks into. */
   pass(ms: number, steps?: number): Promise<void>;
   turnOn(): Promise<void>;
 }
@@ -109,7 +109,7 @@ export interface DnssecBench {
 /** A database for the file's tests, and a world and a zone for each of them. */
 export function useDnssec(): DnssecBench {
   let database: TestDatabase | undefined;
-  let current: { world: DnssecWorld; zone: TestZone; keeper: DnssecKeeper } | undefined;
+  let current: { world: DnssecWorld; zone: TestZone; reconciler: DnssecReconciler } | undefined;
   let names = 0;
 
   before(async () => {
@@ -119,12 +119,12 @@ export function useDnssec(): DnssecBench {
   beforeEach(async () => {
     const { db } = bench;
     const world = createDnssecWorld();
-    // What a test before has left under way is none of this one's keeper's business.
+    // What a test before has left under way is none of this one's reconciler's business.
     await systemDb(db).updateTable('zones').set({ dnssec: 'off' }).execute();
     names += 1;
     const zone = await insertZone(db, `dnssec${names}.example`);
     world.registry.add(zone.name);
-    current = { world, zone, keeper: createDnssecKeeper({ ...world.options, db }) };
+    current = { world, zone, reconciler: createDnssecReconciler({ ...world.options, db }) };
   });
 
   const opened = () => {
@@ -142,11 +142,11 @@ export function useDnssec(): DnssecBench {
     get zone() {
       return opened().zone;
     },
-    get keeper() {
-      return opened().keeper;
+    get reconciler() {
+      return opened().reconciler;
     },
-    set keeper(keeper) {
-      opened().keeper = keeper;
+    set reconciler(reconciler) {
+      opened().reconciler = reconciler;
     },
     request(on, supportsDnssec = true) {
       const { workspaceId, domainId } = bench.zone;
@@ -165,12 +165,12 @@ export function useDnssec(): DnssecBench {
       const start = clock.now().getTime();
       for (let step = 1; step <= steps; step += 1) {
         clock.set(new Date(start + Math.floor((ms * step) / steps)));
-        await bench.keeper.advanceDue();
+        await bench.reconciler.advanceDue();
       }
     },
     async turnOn() {
       await bench.request(true);
-      await bench.keeper.advanceDue();
+      await bench.reconciler.advanceDue();
       assert.equal(await bench.state(), 'on');
     },
   };

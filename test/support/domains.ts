@@ -5,7 +5,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { createDomains, type Domains } from '../../src/domains/app.ts';
-import type { DomainsParts } from '../../src/domains/dependencies.ts';
+import type { GivenDependencies } from '../../src/domains/dependencies.ts';
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import { BASE_PATH } from '../../src/domains/operation.ts';
@@ -58,7 +58,7 @@ export interface TestDomainsOptions {
   readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
   readonly payments?: Payments;
   readonly mailer?: Mailer;
-  readonly parts?: Partial<DomainsParts>;
+  readonly parts?: Partial<GivenDependencies>;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault };
 }

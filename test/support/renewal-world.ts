@@ -4,19 +4,19 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import {
-  createOrderKeeper,
-  type OrderKeeper,
-  type OrderServices,
+  createOrderWorker,
+  type OrderDependencies,
+  type OrderWorker,
   placeRenewal,
 } from '../../src/domains/orders/index.ts';
 import { type DomainRow, lockDomain } from '../../src/domains/portfolio/index.ts';
 import {
   type AskedRenewal,
-  createRenewalKeeper,
+  createRenewalWorker,
   findRenewalOrder,
   type PlacedRenewal,
   type Renewal,
-  type RenewalKeeper,
+  type RenewalWorker,
   renewalOf,
 } from '../../src/domains/renewals/index.ts';
 import { credit, openWallet, readWallet } from '../../src/domains/wallet/index.ts';
@@ -57,8 +57,8 @@ export class RenewalWorld {
   /** What happens just before an order is placed. */
   onPlacing: (() => Promise<unknown>) | undefined;
   readonly #db: Database;
-  readonly #services: OrderServices;
-  readonly #orders: OrderKeeper;
+  readonly #services: OrderDependencies;
+  readonly #orders: OrderWorker;
   #hasOpenOrders = false;
 
   constructor(db: Database, start: Date) {
@@ -73,12 +73,12 @@ export class RenewalWorld {
       logger: createLogger({ logLevel: 'silent' }),
       nameservers: [],
     };
-    this.#orders = createOrderKeeper(this.#services);
+    this.#orders = createOrderWorker(this.#services);
   }
 
   /** A scheduler as a process that has just started has it. */
-  startKeeper(options: { readonly batchSize?: number } = {}): RenewalKeeper {
-    return createRenewalKeeper({ ...this.#services, placeRenewal: (asked) => this.#place(asked), ...options });
+  startKeeper(options: { readonly batchSize?: number } = {}): RenewalWorker {
+    return createRenewalWorker({ ...this.#services, placeRenewal: (asked) => this.#place(asked), ...options });
   }
 
   async addWorkspace(cents: number): Promise<string> {

@@ -1,4 +1,4 @@
-/** The parts that the configuration chooses: where names are registered, what answers DNS, who takes card payments. */
+/** What the configuration chooses: where names are registered, what answers DNS, who takes card payments. */
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { DomainsConfig } from '../../kernel/config/config.ts';
@@ -13,7 +13,7 @@ import { createSimulatedRegistry, type Fees } from '../registry/simulated/index.
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
-interface Surroundings {
+interface Dependencies {
   readonly db: Database;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,24 +39,24 @@ export function simulatedFees(zone: string): Fees | undefined {
 }
 
 /** Throws what reading the file of the certificate authority throws. */
-export async function openRegistry({ epp }: DomainsConfig, parts: Surroundings): Promise<Registry> {
+export async function openRegistry({ epp }: DomainsConfig, deps: Dependencies): Promise<Registry> {
   if (epp === undefined) {
-    return createSimulatedRegistry({ ...parts, options: { prices: simulatedFees, faults: 'stored' } });
+    return createSimulatedRegistry({ ...deps, options: { prices: simulatedFees, faults: 'stored' } });
   }
   const { caFile, ...endpoint } = epp;
   // Loaded where it is used: the simulated registry needs neither XML nor TLS.
   const { createEppRegistry } = await import('../registry/epp/index.ts');
   return createEppRegistry({
     ...endpoint,
-    clock: parts.clock,
-    logger: parts.logger,
+    clock: deps.clock,
+    logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
 }
 
 export function openPublisher(
   config: DomainsConfig,
-  { db, clock, logger }: Surroundings,
+  { db, clock, logger }: Dependencies,
 ): ZonePublisher | EmbeddedPublisher {
   const { nameservers, powerDns, dnsHost: host, dnsPort: port } = config;
   if (powerDns !== undefined) return createPowerDnsPublisher({ ...powerDns, logger });

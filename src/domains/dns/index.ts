@@ -4,7 +4,7 @@ export type { RecordSet, ZoneContent, ZonePublisher } from './publisher.ts';
 export { badRecord } from './records/bad-record.ts';
 export { isRecordType, type RecordType, recordTypes } from './records/record-kinds.ts';
 export { absoluteName, ownRecordSets, zoneContent } from './zone-content.ts';
-export { createZoneKeeper, type ZoneKeeper, type ZoneKeeperOptions } from './zone-reconciler.ts';
+export { createZoneReconciler, type ZoneReconciler, type ZoneReconcilerOptions } from './zone-reconciler.ts';
 export {
   closeZone,
   findZone,

@@ -10,7 +10,7 @@ import { systemClock } from '../../kernel/clock/clock.ts';
 import { createLogger } from '../../kernel/log/log.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from './embedded/index.ts';
 import { createPowerDnsPublisher } from './powerdns/power-dns-publisher.ts';
-import { createZoneKeeper } from './zone-reconciler.ts';
+import { createZoneReconciler } from './zone-reconciler.ts';
 
 const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'];
 const ZONE = 'agreed.example';
@@ -86,7 +86,7 @@ describe('both publishers', { skip: hasPowerDns() ? false : powerDnsMissing }, (
     powerDns = await startPowerDns();
     const publisher = createPowerDnsPublisher({ url: powerDns.url, apiKey: powerDns.apiKey, logger });
     await createHostedZone(db, ZONE, records);
-    await createZoneKeeper({ ...parts, publisher }).publishNow(ZONE);
+    await createZoneReconciler({ ...parts, publisher }).publishNow(ZONE);
     await publisher.stop();
   });
   after(async () => {

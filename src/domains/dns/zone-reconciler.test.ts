@@ -7,7 +7,7 @@ import { connectServer } from '../../kernel/db/connect-server.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { ZoneContent, ZonePublisher } from './publisher.ts';
-import { createZoneKeeper, type ZoneKeeper } from './zone-reconciler.ts';
+import { createZoneReconciler, type ZoneReconciler } from './zone-reconciler.ts';
 import { closeZone, findZone, openZone, type ZoneRef } from './zone-store.ts';
 
 const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'];
@@ -63,7 +63,7 @@ class RecordingPublisher implements ZonePublisher {
 
 interface Scene {
   readonly publisher: RecordingPublisher;
-  readonly keeper: ZoneKeeper;
+  readonly reconciler: ZoneReconciler;
   readonly clock: ManualClock;
   readonly warnings: object[];
 }
@@ -77,7 +77,7 @@ function setScene(db: Database, publisher = new RecordingPublisher()): Scene {
     publisher,
     clock,
     warnings,
-    keeper: createZoneKeeper({ db, publisher, nameservers: NAMESERVERS, clock, logger }),
+    reconciler: createZoneReconciler({ db, publisher, nameservers: NAMESERVERS, clock, logger }),
   };
 }
 
@@ -101,14 +101,14 @@ before(async () => {
 after(() => database.close());
 
 test('a zone is published as whole sets, with the SOA and NS of its own name', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   const zone = await createHostedZone(db, 'sets.test', [
     '@ 300 A 192.0.2.2',
     '@ 300 A 192.0.2.1',
     'www 60 CNAME sets.test.',
     '* 60 TXT "any"',
   ]);
-  await keeper.publishNow('sets.test');
+  await reconciler.publishNow('sets.test');
   const serial = (await findZone(db, zone.name))?.serial;
   assert.deepEqual(textOf(publisher.served.get('sets.test')), [
     `sets.test 3600 SOA ns1.ironcraft.test. hostmaster.ironcraft.test. ${serial} 10800 3600 604800 300`,
@@ -120,16 +120,16 @@ test('a zone is published as whole sets, with the SOA and NS of its own name', a
 });
 
 test('changes that commit while a zone is being published are published once, afterwards', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   const zone = await createHostedZone(db, 'burst.test');
   const opened = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
   publisher.gate = opened.promise;
   publisher.onCall = called.resolve;
-  const first = keeper.publishNow('burst.test');
+  const first = reconciler.publishNow('burst.test');
   await called.promise;
   for (let host = 1; host <= 5; host += 1) await addTestRecord(db, zone, `@ 300 A 192.0.2.${host}`);
-  const others = [keeper.publishNow('burst.test'), keeper.publishNow('burst.test')];
+  const others = [reconciler.publishNow('burst.test'), reconciler.publishNow('burst.test')];
   opened.resolve();
   await Promise.all([first, ...others]);
   assert.deepEqual(publisher.calls, ['publish burst.test', 'publish burst.test']);
@@ -146,12 +146,12 @@ test('each change has a higher serial', async () => {
 });
 
 test('what the publisher did not take is tried again, later each time, and told in the zone’s row', async () => {
-  const { keeper, publisher, clock, warnings } = setScene(db);
+  const { reconciler, publisher, clock, warnings } = setScene(db);
   await createHostedZone(db, 'failing.test');
   const calls = () => publisher.calls.filter((call) => call === 'publish failing.test').length;
   publisher.failing = 'the nameserver is away';
-  await keeper.sweep();
-  await keeper.sweep();
+  await reconciler.sweep();
+  await reconciler.sweep();
   assert.deepEqual([calls(), warnings.length > 0], [1, true]);
   const { rows } = await db.query<{ failure: string }>({
     text: 'select failure from domains.zones where name = $1',
@@ -159,16 +159,16 @@ test('what the publisher did not take is tried again, later each time, and told 
   });
   assert.equal(rows[0]?.failure, 'the nameserver is away');
   clock.advance(1_000);
-  await keeper.sweep();
+  await reconciler.sweep();
   assert.equal(calls(), 2);
   clock.advance(1_000);
-  await keeper.sweep();
+  await reconciler.sweep();
   assert.equal(calls(), 2, 'the second wait is longer');
   publisher.failing = undefined;
   clock.advance(1_000);
-  await keeper.sweep();
+  await reconciler.sweep();
   assert.equal(calls(), 3);
-  await keeper.sweep();
+  await reconciler.sweep();
   assert.equal(calls(), 3);
   const cleared = await db.query<{ failure: string | null }>({
     text: 'select failure from domains.zones where name = $1',
@@ -178,56 +178,56 @@ test('what the publisher did not take is tried again, later each time, and told 
 });
 
 test('publishing by hand rejects with the publisher’s error', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   await createHostedZone(db, 'by-hand.test');
   publisher.failing = 'no';
-  await assert.rejects(keeper.publishNow('by-hand.test'), /^Error: no$/);
+  await assert.rejects(reconciler.publishNow('by-hand.test'), /^Error: no$/);
   publisher.failing = undefined;
-  await keeper.publishNow('by-hand.test');
-  await keeper.publishNow('by-hand.test');
+  await reconciler.publishNow('by-hand.test');
+  await reconciler.publishNow('by-hand.test');
   assert.equal(publisher.calls.length, 2, 'what is published already is not published again');
 });
 
-test('a keeper that runs publishes a change as it commits', async () => {
-  const { keeper, publisher } = setScene(db);
+test('a reconciler that runs publishes a change as it commits', async () => {
+  const { reconciler, publisher } = setScene(db);
   const zone = await createHostedZone(db, 'woken.test');
-  await keeper.start();
+  await reconciler.start();
   try {
     const called = Promise.withResolvers<void>();
     publisher.onCall = () => {
       if (publisher.calls.filter((call) => call === 'publish woken.test').length === 2) called.resolve();
     };
-    await keeper.publishNow('woken.test');
+    await reconciler.publishNow('woken.test');
     await addTestRecord(db, zone, '@ 300 A 192.0.2.1');
     await called.promise;
   } finally {
-    await keeper.stop();
+    await reconciler.stop();
   }
   assert.ok(textOf(publisher.served.get('woken.test'))?.includes('woken.test 300 A 192.0.2.1'));
 });
 
 test('the zone of a name that is gone is taken away, and its row with it', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   const zone = await createHostedZone(db, 'gone.test', ['@ 300 A 192.0.2.1']);
-  await keeper.publishNow('gone.test');
+  await reconciler.publishNow('gone.test');
   await endDomain(db, zone);
   publisher.failing = 'away';
-  await assert.rejects(keeper.publishNow('gone.test'));
+  await assert.rejects(reconciler.publishNow('gone.test'));
   assert.ok(await findZone(db, 'gone.test'), 'the row stays until the zone is taken away');
   publisher.failing = undefined;
-  await keeper.publishNow('gone.test');
+  await reconciler.publishNow('gone.test');
   assert.deepEqual([publisher.served.has('gone.test'), await findZone(db, 'gone.test')], [false, undefined]);
 });
 
 test('the next owner of a name begins with an empty zone, even when the last one’s was not taken away yet', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   const former = await createHostedZone(db, 'handed-on.test', ['@ 300 A 192.0.2.1']);
-  await keeper.publishNow('handed-on.test');
+  await reconciler.publishNow('handed-on.test');
   const formerSerial = publisher.served.get('handed-on.test')?.serial ?? 0;
   await endDomain(db, former);
   const next = await createHostedZone(db, 'handed-on.test', ['@ 300 A 198.51.100.1']);
   await db.transaction((tx) => openZone(tx, next));
-  await keeper.publishNow('handed-on.test');
+  await reconciler.publishNow('handed-on.test');
   const served = publisher.served.get('handed-on.test');
   assert.deepEqual(
     served?.recordSets.filter(({ type }) => type === 'A').flatMap(({ values }) => values),
@@ -237,26 +237,26 @@ test('the next owner of a name begins with an empty zone, even when the last one
 });
 
 test('a zone is published before it is signed', async () => {
-  const { keeper, publisher } = setScene(db);
+  const { reconciler, publisher } = setScene(db);
   await createHostedZone(db, 'signed.test');
-  assert.equal((await keeper.sign('signed.test')).length, 1);
-  await keeper.unsign('signed.test');
+  assert.equal((await reconciler.sign('signed.test')).length, 1);
+  await reconciler.unsign('signed.test');
   assert.deepEqual(publisher.calls, ['publish signed.test', 'sign signed.test', 'unsign signed.test']);
-  await assert.rejects(keeper.sign('unknown.test'), /there is no zone unknown\.test/);
+  await assert.rejects(reconciler.sign('unknown.test'), /there is no zone unknown\.test/);
 });
 
-describeOnEachStore('several keepers', { poolSize: 20 }, (current) => {
+describeOnEachStore('several reconcilers', { poolSize: 20 }, (current) => {
   test('never work on one zone at a time, and leave what the rows say', async () => {
     const { db: here, url } = current();
     // Another replica has connections of its own, where the store takes any.
     const replica = url === undefined ? undefined : await connectServer({ url, poolSize: 5 });
     try {
       const publisher = new RecordingPublisher();
-      const keepers = [here, replica ?? here, here].map((store) => setScene(store, publisher).keeper);
+      const reconcilers = [here, replica ?? here, here].map((store) => setScene(store, publisher).reconciler);
       const zone = await createHostedZone(here, 'shared.test');
       const work = Array.from({ length: 20 }, async (_, at) => {
         await addTestRecord(here, zone, `h${at} 300 A 192.0.2.1`);
-        await keepers[at % 3]?.publishNow('shared.test');
+        await reconcilers[at % 3]?.publishNow('shared.test');
       });
       await Promise.all(work);
       assert.equal(publisher.served.get('shared.test')?.recordSets.filter(({ type }) => type === 'A').length, 20);

@@ -10,19 +10,19 @@ import type { DsRecord } from '../registry/registry.ts';
 import { BUSY, bringUpToDate, holdZone, type PublishOptions, publishZone } from './publish-zone.ts';
 import { findZone, ZONE_CHANGED, type ZoneRow } from './zone-store.ts';
 
-export interface ZoneKeeperLogger {
+export interface ZoneReconcilerLogger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-export interface ZoneKeeperOptions extends PublishOptions {
+export interface ZoneReconcilerOptions extends PublishOptions {
   readonly clock: Clock;
-  readonly logger: ZoneKeeperLogger;
+  readonly logger: ZoneReconcilerLogger;
   /** How often to look for zones that no wake-up told of, and for those whose retry is due. Default 2,000. */
   readonly sweepIntervalMs?: number;
 }
 
-export interface ZoneKeeper {
+export interface ZoneReconciler {
   /**
    * Publishes the zone now, if what is served lags behind its rows. Rejects with the publisher's error. Never inside a
    * transaction.
@@ -53,12 +53,12 @@ interface Failing {
   readonly notBefore: number;
 }
 
-export function createZoneKeeper(options: ZoneKeeperOptions): ZoneKeeper {
-  return new Keeper(options);
+export function createZoneReconciler(options: ZoneReconcilerOptions): ZoneReconciler {
+  return new Reconciler(options);
 }
 
-class Keeper implements ZoneKeeper {
-  readonly #options: ZoneKeeperOptions;
+class Reconciler implements ZoneReconciler {
+  readonly #options: ZoneReconcilerOptions;
   readonly #waiting = new Set<string>();
   readonly #failing = new Map<string, Failing>();
   readonly #working = new Set<Promise<void>>();
@@ -66,7 +66,7 @@ class Keeper implements ZoneKeeper {
   #unlisten: (() => Promise<void>) | undefined;
   #stopped = false;
 
-  constructor(options: ZoneKeeperOptions) {
+  constructor(options: ZoneReconcilerOptions) {
     this.#options = options;
     this.#sweeps = createPeriodicWorker({
       name: 'zones',

@@ -1,9 +1,9 @@
 /** What an operator does beside the interface: by the command line, through the running server where it holds the store. */
 export { askOperator, OperatorUnreachableError } from './ask-operator.ts';
-export { type OperatorParts, operate } from './operate.ts';
+export { type OperatorDependencies, operate } from './operate.ts';
 export {
   type OperatorSocket,
-  type OperatorSocketParts,
+  type OperatorSocketDependencies,
   operatorSocketPath,
   startOperatorSocket,
 } from './operator-socket.ts';

@@ -9,22 +9,22 @@ import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { listBookings } from './list-bookings.ts';
 import { type AnswerOf, OperatorError, type OperatorVerb, type RequestOf } from './verbs.ts';
 
-export interface OperatorParts {
+export interface OperatorDependencies {
   readonly db: Database;
   readonly clock: Clock;
 }
 
 type Handlers = {
-  readonly [Verb in OperatorVerb]: (parts: OperatorParts, request: RequestOf<Verb>) => Promise<AnswerOf<Verb>>;
+  readonly [Verb in OperatorVerb]: (deps: OperatorDependencies, request: RequestOf<Verb>) => Promise<AnswerOf<Verb>>;
 };
 
 /** Carries out one verb. Throws OperatorError for what the operator can mend. */
 export function operate<Verb extends OperatorVerb>(
-  parts: OperatorParts,
+  deps: OperatorDependencies,
   verb: Verb,
   request: RequestOf<Verb>,
 ): Promise<AnswerOf<Verb>> {
-  return handlers[verb](parts, request);
+  return handlers[verb](deps, request);
 }
 
 const handlers: Handlers = {

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from '../../kernel/log/log.ts';
-import { type OperatorParts, operate } from './operate.ts';
+import { type OperatorDependencies, operate } from './operate.ts';
 import { isOperatorVerb, isRequestOf, OperatorError } from './verbs.ts';
 
 const SOCKET_FILE = 'operator.sock';
@@ -19,7 +19,7 @@ const MAX_BODY_BYTES = 65_536;
 /** Files that are made meanwhile are for their owner alone. */
 const OWNER_ONLY = 0o177;
 
-export interface OperatorSocketParts extends OperatorParts {
+export interface OperatorSocketDependencies extends OperatorDependencies {
   /** Of `operatorSocketPath`. */
   readonly path: string;
   readonly logger: Logger;
@@ -45,10 +45,10 @@ export function checkSocketPath(path: string): void {
 }
 
 /** Call it only where this process holds the data folder's lock: a socket that nobody answers on is replaced. */
-export async function startOperatorSocket(parts: OperatorSocketParts): Promise<OperatorSocket> {
-  const { path, logger } = parts;
+export async function startOperatorSocket(deps: OperatorSocketDependencies): Promise<OperatorSocket> {
+  const { path, logger } = deps;
   const server = createServer((request, response) => {
-    answer(parts, request, response).catch((error: unknown) => {
+    answer(deps, request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'an operator’s command failed');
       send(response, 500, { message: 'The server failed at this command; its log says why.' });
     });
@@ -110,7 +110,7 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-async function answer(parts: OperatorParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(deps: OperatorDependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const verb = (request.url ?? '').slice(1);
   if (request.method !== 'POST' || !isOperatorVerb(verb)) {
     return send(response, 404, { message: 'The server does not know this command: it is of another version.' });
@@ -120,7 +120,7 @@ async function answer(parts: OperatorParts, request: IncomingMessage, response: 
     return send(response, 400, { message: 'The server does not understand this command: it is of another version.' });
   }
   try {
-    send(response, 200, await operate(parts, verb, body));
+    send(response, 200, await operate(deps, verb, body));
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     send(response, 422, { message: error.message });

@@ -22,13 +22,13 @@ import {
 const service = await startDomains({ payments: unconfiguredPayments });
 after(() => service.close());
 const { db } = service;
-const parts = { db, clock: systemClock, logger: createLogger({ logLevel: 'silent' }) };
+const deps = { db, clock: systemClock, logger: createLogger({ logLevel: 'silent' }) };
 
 async function openSocket(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'operator-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const path = operatorSocketPath(folder);
-  const socket = await startOperatorSocket({ ...parts, path });
+  const socket = await startOperatorSocket({ ...deps, path });
   t.after(() => socket.close());
   return { folder, path, socket };
 }
@@ -88,9 +88,9 @@ describe('an operator', () => {
   test('has to name the workspace where there are several, and one that exists', async () => {
     await signUp();
     await signUp();
-    await assert.rejects(operate(parts, 'show_wallet', {}), refused(/several workspaces.*\n {2}wsp_/));
+    await assert.rejects(operate(deps, 'show_wallet', {}), refused(/several workspaces.*\n {2}wsp_/));
     await assert.rejects(
-      operate(parts, 'show_wallet', { workspace: 'nobody@example.com' }),
+      operate(deps, 'show_wallet', { workspace: 'nobody@example.com' }),
       refused(/no workspace nobody/),
     );
   });
@@ -115,7 +115,7 @@ describe('the operator’s socket', () => {
     killed.kill('SIGKILL');
     await once(killed, 'exit');
     assert.ok((await stat(path)).isSocket());
-    const next = await startOperatorSocket({ ...parts, path });
+    const next = await startOperatorSocket({ ...deps, path });
     t.after(() => next.close());
     const { id } = await signUp();
     assert.equal((await askOperator(path, 'show_wallet', { workspace: id })).workspace_id, id);
@@ -123,19 +123,19 @@ describe('the operator’s socket', () => {
 
   test('takes the place of nothing that is in use, or that is no socket', async (t) => {
     const { path, folder } = await openSocket(t);
-    assert.equal((await startOperatorSocket({ ...parts, path })).isListening, false);
+    assert.equal((await startOperatorSocket({ ...deps, path })).isListening, false);
     const { id } = await signUp();
     assert.equal((await askOperator(path, 'show_wallet', { workspace: id })).workspace_id, id);
     const file = join(folder, 'file');
     await writeFile(file, 'mine');
-    assert.equal((await startOperatorSocket({ ...parts, path: file })).isListening, false);
+    assert.equal((await startOperatorSocket({ ...deps, path: file })).isListening, false);
     assert.equal(await readFile(file, 'utf8'), 'mine');
   });
 
   test('is left out where its path is too long, and asking says so', async (t) => {
     const { folder } = await openSocket(t);
     const path = operatorSocketPath(join(folder, 'x'.repeat(100)));
-    const socket = await startOperatorSocket({ ...parts, path });
+    const socket = await startOperatorSocket({ ...deps, path });
     assert.equal(socket.isListening, false);
     await socket.close();
     await assert.rejects(askOperator(path, 'show_wallet', {}), refused(/at most 10[37].*IRONCRAFT_DATA_DIR/));

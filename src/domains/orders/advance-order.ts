@@ -4,8 +4,8 @@ import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../r
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { LEASE_MS, type OrderServices } from './dependencies.ts';
-import { failureCodeOf, type OrderRow, type Standing, standingOf } from './order.ts';
+import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
+import { failureCodeOf, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
@@ -22,84 +22,88 @@ const PENDING_PATIENCE_MS = 14 * 86_400_000;
 const EXPIRY_TOLERANCE_MS = 2 * 86_400_000;
 
 /** Takes the order, if nobody has it, and works on it. Never throws for what the registry or the card company do. */
-export async function workOnOrder(services: OrderServices, workspaceId: string, orderId: string): Promise<void> {
-  const now = services.clock.now();
-  const db = workspaceDb(services.db, workspaceId);
+export async function leaseAndAdvanceOrder(
+  deps: OrderDependencies,
+  workspaceId: string,
+  orderId: string,
+): Promise<void> {
+  const now = deps.clock.now();
+  const db = workspaceDb(deps.db, workspaceId);
   const order = await leaseOrder(db, orderId, now, new Date(now.getTime() + LEASE_MS));
-  if (order !== undefined) await advance(services, order, { isFirst: false });
+  if (order !== undefined) await advanceOrder(deps, order, { isFirst: false });
 }
 
 /**
  * Brings an order that the caller has leased as far as it goes. `isFirst`: the caller placed it just now, so nothing was
  * sent for it yet, although it is `submitted`.
  */
-export async function advance(
-  services: OrderServices,
+export async function advanceOrder(
+  deps: OrderDependencies,
   leased: OrderRow,
   { isFirst }: { readonly isFirst: boolean },
-): Promise<Standing> {
+): Promise<OrderOutcome> {
   let order = leased;
   if (order.state === 'paying') {
-    const paid = await pay(services, order);
-    if (paid.state !== 'held') return standingOf(paid);
+    const paid = await pay(deps, order);
+    if (paid.state !== 'held') return orderOutcome(paid);
     order = paid;
   }
-  if (order.state === 'pending') return standingOf(await lookAtPending(services, order));
+  if (order.state === 'pending') return orderOutcome(await lookAtPending(deps, order));
   if (order.state === 'submitted' && !isFirst) {
-    const seen = await reconcile(services, order);
-    if (seen !== 'nothing') return standingOf(seen);
+    const seen = await reconcile(deps, order);
+    if (seen !== 'nothing') return orderOutcome(seen);
   }
   if (!isFirst || order.state === 'held') {
-    const counted = await countSubmission(workspaceDb(services.db, order.workspace_id), order.id, services.clock.now());
-    if (counted === undefined) return standingOf(await reread(services, order));
+    const counted = await countSubmission(workspaceDb(deps.db, order.workspace_id), order.id, deps.clock.now());
+    if (counted === undefined) return orderOutcome(await reread(deps, order));
     order = counted;
   }
-  return standingOf(await submit(services, order));
+  return orderOutcome(await submit(deps, order));
 }
 
-async function pay(services: OrderServices, order: OrderRow): Promise<OrderRow> {
-  const outcome = await payOrder(services, order);
+async function pay(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const outcome = await payOrder(deps, order);
   if (outcome.kind === 'declined') {
     const { kind, message } = outcome.failure;
     const failure = { code: 'payment_failed', message, details: { kind } } as const;
-    await failOrder(services, order, failure, { declined: outcome.failure });
+    await failOrder(deps, order, failure, { declined: outcome.failure });
   }
-  if (outcome.kind === 'unknown') return lookAgain(services, order, outcome.reason);
-  return reread(services, order);
+  if (outcome.kind === 'unknown') return lookAgain(deps, order, outcome.reason);
+  return reread(deps, order);
 }
 
-async function submit(services: OrderServices, order: OrderRow): Promise<OrderRow> {
-  const outcome = await send(services, order);
+async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const outcome = await send(deps, order);
   switch (outcome.kind) {
     case 'completed': {
       // A registry may report what it has done a little later.
-      const info = await infoOrNothing(services.registry, order.name);
-      await completeOrder(services, order, info?.isOurs === true ? info : undefined);
-      return reread(services, order);
+      const info = await infoOrNothing(deps.registry, order.name);
+      await completeOrder(deps, order, info?.isOurs === true ? info : undefined);
+      return reread(deps, order);
     }
     case 'pending':
-      return (await markPending(services, order, lookAfter(services, pendingLook(order)))) ?? reread(services, order);
+      return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
     case 'rejected':
-      return settleRejection(services, order, outcome);
+      return settleRejection(deps, order, outcome);
     case 'unknown':
-      return lookAgain(services, order, outcome.reason);
+      return lookAgain(deps, order, outcome.reason);
     default:
       return outcome satisfies never;
   }
 }
 
-async function send(services: OrderServices, order: OrderRow): Promise<MutationOutcome> {
-  const { registry, vault } = services;
+async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationOutcome> {
+  const { registry, vault } = deps;
   // The id tells the tries of one order apart, in our log and in the registry's.
   const command = { name: order.name, transactionId: `${order.id}.${order.submissions}` };
   switch (order.kind) {
     case 'registration': {
-      const { registrant, isPrivate } = await findRegistrant(services, order);
+      const { registrant, isPrivate } = await findRegistrant(deps, order);
       return registry.create({
         ...command,
         years: order.years,
         registrant,
-        nameservers: services.nameservers,
+        nameservers: deps.nameservers,
         isPrivate,
       });
     }
@@ -107,7 +111,7 @@ async function send(services: OrderServices, order: OrderRow): Promise<MutationO
       return registry.renew({
         ...command,
         years: order.years,
-        currentExpiresAt: (order.from_expires_at ?? services.clock.now()).toISOString(),
+        currentExpiresAt: (order.from_expires_at ?? deps.clock.now()).toISOString(),
       });
     case 'transfer':
       return registry.transfer({
@@ -121,10 +125,10 @@ async function send(services: OrderServices, order: OrderRow): Promise<MutationO
 }
 
 async function findRegistrant(
-  services: OrderServices,
+  deps: OrderDependencies,
   order: OrderRow,
 ): Promise<{ registrant: Registrant; isPrivate: boolean }> {
-  const row = await systemDb(services.db)
+  const row = await systemDb(deps.db)
     .selectFrom('users')
     .innerJoin('domains', 'domains.workspace_id', 'users.workspace_id')
     .select(['users.name', 'users.email', 'users.contact', 'domains.whois_privacy'])
@@ -146,49 +150,49 @@ async function findRegistrant(
  * ours; the expiry is another: it was moved), so the registry is asked before the order fails.
  */
 async function settleRejection(
-  services: OrderServices,
+  deps: OrderDependencies,
   order: OrderRow,
   rejection: Extract<MutationOutcome, { kind: 'rejected' }>,
 ): Promise<OrderRow> {
   if (order.submissions > 1) {
-    const seen = await reconcile(services, order);
+    const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return seen;
     if (
       rejection.code === 'pending_transfer' ||
       (order.kind === 'registration' && rejection.code === 'object_exists')
     ) {
-      return settleEcho(services, order, rejection.reason);
+      return settleEcho(deps, order, rejection.reason);
     }
   }
-  await failOrder(services, order, { code: failureCodeOf(order.kind), message: rejection.reason });
-  return reread(services, order);
+  await failOrder(deps, order, { code: failureCodeOf(order.kind), message: rejection.reason });
+  return reread(deps, order);
 }
 
 /** The registry has the effect of some command and reports nothing of it yet, or it is another registrar's. */
-async function settleEcho(services: OrderServices, order: OrderRow, reason: string): Promise<OrderRow> {
-  const info = await infoOrNothing(services.registry, order.name);
+async function settleEcho(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+  const info = await infoOrNothing(deps.registry, order.name);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
-    await failOrder(services, order, { code: failureCodeOf(order.kind), message: reason });
-    return reread(services, order);
+    await failOrder(deps, order, { code: failureCodeOf(order.kind), message: reason });
+    return reread(deps, order);
   }
-  return (await markPending(services, order, lookAfter(services, pendingLook(order)))) ?? reread(services, order);
+  return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
 }
 
 /** Looks for the effect of a command whose outcome is not known. `nothing`: the registry answers and shows none. */
-async function reconcile(services: OrderServices, order: OrderRow): Promise<OrderRow | 'nothing'> {
+async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<OrderRow | 'nothing'> {
   let info: RegistryDomain | undefined;
   try {
-    info = await services.registry.info(order.name);
+    info = await deps.registry.info(order.name);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    return lookAgain(services, order, error.message);
+    return lookAgain(deps, order, error.message);
   }
   if (isDone(order, info)) {
-    await completeOrder(services, order, info);
-    return reread(services, order);
+    await completeOrder(deps, order, info);
+    return reread(deps, order);
   }
   if (isUnderWay(order, info)) {
-    return (await markPending(services, order, lookAfter(services, pendingLook(order)))) ?? reread(services, order);
+    return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
   }
   return 'nothing';
 }
@@ -217,45 +221,43 @@ export function isUnderWay(order: OrderRow, info: RegistryDomain | undefined): b
   }
 }
 
-async function lookAtPending(services: OrderServices, order: OrderRow): Promise<OrderRow> {
-  const info = await infoOrNothing(services.registry, order.name);
+async function lookAtPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const info = await infoOrNothing(deps.registry, order.name);
   if (isDone(order, info)) {
-    await completeOrder(services, order, info);
-    return reread(services, order);
+    await completeOrder(deps, order, info);
+    return reread(deps, order);
   }
-  const waitedMs = services.clock.now().getTime() - order.created_at.getTime();
-  const db = workspaceDb(services.db, order.workspace_id);
-  const now = services.clock.now();
+  const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
+  const db = workspaceDb(deps.db, order.workspace_id);
+  const now = deps.clock.now();
   if (waitedMs > PENDING_PATIENCE_MS && !isUnderWay(order, info)) {
     const counted = await countSubmission(db, order.id, now);
-    return counted === undefined ? reread(services, order) : submit(services, counted);
+    return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
-  const nextLookAt = lookAfter(services, pendingLook(order));
-  return (
-    (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, now })) ?? reread(services, order)
-  );
+  const nextLookAt = lookAfter(deps, pendingLook(order));
+  return (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, now })) ?? reread(deps, order);
 }
 
 /** Nothing is known: the order keeps its hold and is looked at again, each time later. */
-async function lookAgain(services: OrderServices, order: OrderRow, reason: string): Promise<OrderRow> {
-  const { logger, clock } = services;
+async function lookAgain(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+  const { logger, clock } = deps;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const age = clock.now().getTime() - order.updated_at.getTime();
   const waitMs = Math.min(Math.max(backoffMs(order.submissions + 1, LOOKS), 2 * age), LOOKS.longestMs);
   const changed = await updateOrder(
-    workspaceDb(services.db, order.workspace_id),
+    workspaceDb(deps.db, order.workspace_id),
     order.id,
     ['paying', 'held', 'submitted'],
     { nextLookAt: new Date(clock.now().getTime() + waitMs), isLeased: false, now: clock.now() },
   );
-  return changed ?? reread(services, order);
+  return changed ?? reread(deps, order);
 }
 
 function pendingLook({ kind }: OrderRow): number {
   return kind === 'transfer' ? PENDING_TRANSFER_LOOK_MS : PENDING_LOOK_MS;
 }
 
-function lookAfter({ clock }: OrderServices, ms: number): Date {
+function lookAfter({ clock }: OrderDependencies, ms: number): Date {
   return new Date(clock.now().getTime() + ms);
 }
 
@@ -268,6 +270,6 @@ async function infoOrNothing(registry: Registry, name: string): Promise<Registry
   }
 }
 
-async function reread(services: OrderServices, order: OrderRow): Promise<OrderRow> {
-  return (await findOrder(workspaceDb(services.db, order.workspace_id), order.id)) ?? order;
+async function reread(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  return (await findOrder(workspaceDb(deps.db, order.workspace_id), order.id)) ?? order;
 }

@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import { advance, workOnOrder } from './advance-order.ts';
-import type { OrderServices } from './dependencies.ts';
-import { type OrderRow, type Purchase, type Standing, standingOf } from './order.ts';
+import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
+import type { OrderDependencies } from './dependencies.ts';
+import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from './order.ts';
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
 import { findOrder } from './store.ts';
 
@@ -17,9 +17,9 @@ const LOOKS_MS = [250, 500, 1_000, 1_500];
  * order's failure (`registration_failed`, `renew_failed`, `transfer_failed`, `payment_failed`), and `internal` while the
  * outcome is not known: the hold stays, and a repetition under the same key joins the order.
  */
-export async function buy(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
-  const { order, isNew } = await placeOrder(services, purchase, term);
-  return follow(services, isNew ? await advance(services, order, { isFirst: true }) : standingOf(order));
+export async function buy(deps: OrderDependencies, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
+  const { order, isNew } = await placeOrder(deps, purchase, term);
+  return waitForOutcome(deps, isNew ? await advanceOrder(deps, order, { isFirst: true }) : orderOutcome(order));
 }
 
 /**
@@ -28,33 +28,36 @@ export async function buy(services: OrderServices, purchase: Purchase, term?: Re
  * Throws as `buy`.
  */
 export async function joinOrder(
-  services: OrderServices,
+  deps: OrderDependencies,
   workspaceId: string,
   claim: IdempotencyClaim | undefined,
 ): Promise<OrderRow | undefined> {
-  const order = await findEarlier(services, services.db, workspaceId, claim);
-  return order === undefined ? undefined : follow(services, standingOf(order));
+  const order = await findEarlier(deps, deps.db, workspaceId, claim);
+  return order === undefined ? undefined : waitForOutcome(deps, orderOutcome(order));
 }
 
 /** Looks at the order until there is something to tell. */
-async function follow(services: OrderServices, first: Standing): Promise<OrderRow> {
-  let standing = first;
+async function waitForOutcome(deps: OrderDependencies, first: OrderOutcome): Promise<OrderRow> {
+  let outcome = first;
   for (const lookMs of LOOKS_MS) {
-    if (standing.kind !== 'unsettled') break;
+    if (outcome.kind !== 'unknown') break;
     await wait(lookMs);
-    standing = await lookAt(services, first.order);
+    outcome = await readOutcome(deps, first.order);
   }
-  return tell(standing);
+  return requireBought(outcome);
 }
 
-async function lookAt(services: OrderServices, { workspace_id: workspaceId, id }: OrderRow): Promise<Standing> {
-  await workOnOrder(services, workspaceId, id);
-  const order = await findOrder(workspaceDb(services.db, workspaceId), id);
+async function readOutcome(
+  deps: OrderDependencies,
+  { workspace_id: workspaceId, id }: OrderRow,
+): Promise<OrderOutcome> {
+  await leaseAndAdvanceOrder(deps, workspaceId, id);
+  const order = await findOrder(workspaceDb(deps.db, workspaceId), id);
   if (order === undefined) throw new Error(`the order ${id} is not there`);
-  return standingOf(order);
+  return orderOutcome(order);
 }
 
-function tell({ kind, order }: Standing): OrderRow {
+function requireBought({ kind, order }: OrderOutcome): OrderRow {
   switch (kind) {
     case 'completed':
     case 'pending':
@@ -67,7 +70,7 @@ function tell({ kind, order }: Standing): OrderRow {
         ...(details && 'kind' in details && details.kind === 'card_declined' ? { status: 402 } : {}),
       });
     }
-    case 'unsettled':
+    case 'unknown':
       throw new ApiError('internal', {
         message:
           `The outcome at ${order.state === 'paying' ? 'the card company' : 'the registry'} is not known yet, and is being found out. ` +
@@ -95,13 +98,13 @@ export type PlacedRenewal =
   | { readonly refused: 'in_progress' | 'not_due' };
 
 /** A renewal that the scheduler wants, paid from the wallet. One that the registry refuses has the state `failed`. */
-export async function placeRenewal(services: OrderServices, request: RenewalRequest): Promise<PlacedRenewal> {
+export async function placeRenewal(deps: OrderDependencies, request: RenewalRequest): Promise<PlacedRenewal> {
   const { workspaceId, name, years, priceCents, ...term } = request;
   const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents } as const;
   try {
-    const { order } = await placeOrder(services, purchase, term);
-    const standing = await advance(services, order, { isFirst: true });
-    return { orderId: order.id, state: standing.order.state };
+    const { order } = await placeOrder(deps, purchase, term);
+    const outcome = await advanceOrder(deps, order, { isFirst: true });
+    return { orderId: order.id, state: outcome.order.state };
   } catch (error) {
     if (error instanceof TermNotDue) return { refused: 'not_due' };
     if (!(error instanceof ApiError)) throw error;

@@ -6,7 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
 /** What orders work with. */
-export interface OrderServices {
+export interface OrderDependencies {
   readonly db: Database;
   readonly vault: Vault;
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 /** Spending calls: see order.ts for the states of an order. */
 export { buy, joinOrder, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
-export type { OrderServices } from './dependencies.ts';
+export type { OrderDependencies } from './dependencies.ts';
 export type { OrderRow, Purchase } from './order.ts';
-export { createOrderKeeper, type OrderKeeper } from './order-worker.ts';
+export { createOrderWorker, type OrderWorker } from './order-worker.ts';
 export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
 export { findLatestRenewal, findLiveOrder } from './store.ts';

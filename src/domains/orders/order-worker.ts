@@ -7,15 +7,15 @@ import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain }
 import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { isDone, isUnderWay, workOnOrder } from './advance-order.ts';
-import type { OrderServices } from './dependencies.ts';
+import { isDone, isUnderWay, leaseAndAdvanceOrder } from './advance-order.ts';
+import type { OrderDependencies } from './dependencies.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
 
 /** Orders, messages and names of one sweep. */
-const BITE = 50;
+const BATCH_SIZE = 50;
 /** Orders that are worked on at a time: each mostly waits for the registry or the card company. */
 const ORDERS_AT_ONCE = 5;
 const SWEEP_MS = 1_000;
@@ -25,7 +25,7 @@ const UNREPORTED_AFTER_MS = 60_000;
 /** How far the clocks of the registry and this service may be apart. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
-export interface OrderKeeper {
+export interface OrderWorker {
   /** Everything that is due by the clock, once. */
   sweep(): Promise<void>;
   /** Sweeps every so often. */
@@ -34,22 +34,22 @@ export interface OrderKeeper {
   stop(): Promise<void>;
 }
 
-export function createOrderKeeper(services: OrderServices, sweepMs = SWEEP_MS): OrderKeeper {
-  const { logger } = services;
+export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
+  const { logger } = deps;
   const worker = createPeriodicWorker({
     name: 'orders',
     intervalMs: sweepMs,
-    pass: () => sweepOnce(services),
+    pass: () => sweepOnce(deps),
     logger,
   });
   return { sweep: worker.runPass.bind(worker), start: worker.start.bind(worker), stop: worker.stop.bind(worker) };
 }
 
-async function sweepOnce(services: OrderServices): Promise<void> {
-  const { logger } = services;
+async function sweepOnce(deps: OrderDependencies): Promise<void> {
+  const { logger } = deps;
   // One that fails must not keep the others from their turn.
-  for (const part of [readMessages, workOnDue, sendRefunds, syncStale]) {
-    await part(services).catch((error: unknown) =>
+  for (const part of [readMessages, advanceDueOrders, sendRefunds, syncStale]) {
+    await part(deps).catch((error: unknown) =>
       logger.error(
         { err: error, part: part.name },
         'a part of the sweep of orders failed; it runs again with the next',
@@ -58,13 +58,13 @@ async function sweepOnce(services: OrderServices): Promise<void> {
   }
 }
 
-async function workOnDue(services: OrderServices): Promise<void> {
-  const { db, clock, logger } = services;
-  const due = await listDueOrders(systemDb(db), clock.now(), BITE);
+async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
+  const { db, clock, logger } = deps;
+  const due = await listDueOrders(systemDb(db), clock.now(), BATCH_SIZE);
   const work = async () => {
     for (let next = due.shift(); next !== undefined; next = due.shift()) {
       const { workspace_id: workspaceId, id } = next;
-      await workOnOrder(services, workspaceId, id).catch((error: unknown) =>
+      await leaseAndAdvanceOrder(deps, workspaceId, id).catch((error: unknown) =>
         logger.error({ err: error, order: id }, 'an order could not be worked on; it is looked at again'),
       );
     }
@@ -73,13 +73,13 @@ async function workOnDue(services: OrderServices): Promise<void> {
 }
 
 /** Each message is applied before it is acknowledged: one that is told twice finds its work done. */
-async function readMessages(services: OrderServices): Promise<void> {
-  const { registry, logger } = services;
+async function readMessages(deps: OrderDependencies): Promise<void> {
+  const { registry, logger } = deps;
   try {
-    for (let count = 0; count < BITE; count += 1) {
+    for (let count = 0; count < BATCH_SIZE; count += 1) {
       const polled = await registry.poll();
       if (polled === undefined) return;
-      await applyMessage(services, polled.message);
+      await applyMessage(deps, polled.message);
       await registry.acknowledge(polled.message.id);
     }
   } catch (error) {
@@ -88,40 +88,40 @@ async function readMessages(services: OrderServices): Promise<void> {
   }
 }
 
-async function applyMessage(services: OrderServices, message: RegistryMessage): Promise<void> {
+async function applyMessage(deps: OrderDependencies, message: RegistryMessage): Promise<void> {
   const { name, kind, text, queuedAt } = message;
   const failure = { reason: text, queuedAt: new Date(queuedAt) };
   switch (kind) {
     case 'registration_completed':
-      return completeByName(services, name, 'registration');
+      return completeByName(deps, name, 'registration');
     case 'renewal_completed':
-      return completeByName(services, name, 'renewal');
+      return completeByName(deps, name, 'renewal');
     case 'transfer_completed':
-      return completeByName(services, name, 'transfer');
+      return completeByName(deps, name, 'transfer');
     case 'registration_failed':
-      return failByName(services, name, 'registration', failure);
+      return failByName(deps, name, 'registration', failure);
     case 'renewal_failed':
-      return failByName(services, name, 'renewal', failure);
+      return failByName(deps, name, 'renewal', failure);
     case 'transfer_failed':
-      return failByName(services, name, 'transfer', failure);
+      return failByName(deps, name, 'transfer', failure);
     case 'transferred_away':
     case 'deleted':
-      return leave(services, name);
+      return retireLostDomain(deps, name);
     case 'transfer_requested':
     case 'other':
-      services.logger.info({ name, kind, text }, 'message of the registry');
+      deps.logger.info({ name, kind, text }, 'message of the registry');
       return;
     default:
       return kind satisfies never;
   }
 }
 
-async function completeByName(services: OrderServices, name: string, kind: OrderKind): Promise<void> {
-  const order = await findLiveOrderOfName(systemDb(services.db), name, kind);
+async function completeByName(deps: OrderDependencies, name: string, kind: OrderKind): Promise<void> {
+  const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined) return;
-  const info = await services.registry.info(name);
+  const info = await deps.registry.info(name);
   // News of an earlier order of the name is no news of this one.
-  if (isDone(order, info)) await completeOrder(services, order, info);
+  if (isDone(order, info)) await completeOrder(deps, order, info);
 }
 
 /**
@@ -129,21 +129,21 @@ async function completeByName(services: OrderServices, name: string, kind: Order
  * one: were it believed, the money would go back for a name that is still on its way.
  */
 async function failByName(
-  services: OrderServices,
+  deps: OrderDependencies,
   name: string,
   kind: OrderKind,
   { reason, queuedAt }: { readonly reason: string; readonly queuedAt: Date },
 ): Promise<void> {
-  const order = await findLiveOrderOfName(systemDb(services.db), name, kind);
+  const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
-  const info = await services.registry.info(name);
+  const info = await deps.registry.info(name);
   if (isDone(order, info) || isUnderWay(order, info)) return;
-  if (kind === 'registration' && info === undefined && (await isTaken(services, name))) return;
-  await failOrder(services, order, { code: failureCodeOf(kind), message: reason });
+  if (kind === 'registration' && info === undefined && (await isTaken(deps, name))) return;
+  await failOrder(deps, order, { code: failureCodeOf(kind), message: reason });
 }
 
 /** Taken by nobody that the registry tells of: it is being registered, and the news was of an earlier try. */
-async function isTaken({ registry }: OrderServices, name: string): Promise<boolean> {
+async function isTaken({ registry }: OrderDependencies, name: string): Promise<boolean> {
   const [found] = await registry.check([name]);
   if (found === undefined || found.availability === 'unknown') {
     throw new RegistryUnavailable(`the registry does not tell whether ${name} is taken`);
@@ -152,25 +152,25 @@ async function isTaken({ registry }: OrderServices, name: string): Promise<boole
 }
 
 /** The name is not ours any more, unless the registry says otherwise by now. */
-async function leave(services: OrderServices, name: string): Promise<void> {
-  const owner = await findOwner(systemDb(services.db), name);
+async function retireLostDomain(deps: OrderDependencies, name: string): Promise<void> {
+  const owner = await findOwner(systemDb(deps.db), name);
   if (owner === undefined || owner.state === 'acquiring') return;
-  const info = await services.registry.info(name);
+  const info = await deps.registry.info(name);
   if (info?.isOurs === true) return;
   const place = { workspaceId: owner.workspace_id, domainId: owner.id, name };
-  await services.db.transaction((tx) => retireDomain(tx, place, services.clock.now()));
+  await deps.db.transaction((tx) => retireDomain(tx, place, deps.clock.now()));
 }
 
 /** Looks at names that nobody has looked at for a day, and at those that were not reported yet. */
-async function syncStale(services: OrderServices): Promise<void> {
-  const { db, registry, clock, logger } = services;
+async function syncStale(deps: OrderDependencies): Promise<void> {
+  const { db, registry, clock, logger } = deps;
   const now = clock.now();
   const before = {
     synced: new Date(now.getTime() - STALE_AFTER_MS),
     unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
   };
   try {
-    for (const { workspace_id: workspaceId, id } of await listStaleDomains(systemDb(db), before, BITE)) {
+    for (const { workspace_id: workspaceId, id } of await listStaleDomains(systemDb(db), before, BATCH_SIZE)) {
       const row = await findDomainById(workspaceDb(db, workspaceId), id);
       if (row !== undefined) await syncDomain({ db, registry, now }, row);
     }

@@ -22,9 +22,8 @@
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
-import type { Registry } from '../registry/registry.ts';
 import type { OrderKind, WorkspaceTables } from '../tables.ts';
-import type { Instrument, Payments } from '../wallet/payments/payments.ts';
+import type { Instrument } from '../wallet/payments/payments.ts';
 
 export type OrderRow = Selectable<WorkspaceTables['orders']>;
 
@@ -44,26 +43,21 @@ export interface Purchase {
   readonly claim?: IdempotencyClaim | undefined;
 }
 
-/** How an order stands after it was worked on. */
-export type Standing =
+/** What has come of an order so far. */
+export type OrderOutcome =
   | { readonly kind: 'completed' | 'pending'; readonly order: OrderRow }
   | { readonly kind: 'failed'; readonly order: OrderRow }
-  /** Nobody knows yet; it is looked at again. */
-  | { readonly kind: 'unsettled'; readonly order: OrderRow };
+  /** Not known yet; the order is looked at again. */
+  | { readonly kind: 'unknown'; readonly order: OrderRow };
 
-export interface OrderParties {
-  readonly registry: Registry;
-  readonly payments: Payments;
-}
-
-export function standingOf(order: OrderRow): Standing {
+export function orderOutcome(order: OrderRow): OrderOutcome {
   switch (order.state) {
     case 'completed':
     case 'pending':
     case 'failed':
       return { kind: order.state, order };
     default:
-      return { kind: 'unsettled', order };
+      return { kind: 'unknown', order };
   }
 }
 

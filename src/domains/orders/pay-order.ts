@@ -10,19 +10,19 @@ import { holdCharge, refundHeld } from '../wallet/index.ts';
 import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import type { OrderServices } from './dependencies.ts';
+import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
 import { updateOrder } from './store.ts';
 
 /** Writes down the charge that is to be made. */
 export async function openCharge(
-  services: Pick<OrderServices, 'vault'>,
+  deps: Pick<OrderDependencies, 'vault'>,
   tx: Transaction,
   order: OrderRow,
   instrument: Instrument,
 ): Promise<void> {
   const id = mintId('pay');
-  const sealed = services.vault.seal(JSON.stringify(instrument), instrumentContext(order.workspace_id, id));
+  const sealed = deps.vault.seal(JSON.stringify(instrument), instrumentContext(order.workspace_id, id));
   await workspaceDb(tx, order.workspace_id)
     .insertInto('payments')
     .values({
@@ -48,8 +48,8 @@ export function instrumentContext(workspaceId: string, paymentId: string): strin
  * Charges the card of an order that is `paying`. When it is charged the money is held and the order is `held`; a declined
  * charge is left to the caller to fail the order with.
  */
-export async function payOrder(services: OrderServices, order: OrderRow): Promise<ChargeOutcome> {
-  const { db, vault, payments, clock } = services;
+export async function payOrder(deps: OrderDependencies, order: OrderRow): Promise<ChargeOutcome> {
+  const { db, vault, payments, clock } = deps;
   const charge = await workspaceDb(db, order.workspace_id)
     .selectFrom('payments')
     .selectAll()
@@ -128,8 +128,8 @@ const REFUNDS_AT_ONCE = 20;
  * as declined: a person has to give that money back. Each try has a key of its own, since the card company keeps a failure of
  * its own under a key like any answer: a charge is refunded whole, and it refuses to give back more than that.
  */
-export async function sendRefunds(services: OrderServices): Promise<void> {
-  const { db, payments, clock, logger } = services;
+export async function sendRefunds(deps: OrderDependencies): Promise<void> {
+  const { db, payments, clock, logger } = deps;
   for (const refund of await listOpenRefunds(systemDb(db))) {
     const outcome = await payments.refund({
       idempotencyKey: `${refund.id}:refund:${refund.attempt}`,

@@ -8,7 +8,7 @@ import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
 import { hold } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { LEASE_MS, type OrderServices } from './dependencies.ts';
+import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { failureCodeOf, type OrderRow, type Purchase } from './order.ts';
 import { openCharge } from './pay-order.ts';
 import { findLiveOrder, findOrderByKey, freeKey, insertOrder } from './store.ts';
@@ -38,18 +38,18 @@ export class TermNotDue extends Error {}
  * Places the order. Throws `already_in_portfolio`, `registration_failed` or `transfer_failed` (another workspace has the
  * name), `renewal_in_progress`, `insufficient_balance`, `idempotency_key_reused` and `TermNotDue`; nothing is written then.
  */
-export async function placeOrder(services: OrderServices, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
+export async function placeOrder(deps: OrderDependencies, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
   // Whoever loses a race for a unique row finds the winner's on the second look.
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await services.db.transaction(async (tx) => {
-        const earlier = await findEarlier(services, tx, purchase.workspaceId, purchase.claim);
+      return await deps.db.transaction(async (tx) => {
+        const earlier = await findEarlier(deps, tx, purchase.workspaceId, purchase.claim);
         if (earlier !== undefined) return { order: earlier, isNew: false };
-        return { order: await write(services, tx, purchase, term), isNew: true };
+        return { order: await write(deps, tx, purchase, term), isNew: true };
       });
     } catch (error) {
       if (!(error instanceof NameTaken) && !isUniqueViolation(error)) throw error;
-      if (attempt === 2) throw await explainConflict(services, purchase, term);
+      if (attempt === 2) throw await explainConflict(deps, purchase, term);
     }
   }
 }
@@ -63,7 +63,7 @@ function keyOf(claim: IdempotencyClaim): string {
 
 /** The order of an earlier request of this key that did not fail. Throws `idempotency_key_reused`. */
 export async function findEarlier(
-  services: Pick<OrderServices, 'clock'>,
+  deps: Pick<OrderDependencies, 'clock'>,
   executor: Executor,
   workspaceId: string,
   claim: IdempotencyClaim | undefined,
@@ -73,7 +73,7 @@ export async function findEarlier(
   const db = workspaceDb(executor, workspaceId);
   const order = await findOrderByKey(db, key);
   if (order === undefined) return undefined;
-  const dayAgo = new Date(services.clock.now().getTime() - KEY_LIFETIME_MS);
+  const dayAgo = new Date(deps.clock.now().getTime() - KEY_LIFETIME_MS);
   if (order.ended_at !== null && order.ended_at < dayAgo) {
     await freeKey(db, key, dayAgo);
     return undefined;
@@ -83,13 +83,13 @@ export async function findEarlier(
 }
 
 async function write(
-  services: OrderServices,
+  deps: OrderDependencies,
   tx: Transaction,
   purchase: Purchase,
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, claim } = purchase;
-  const now = services.clock.now();
+  const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
   const id = mintId('ord');
@@ -104,7 +104,7 @@ async function write(
     amount_cents: priceCents,
     from_expires_at: term?.fromExpiresAt ?? null,
     pays_with: instrument === undefined ? 'wallet' : 'card',
-    sealed_auth_code: authCode === undefined ? null : services.vault.seal(authCode, authCodeContext(workspaceId, id)),
+    sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: instrument === undefined ? 1 : 0,
@@ -117,7 +117,7 @@ async function write(
   if (instrument === undefined) {
     if (priceCents > 0) await hold(tx, { workspaceId, orderId: id, amountCents: priceCents });
   } else {
-    await openCharge(services, tx, order, instrument);
+    await openCharge(deps, tx, order, instrument);
   }
   return order;
 }
@@ -148,11 +148,11 @@ async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm)
 
 /** The refusal of a request that lost to another one. */
 async function explainConflict(
-  services: OrderServices,
+  deps: OrderDependencies,
   { workspaceId, kind, name }: Purchase,
   term: RenewedTerm | undefined,
 ): Promise<ApiError> {
-  const { db } = services;
+  const { db } = deps;
   if (term !== undefined) {
     const live = await findLiveOrder(workspaceDb(db, workspaceId), term.domainId, kind);
     return new ApiError('renewal_in_progress', {

@@ -9,7 +9,7 @@ import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import type { OrderServices } from './dependencies.ts';
+import type { OrderDependencies } from './dependencies.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
@@ -19,12 +19,12 @@ import { endOrder, updateOrder } from './store.ts';
  * anything yet. Undefined when the order has ended before.
  */
 export async function completeOrder(
-  services: OrderServices,
+  deps: OrderDependencies,
   order: OrderRow,
   info: RegistryDomain | undefined,
 ): Promise<OrderRow | undefined> {
-  const now = services.clock.now();
-  return services.db.transaction(async (tx) => {
+  const now = deps.clock.now();
+  return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, order.workspace_id);
     await lockDomain(db, order.domain_id);
     const ended = await endOrder(db, order.id, { now });
@@ -64,16 +64,16 @@ async function recordTerm(
 
 /** The registry has taken it and will tell its end later. */
 export async function markPending(
-  services: OrderServices,
+  deps: OrderDependencies,
   order: OrderRow,
   nextLookAt: Date,
 ): Promise<OrderRow | undefined> {
-  const db = workspaceDb(services.db, order.workspace_id);
+  const db = workspaceDb(deps.db, order.workspace_id);
   return updateOrder(db, order.id, ['submitted', 'pending'], {
     state: 'pending',
     nextLookAt,
     isLeased: false,
-    now: services.clock.now(),
+    now: deps.clock.now(),
   });
 }
 
@@ -83,14 +83,14 @@ export async function markPending(
  * work on the order, and nothing happens. Undefined then, or when the order has ended before.
  */
 export async function failOrder(
-  services: OrderServices,
+  deps: OrderDependencies,
   order: OrderRow,
   failure: OrderFailure,
   options: { readonly declined?: PaymentFailure } = {},
 ): Promise<OrderRow | undefined> {
-  const now = services.clock.now();
+  const now = deps.clock.now();
   const { workspace_id: workspaceId, domain_id: domainId, name } = order;
-  return services.db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, workspaceId);
     await lockDomain(db, domainId);
     const ended = await endOrder(db, order.id, { now, failure, submissions: order.submissions });

@@ -6,12 +6,12 @@ export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
 export {
   type AskedRenewal,
-  createRenewalKeeper,
+  createRenewalWorker,
   type PlacedRenewal,
   type PlaceRenewal,
-  type RenewalKeeper,
-  type RenewalKeeperOptions,
   type RenewalRun,
+  type RenewalWorker,
+  type RenewalWorkerOptions,
 } from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../../test/support/renewal-plans.ts';
 import { type Charge, RenewalWorld, type WorldName } from '../../../test/support/renewal-world.ts';
 import { addYears } from '../registry/term.ts';
-import { type RenewalKeeper, renewalOffer } from './index.ts';
+import { type RenewalWorker, renewalOffer } from './index.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2027-01-10T00:00:00.000Z');
@@ -47,7 +47,7 @@ class Decade {
   readonly #credits = new Map<string, number>();
   readonly #years = new Map<string, number>();
   readonly #firstExpiry = new Map<string, Date>();
-  #keepers: [RenewalKeeper, RenewalKeeper] = [this.world.startKeeper(), this.world.startKeeper()];
+  #workers: [RenewalWorker, RenewalWorker] = [this.world.startKeeper(), this.world.startKeeper()];
 
   async begin(plans: readonly NamePlan[], cents: number): Promise<void> {
     for (let count = 0; count < 3; count += 1) {
@@ -92,7 +92,7 @@ class Decade {
         world.registry.answersToLose = 1;
         return;
       case 'restart':
-        this.#keepers = [world.startKeeper({ batchSize: 2 }), world.startKeeper()];
+        this.#workers = [world.startKeeper({ batchSize: 2 }), world.startKeeper()];
         return;
       case 'top up': {
         const workspaceId = pick(this.#workspaces, event.workspace);
@@ -125,10 +125,10 @@ class Decade {
     const first = world.charges.length;
     const raced = event.kind === 'toggle at once' ? this.#pickRaced(before, event.name) : undefined;
     const wasOn = before.get(raced?.domainId ?? '')?.auto_renew === true;
-    const keepers = event.kind === 'two workers' ? this.#keepers : this.#keepers.slice(0, 1);
+    const workers = event.kind === 'two workers' ? this.#workers : this.#workers.slice(0, 1);
     const [stood] = await Promise.all([
       raced === undefined ? undefined : world.setAutoRenew(raced, !wasOn),
-      ...keepers.map((keeper) => keeper.runDue()),
+      ...workers.map((worker) => worker.runDue()),
     ]);
     const made = world.charges.slice(first);
     this.tally.charged += made.length;

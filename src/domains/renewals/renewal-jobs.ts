@@ -1,16 +1,16 @@
 /** When the scheduler of renewals runs: every few minutes, and when somebody has reason to believe that it can charge. */
 import type { Executor } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
-import type { RenewalKeeper } from './renewal-worker.ts';
+import type { RenewalWorker } from './renewal-worker.ts';
 
 const QUEUE = 'domains.renewals';
 const EVERY_FIVE_MINUTES = '*/5 * * * *';
 
 /** Before the jobs are started. */
-export function defineRenewals(jobs: Jobs, keeper: Pick<RenewalKeeper, 'runDue'>): void {
+export function defineRenewals(jobs: Jobs, worker: Pick<RenewalWorker, 'runDue'>): void {
   // The next minutes bring the next run: nothing is won by repeating one.
   const options = { concurrency: 1, retryLimit: 0 };
-  jobs.define(QUEUE, async ({ signal }) => void (await keeper.runDue(signal)), options);
+  jobs.define(QUEUE, async ({ signal }) => void (await worker.runDue(signal)), options);
   jobs.schedule(QUEUE, EVERY_FIVE_MINUTES, {});
 }
 

@@ -35,21 +35,21 @@ async function oneName(cents: number, days: number, options: { tld?: string; aut
 
 test('a term is charged for once 30 days are left, and not a moment earlier', async () => {
   const name = await oneName(5_000, 31);
-  const keeper = world.startKeeper();
+  const worker = world.startKeeper();
   world.clock.advance(DAY_MS - 1);
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 0);
   const before = await world.renewalOf(name);
   assert.deepEqual([before.term, before.next_charge_at, before.price], ['not_due', inDays(1).toISOString(), 11.9]);
 
   world.clock.advance(1);
-  assert.deepEqual(await keeper.runDue(), { looked: 1, charged: 1, isWhole: true });
+  assert.deepEqual(await worker.runDue(), { looked: 1, charged: 1, isWhole: true });
   assert.equal(await world.availableCents(name.workspaceId), 5_000 - COM_CENTS);
   const charged = await world.renewalOf(name);
   assert.deepEqual([charged.term, charged.renewed_until], ['pending', '2028-04-01T00:00:00.000Z']);
 
   await world.settleOrders();
-  await keeper.runDue();
+  await worker.runDue();
   const renewed = await world.renewalOf(name);
   const until = '2028-04-01T00:00:00.000Z';
   assert.deepEqual(
@@ -72,26 +72,26 @@ test('a name is renewed for the years that its TLD sells at least', async () => 
 
 test('a short wallet is told by how much, and is charged once it is topped up', async () => {
   const name = await oneName(1_000, 25);
-  const keeper = world.startKeeper();
-  await keeper.runDue();
+  const worker = world.startKeeper();
+  await worker.runDue();
   const unpaid = await world.renewalOf(name);
   assert.deepEqual([unpaid.term, unpaid.shortfall], ['unpaid', 1.9]);
   assert.match(unpaid.reason ?? '', /1\.90 EUR/);
   assert.equal(world.registry.asked, 0, 'the registry was asked for nothing');
   await world.topUp(name.workspaceId, 190);
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 1);
   assert.equal((await world.renewalOf(name)).shortfall, null);
 });
 
 test('what is unpaid 10 days before expiry is left to expire, whatever the wallet has from then on', async () => {
   const name = await oneName(1_000, 25);
-  const keeper = world.startKeeper();
-  await keeper.runDue();
+  const worker = world.startKeeper();
+  await worker.runDue();
   world.clock.advance(15 * DAY_MS);
   await world.topUp(name.workspaceId, 10_000);
-  await keeper.runDue();
-  await keeper.runDue();
+  await worker.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 0);
   const lapsing = await world.renewalOf(name);
   assert.deepEqual([lapsing.term, lapsing.next_charge_at, lapsing.shortfall], ['lapsing', null, 1.9]);
@@ -129,28 +129,28 @@ test('a snapshot that is behind the registry is put right and nothing is charged
 
 test('a term that was sold is not sold again while the registry still shows the old expiry', async () => {
   const name = await oneName(50_000, 20);
-  const keeper = world.startKeeper();
-  await keeper.runDue();
+  const worker = world.startKeeper();
+  await worker.runDue();
   await world.settleOrders();
   await database.db.query({
     text: 'update domains.domains set expires_at = $1 where id = $2',
     values: [inDays(20), name.domainId],
   });
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 1);
   assert.equal((await world.renewalOf(name)).term, 'pending');
 });
 
 test('without the registry’s answer nothing is charged, and the next run tries again', async () => {
   const name = await oneName(5_000, 20);
-  const keeper = world.startKeeper();
+  const worker = world.startKeeper();
   world.registry.isAway = true;
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 0);
   const waiting = await world.renewalOf(name);
   assert.deepEqual([waiting.term, waiting.reason], ['failed', 'The registry did not answer.']);
   world.registry.isAway = false;
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.chargesOf(name).length, 1);
 });
 
@@ -159,35 +159,35 @@ test('a registry that is away is not asked for every name, and names it never an
   const days = [20, 21, 22, 23, 24];
   const names = await Promise.all(days.map((day) => world.addName(workspaceId, { expiresAt: inDays(day) })));
   for (const { name } of names.slice(0, 3)) world.registry.silent.add(name);
-  const keeper = world.startKeeper({ batchSize: 2 });
-  assert.deepEqual(await keeper.runDue(), { looked: 3, charged: 0, isWhole: false });
-  assert.deepEqual(await keeper.runDue(), { looked: 5, charged: 2, isWhole: false });
+  const worker = world.startKeeper({ batchSize: 2 });
+  assert.deepEqual(await worker.runDue(), { looked: 3, charged: 0, isWhole: false });
+  assert.deepEqual(await worker.runDue(), { looked: 5, charged: 2, isWhole: false });
   world.registry.silent.clear();
-  assert.equal((await keeper.runDue()).charged, 3);
+  assert.equal((await worker.runDue()).charged, 3);
   assert.equal(world.charges.length, 5);
 });
 
 test('a name that the registry would not renew now is not charged for', async () => {
   const name = await oneName(5_000, 20);
-  const keeper = world.startKeeper();
+  const worker = world.startKeeper();
   name.atRegistry.statuses = ['clientHold', 'pendingTransfer'];
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.charges.length, 0);
   const waiting = await world.renewalOf(name);
   assert.equal(waiting.term, 'failed');
   assert.match(waiting.reason ?? '', /pendingTransfer/);
   name.atRegistry.statuses = ['ok'];
-  await keeper.runDue();
+  await worker.runDue();
   assert.equal(world.chargesOf(name).length, 1);
 });
 
 test('a renewal that the registry refuses is tried again after an hour, then after two', async () => {
   const name = await oneName(5_000, 20);
   name.atRegistry.refusals = 2;
-  const keeper = world.startKeeper();
+  const worker = world.startKeeper();
   const tryAt = async (hours: number): Promise<number> => {
     world.clock.set(new Date(START.getTime() + hours * HOUR_MS));
-    await keeper.runDue();
+    await worker.runDue();
     await world.settleOrders();
     return world.chargesOf(name).length;
   };
@@ -207,17 +207,17 @@ test('a run that is told to end ends after the name that it is at', async () => 
   await oneName(5_000, 21);
   const stop = new AbortController();
   world.onPlacing = async () => stop.abort();
-  const keeper = world.startKeeper();
-  assert.deepEqual(await keeper.runDue(stop.signal), { looked: 1, charged: 1, isWhole: false });
-  assert.equal((await keeper.runDue()).charged, 1);
+  const worker = world.startKeeper();
+  assert.deepEqual(await worker.runDue(stop.signal), { looked: 1, charged: 1, isWhole: false });
+  assert.equal((await worker.runDue()).charged, 1);
 });
 
 test('two workers charge once', async () => {
   const workspaceId = await world.addWorkspace(100_000);
   for (let day = 11; day < 30; day += 1) await world.addName(workspaceId, { expiresAt: inDays(day) });
-  const keepers = [world.startKeeper({ batchSize: 3 }), world.startKeeper({ batchSize: 4 }), world.startKeeper()];
-  await Promise.all(keepers.map((keeper) => keeper.runDue()));
-  await Promise.all(keepers.map((keeper) => keeper.runDue()));
+  const workers = [world.startKeeper({ batchSize: 3 }), world.startKeeper({ batchSize: 4 }), world.startKeeper()];
+  await Promise.all(workers.map((worker) => worker.runDue()));
+  await Promise.all(workers.map((worker) => worker.runDue()));
   assert.equal(world.charges.length, 19);
   assert.equal(new Set(world.charges.map(({ domainId }) => domainId)).size, 19);
   assert.equal(await world.availableCents(workspaceId), 100_000 - 19 * COM_CENTS);
@@ -226,10 +226,10 @@ test('two workers charge once', async () => {
 test('auto-renew that is off costs nothing, and off after the charge changes nothing', async () => {
   const off = await oneName(5_000, 20, { autoRenew: false });
   const charged = await oneName(5_000, 20);
-  const keeper = world.startKeeper();
-  await keeper.runDue();
+  const worker = world.startKeeper();
+  await worker.runDue();
   await world.setAutoRenew(charged, false);
-  await keeper.runDue();
+  await worker.runDue();
   await world.settleOrders();
   assert.deepEqual([world.chargesOf(off).length, (await world.renewalOf(off)).term], [0, 'off']);
   const { term, auto_renew, renewed_until, next_charge_at } = await world.renewalOf(charged);

@@ -64,7 +64,7 @@ export type PlacedRenewal =
 /** Writes the order and its hold down in one transaction; what follows is the orders' own. */
 export type PlaceRenewal = (asked: AskedRenewal) => Promise<PlacedRenewal>;
 
-export interface RenewalKeeperOptions {
+export interface RenewalWorkerOptions {
   readonly db: Database;
   readonly registry: Pick<Registry, 'info'>;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export interface RenewalKeeperOptions {
   readonly batchSize?: number;
 }
 
-export interface RenewalKeeper {
+export interface RenewalWorker {
   /**
    * Looks at every term whose time has come, once. Any number of processes may do so at a time. Ends after the name that it
    * is at when `signal` is aborted.
@@ -107,17 +107,17 @@ const PROHIBITING = new Set([
   'redemptionPeriod',
 ]);
 
-export function createRenewalKeeper(options: RenewalKeeperOptions): RenewalKeeper {
-  return new Keeper(options);
+export function createRenewalWorker(options: RenewalWorkerOptions): RenewalWorker {
+  return new Worker(options);
 }
 
-class Keeper implements RenewalKeeper {
-  readonly #options: RenewalKeeperOptions;
+class Worker implements RenewalWorker {
+  readonly #options: RenewalWorkerOptions;
   readonly #offerOf: (name: string) => RenewalOffer | undefined;
   /** Where a run ended that the registry's silence cut off: names that it never answers for must not keep others back. */
   #resumeAfter: Position | undefined;
 
-  constructor(options: RenewalKeeperOptions) {
+  constructor(options: RenewalWorkerOptions) {
     this.#options = options;
     this.#offerOf = options.offerOf ?? renewalOffer;
   }

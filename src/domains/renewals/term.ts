@@ -1,6 +1,6 @@
 /**
  * What is to be said of a domain's current term, from its row and its renewal orders alone. The scheduler acts upon it
- * and the API shows it, so both see the same; see renewal-keeper.ts for the machine.
+ * and the API shows it, so both see the same; see renewal-worker.ts for the machine.
  */
 import type { Selectable } from 'kysely';
 import { formatEuros } from '../prices/money.ts';

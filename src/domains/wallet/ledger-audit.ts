@@ -76,14 +76,14 @@ export async function auditLedger(executor: Executor): Promise<string[]> {
   return rows.map(({ finding }) => finding);
 }
 
-export interface LedgerAuditParts {
+export interface LedgerAuditDependencies {
   readonly db: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
 /** Audits each hour on some replica; what is found is logged and counted in a gauge. Call before `jobs.start`. */
-export function defineLedgerAudit(jobs: Jobs, { db, logger, metrics }: LedgerAuditParts): void {
+export function defineLedgerAudit(jobs: Jobs, { db, logger, metrics }: LedgerAuditDependencies): void {
   const found = metrics.gauge(
     'domains_ledger_findings',
     'What the last audit of the ledger on this replica found wrong',

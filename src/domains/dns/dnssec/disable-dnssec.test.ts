@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DS_TTL_MS, useDnssec } from '../../../../test/support/dnssec-zones.ts';
-import { createDnssecKeeper } from './index.ts';
+import { createDnssecReconciler } from './index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,7 +11,7 @@ describe('turning it off', () => {
   it('takes the DS records away first and drops the keys when nobody remembers them', async () => {
     await bench.turnOn();
     assert.equal(await bench.request(false), 'disabling');
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.deepEqual(bench.world.events, ['sign', 'ds 1', 'ds 0']);
     await bench.pass(DS_TTL_MS - 1, 50);
     assert.equal(await bench.state(), 'disabling');
@@ -26,7 +26,7 @@ describe('turning it off', () => {
     await bench.turnOn();
     bench.world.registry.endWith({ kind: 'pending', delayMs: 600_000 });
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.pass(3 * HOUR_MS);
     assert.deepEqual((await bench.row()).ds_removed_at, bench.world.clock.now());
     await bench.pass(DS_TTL_MS - 1);
@@ -40,7 +40,7 @@ describe('turning it off', () => {
     await bench.turnOn();
     bench.world.registry.endWith(...Array.from({ length: 40 }, () => ({ kind: 'rejected', code: 'other' }) as const));
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.pass(36 * HOUR_MS, 36);
     assert.ok(bench.world.signer.hasKey(bench.zone.name));
     assert.match((await bench.row()).dnssec_failure ?? '', /refuses to take DS records away/);
@@ -54,7 +54,7 @@ describe('turning it off', () => {
     await bench.turnOn();
     const dsRecords = bench.world.registry.dsOf(bench.zone.name);
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     bench.world.clock.advance(HOUR_MS);
     bench.world.registry.setDs(bench.zone.name, dsRecords);
     await bench.pass(DS_TTL_MS);
@@ -70,7 +70,7 @@ describe('turning it off', () => {
     await bench.turnOn();
     const dsRecords = bench.world.registry.dsOf(bench.zone.name);
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     bench.world.clock.advance(DS_TTL_MS - 1);
     bench.world.registry.endWith({ kind: 'pending', delayMs: HOUR_MS });
     await bench.world.registry.update({ name: bench.zone.name, transactionId: 'of-someone-else', dsRecords });
@@ -85,8 +85,8 @@ describe('turning it off', () => {
   it('gives resolvers more time when the operator says so meanwhile', async () => {
     await bench.turnOn();
     await bench.request(false);
-    await bench.keeper.advanceDue();
-    bench.keeper = createDnssecKeeper({ ...bench.world.options, db: bench.db, dsTtlMs: 2 * DS_TTL_MS });
+    await bench.reconciler.advanceDue();
+    bench.reconciler = createDnssecReconciler({ ...bench.world.options, db: bench.db, dsTtlMs: 2 * DS_TTL_MS });
     await bench.pass(2 * DS_TTL_MS - 1, 2);
     assert.ok(bench.world.signer.hasKey(bench.zone.name));
     await bench.pass(1);
@@ -97,7 +97,7 @@ describe('turning it off', () => {
     await bench.turnOn();
     bench.world.registry.transferAway(bench.zone.name);
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.pass(2 * DS_TTL_MS, 10);
     assert.ok(bench.world.signer.hasKey(bench.zone.name));
     assert.equal(bench.world.registry.updates.length, 1);
@@ -106,9 +106,13 @@ describe('turning it off', () => {
 
   it('works for a publisher that signs nothing', async () => {
     await bench.turnOn();
-    bench.keeper = createDnssecKeeper({ ...bench.world.options, db: bench.db, publisher: { supportsDnssec: false } });
+    bench.reconciler = createDnssecReconciler({
+      ...bench.world.options,
+      db: bench.db,
+      publisher: { supportsDnssec: false },
+    });
     await bench.request(false, false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.pass(DS_TTL_MS);
     assert.equal(await bench.state(), 'off');
   });

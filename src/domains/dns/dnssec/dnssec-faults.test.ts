@@ -12,14 +12,19 @@ import {
 import type { UpdateEnd } from '../../../../test/support/memory-registry.ts';
 import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { systemDb } from '../../workspace-scope.ts';
-import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
+import { createDnssecReconciler, type DnssecReconciler, requestDnssec } from './index.ts';
 
 const RUNS = 40;
 const STEPS = 24;
 const HOUR_MS = 3_600_000;
 
 /** A process that dies at its n-th contact with the world outside, before that takes effect or after. */
-function createDoomedKeeper(db: Database, { options }: DnssecWorld, contacts: number, random: Random): DnssecKeeper {
+function createDoomedKeeper(
+  db: Database,
+  { options }: DnssecWorld,
+  contacts: number,
+  random: Random,
+): DnssecReconciler {
   let left = contacts;
   const dies = () => {
     left -= 1;
@@ -40,7 +45,7 @@ function createDoomedKeeper(db: Database, { options }: DnssecWorld, contacts: nu
     close: () => db.close(),
   };
   const { registry, zones } = options;
-  return createDnssecKeeper({
+  return createDnssecReconciler({
     ...options,
     db: doomedDb,
     registry: {
@@ -87,10 +92,10 @@ describe('DNSSEC under faults', () => {
     world.registry.endWith(pickEnd(random), pickEnd(random));
     world.registry.failReads(random.next() < 0.2 ? 1 : 0);
     const isDoomed = random.next() < 0.5;
-    const keeper = isDoomed
+    const reconciler = isDoomed
       ? createDoomedKeeper(database.db, world, random.integer(1, 12), random)
-      : createDnssecKeeper({ ...world.options, db: database.db });
-    await keeper.advanceDue().catch((error: unknown) => {
+      : createDnssecReconciler({ ...world.options, db: database.db });
+    await reconciler.advanceDue().catch((error: unknown) => {
       if (!isDoomed) throw error;
     });
   }
@@ -99,10 +104,10 @@ describe('DNSSEC under faults', () => {
   async function settle(world: DnssecWorld, zone: TestZone, wanted: string): Promise<void> {
     world.registry.endWith();
     world.registry.failReads(0);
-    const keeper = createDnssecKeeper({ ...world.options, db: database.db });
+    const reconciler = createDnssecReconciler({ ...world.options, db: database.db });
     for (let hour = 0; hour < 70 && (await stateOf(zone)) !== wanted; hour += 5) {
       world.clock.advance(5 * HOUR_MS);
-      await keeper.advanceDue();
+      await reconciler.advanceDue();
     }
   }
 

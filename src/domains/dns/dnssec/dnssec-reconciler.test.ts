@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { useDnssec } from '../../../../test/support/dnssec-zones.ts';
-import { createDnssecKeeper } from './index.ts';
+import { createDnssecReconciler } from './index.ts';
 
 const bench = useDnssec();
 
 describe('several workers', () => {
   it('never work on one zone at a time', async () => {
-    const other = createDnssecKeeper({ ...bench.world.options, db: bench.db });
+    const other = createDnssecReconciler({ ...bench.world.options, db: bench.db });
     await bench.request(true);
-    const counts = await Promise.all([bench.keeper.advanceDue(), other.advanceDue()]);
+    const counts = await Promise.all([bench.reconciler.advanceDue(), other.advanceDue()]);
     assert.deepEqual(counts.toSorted(), [0, 1]);
     assert.equal(bench.world.registry.updates.length, 1);
   });
@@ -23,7 +23,7 @@ describe('several workers', () => {
       return bench.world.signer.sign(name);
     };
     const zones = { ...bench.world.options.zones, sign };
-    const slow = createDnssecKeeper({ ...bench.world.options, db: bench.db, zones });
+    const slow = createDnssecReconciler({ ...bench.world.options, db: bench.db, zones });
     await bench.request(true);
     const late = slow.advanceDue();
     await begun.promise;

@@ -5,14 +5,14 @@ import type { DnssecContext } from './dnssec-step.ts';
 import { claimDueZone } from './dnssec-store.ts';
 import { DNSSEC_REQUESTED } from './request-dnssec.ts';
 
-export interface DnssecKeeperOptions extends Omit<DnssecContext, 'dsTtlMs'> {
+export interface DnssecReconcilerOptions extends Omit<DnssecContext, 'dsTtlMs'> {
   /** Default 24 hours: no registry that we know of gives its DS records a longer TTL. */
   readonly dsTtlMs?: number;
   /** How often to look for zones whose time has come. Default 5,000. */
   readonly sweepIntervalMs?: number;
 }
 
-export interface DnssecKeeper {
+export interface DnssecReconciler {
   /**
    * Takes every zone that is due as far as it gets now; how many times a zone was taken up. Rejects when the database
    * fails. Takes up no further zone once the signal is aborted.
@@ -27,11 +27,11 @@ const DS_TTL_MS = 86_400_000;
 /** Zones that are worked on at a time. */
 const CONCURRENCY = 4;
 
-export function createDnssecKeeper(options: DnssecKeeperOptions): DnssecKeeper {
-  return new Keeper({ ...options, dsTtlMs: options.dsTtlMs ?? DS_TTL_MS }, options.sweepIntervalMs ?? 5_000);
+export function createDnssecReconciler(options: DnssecReconcilerOptions): DnssecReconciler {
+  return new Reconciler({ ...options, dsTtlMs: options.dsTtlMs ?? DS_TTL_MS }, options.sweepIntervalMs ?? 5_000);
 }
 
-class Keeper implements DnssecKeeper {
+class Reconciler implements DnssecReconciler {
   readonly #context: DnssecContext;
   readonly #worker: PeriodicWorker;
   #unlisten: (() => Promise<void>) | undefined;

@@ -5,7 +5,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 import type { DsRecord, MutationOutcome, Registry, RejectionCode } from '../../registry/registry.ts';
 import type { ZonePublisher } from '../publisher.ts';
-import type { ZoneKeeper } from '../zone-reconciler.ts';
+import type { ZoneReconciler } from '../zone-reconciler.ts';
 import { type ClaimedZone, saveProgress, type ZoneProgress } from './dnssec-store.ts';
 
 export interface DnssecLogger {
@@ -18,7 +18,7 @@ export interface DnssecContext {
   readonly db: Database;
   readonly registry: Pick<Registry, 'info' | 'update'>;
   /** Publish the zone first, and keep publishing and signing apart. */
-  readonly zones: Pick<ZoneKeeper, 'sign' | 'unsign'>;
+  readonly zones: Pick<ZoneReconciler, 'sign' | 'unsign'>;
   readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
   readonly clock: Clock;
   readonly logger: DnssecLogger;

@@ -17,10 +17,10 @@ import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../.
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import { createZoneKeeper, type ZoneKeeper, zoneChanged } from '../index.ts';
+import { createZoneReconciler, type ZoneReconciler, zoneChanged } from '../index.ts';
 import { createPowerDnsPublisher } from '../powerdns/power-dns-publisher.ts';
 import type { ZonePublisher } from '../publisher.ts';
-import { createDnssecKeeper, type DnssecKeeper, requestDnssec } from './index.ts';
+import { createDnssecReconciler, type DnssecReconciler, requestDnssec } from './index.ts';
 
 const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;
 
@@ -31,8 +31,8 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   let server: PowerDns;
   let world: DnssecWorld;
   let publisher: ZonePublisher;
-  let zones: ZoneKeeper;
-  let keeper: DnssecKeeper;
+  let zones: ZoneReconciler;
+  let reconciler: DnssecReconciler;
   let zone: TestZone;
 
   before(async () => {
@@ -42,8 +42,8 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
     const { db } = database;
     const { clock, options } = world;
     publisher = createPowerDnsPublisher({ url: server.url, apiKey: server.apiKey, logger: options.logger });
-    zones = createZoneKeeper({ db, publisher, clock, logger: options.logger, nameservers: ['ns1.dns.test'] });
-    keeper = createDnssecKeeper({ ...options, db, publisher, zones });
+    zones = createZoneReconciler({ db, publisher, clock, logger: options.logger, nameservers: ['ns1.dns.test'] });
+    reconciler = createDnssecReconciler({ ...options, db, publisher, zones });
     zone = await insertZone(db, name);
     world.registry.add(name);
     await addRecord('@', 'A', '192.0.2.1');
@@ -88,7 +88,7 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
     // Answers that the server remembers from before it had a key.
     for (const type of ['A', 'DNSKEY']) assert.doesNotMatch(await dig(server.port, [name, type, '+dnssec']), /RRSIG/);
     await request(true);
-    await keeper.advanceDue();
+    await reconciler.advanceDue();
     for (const type of ['A', 'DNSKEY']) assert.match(await dig(server.port, [name, type, '+dnssec']), /RRSIG/);
     const dsRecords = world.registry.dsOf(name);
     assert.equal(dsRecords.length, 1);
@@ -135,14 +135,14 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
     const dsRecords = world.registry.dsOf(name);
     assert.match(await dig(server.port, [name, 'A', '+dnssec']), /RRSIG/);
     await request(false);
-    await keeper.advanceDue();
+    await reconciler.advanceDue();
     assert.deepEqual(world.registry.dsOf(name), []);
     assert.match(await validate(dsRecords, name, 'A'), /^; fully validated/, 'for those who remember the DS record');
     world.clock.advance(DS_TTL_MS - 1);
-    await keeper.advanceDue();
+    await reconciler.advanceDue();
     assert.equal((await server.ask(`/zones/${name}./cryptokeys`)).length, 1);
     world.clock.advance(1);
-    await keeper.advanceDue();
+    await reconciler.advanceDue();
     assert.deepEqual(await server.ask(`/zones/${name}./cryptokeys`), []);
     assert.doesNotMatch(await dig(server.port, [name, 'A', '+dnssec']), /RRSIG/);
     assert.deepEqual(await digShort(server.port, name, 'DNSKEY'), []);

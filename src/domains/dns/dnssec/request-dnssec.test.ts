@@ -4,7 +4,7 @@ import { DS_TTL_MS, insertZone, useDnssec } from '../../../../test/support/dnsse
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { systemDb } from '../../workspace-scope.ts';
-import { createDnssecKeeper, requestDnssec } from './index.ts';
+import { createDnssecReconciler, requestDnssec } from './index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,7 +14,7 @@ describe('another wish in the middle', () => {
   it('off before anything was done leaves nothing behind, at once', async () => {
     await bench.request(true);
     assert.equal(await bench.request(false), 'disabling');
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.equal(await bench.state(), 'off');
     assert.deepEqual(bench.world.events, []);
     assert.equal(bench.world.registry.updates.length, 0);
@@ -23,9 +23,9 @@ describe('another wish in the middle', () => {
   it('off while DS records may have been handed over waits as if they had been', async () => {
     bench.world.registry.endWith({ kind: 'lost' });
     await bench.request(true);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.deepEqual(bench.world.registry.updates.at(-1)?.dsRecords, []);
     await bench.pass(DS_TTL_MS - 1);
     assert.ok(bench.world.signer.hasKey(bench.zone.name));
@@ -36,7 +36,7 @@ describe('another wish in the middle', () => {
   it('off while the registry still works on the DS records takes them away afterwards', async () => {
     bench.world.registry.endWith({ kind: 'pending', delayMs: HOUR_MS });
     await bench.request(true);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.request(false);
     await bench.pass(2 * HOUR_MS, 20);
     assert.deepEqual(bench.world.events, ['sign', 'ds 1', 'ds 0']);
@@ -48,10 +48,10 @@ describe('another wish in the middle', () => {
   it('on while the keys are still there uses them again', async () => {
     await bench.turnOn();
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     await bench.pass(HOUR_MS);
     assert.equal(await bench.request(true), 'enabling');
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.deepEqual(bench.world.events, ['sign', 'ds 1', 'ds 0', 'ds 1']);
     await bench.pass(2 * DS_TTL_MS);
     assert.equal(await bench.state(), 'on');
@@ -61,13 +61,13 @@ describe('another wish in the middle', () => {
   it('on while the keys are just being dropped makes new ones', async () => {
     await bench.turnOn();
     await bench.request(false);
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     const { zones } = bench.world.options;
     const unsign = async (name: string) => {
       await bench.request(true);
       await zones.unsign(name);
     };
-    bench.keeper = createDnssecKeeper({ ...bench.world.options, db: bench.db, zones: { ...zones, unsign } });
+    bench.reconciler = createDnssecReconciler({ ...bench.world.options, db: bench.db, zones: { ...zones, unsign } });
     await bench.pass(DS_TTL_MS);
     assert.equal(await bench.state(), 'on');
     assert.deepEqual(bench.world.events, ['sign', 'ds 1', 'ds 0', 'unsign', 'sign', 'ds 1']);
@@ -99,7 +99,7 @@ describe('a request', () => {
     assert.equal(await bench.request(false), 'off');
     await bench.turnOn();
     assert.equal(await bench.request(true), 'on');
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.equal(bench.world.registry.updates.length, 1);
   });
 
@@ -109,20 +109,25 @@ describe('a request', () => {
     const domains = systemDb(bench.db).updateTable('domains').set({ snapshot });
     await domains.where('id', '=', bench.zone.domainId).execute();
     assert.equal(await bench.request(false), 'disabling');
-    await bench.keeper.advanceDue();
+    await bench.reconciler.advanceDue();
     assert.deepEqual(bench.world.registry.dsOf(bench.zone.name), []);
     await bench.pass(DS_TTL_MS);
     assert.equal(await bench.state(), 'off');
   });
 
-  it('wakes a keeper that runs', async () => {
+  it('wakes a reconciler that runs', async () => {
     const done = Promise.withResolvers<void>();
     const logger = { ...bench.world.options.logger, info: () => done.resolve() };
-    bench.keeper = createDnssecKeeper({ ...bench.world.options, db: bench.db, logger, sweepIntervalMs: 3_600_000 });
-    await bench.keeper.start();
+    bench.reconciler = createDnssecReconciler({
+      ...bench.world.options,
+      db: bench.db,
+      logger,
+      sweepIntervalMs: 3_600_000,
+    });
+    await bench.reconciler.start();
     await bench.request(true);
     await done.promise;
-    await bench.keeper.stop();
+    await bench.reconciler.stop();
     assert.equal(await bench.state(), 'on');
   });
 });

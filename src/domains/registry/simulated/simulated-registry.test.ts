@@ -30,9 +30,9 @@ function openRegistry(options: Partial<SimulatedRegistryOptions> = {}) {
   count += 1;
   const clock = createManualClock(new Date('2026-03-01T12:00:00Z'));
   const registrarId = options.registrarId ?? `port-${count}`;
-  const parts = { db: database.db, clock, logger, options: { prices: testPrices, registrarId, ...options } };
+  const deps = { db: database.db, clock, logger, options: { prices: testPrices, registrarId, ...options } };
   const core = createRegistryCore({ db: database.db, clock, prices: testPrices });
-  return { registry: createSimulatedRegistry(parts), core, clock, session: { registrarId } };
+  return { registry: createSimulatedRegistry(deps), core, clock, session: { registrarId } };
 }
 
 function creation(name: string, more: Partial<CreateCommand> = {}): CreateCommand {

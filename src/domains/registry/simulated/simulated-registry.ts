@@ -42,7 +42,7 @@ export interface SimulatedRegistryOptions {
   readonly dueIntervalMs?: number;
 }
 
-export interface SimulatedRegistryParts {
+export interface SimulatedRegistryDependencies {
   readonly db: Database;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,8 +51,8 @@ export interface SimulatedRegistryParts {
 
 export const OUR_REGISTRAR = 'ironcraft';
 
-export function createSimulatedRegistry(parts: SimulatedRegistryParts): Registry {
-  return new SimulatedRegistry(parts);
+export function createSimulatedRegistry(deps: SimulatedRegistryDependencies): Registry {
+  return new SimulatedRegistry(deps);
 }
 
 class SimulatedRegistry implements Registry {
@@ -63,7 +63,7 @@ class SimulatedRegistry implements Registry {
   readonly #faults: Faults | undefined;
   readonly #dueWork: PeriodicWorker;
 
-  constructor({ db, clock, logger, options }: SimulatedRegistryParts) {
+  constructor({ db, clock, logger, options }: SimulatedRegistryDependencies) {
     const { delays = {}, dueIntervalMs = 1_000, faults, prices, registrarId = OUR_REGISTRAR } = options;
     this.#core = createRegistryCore({ db, clock, prices, delays });
     this.#logger = logger;

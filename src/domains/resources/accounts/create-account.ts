@@ -18,7 +18,7 @@ import { type EmailAddress, normalizeEmail } from './email-address.ts';
 import type { Account, AccountCreate } from './schema.ts';
 import { insertWorkspaceWithUser, isEmailTaken } from './store.ts';
 
-export interface AccountServices {
+export interface AccountDependencies {
   readonly db: Database;
   readonly clock: Clock;
   readonly answers: AnswerStore;
@@ -42,8 +42,8 @@ interface Prefund {
   readonly page: TopUp;
 }
 
-export function createAccount(services: AccountServices) {
-  const { db, answers, payments } = services;
+export function createAccount(deps: AccountDependencies) {
+  const { db, answers, payments } = deps;
   return async ({ body, idempotency }: SignUp): Promise<HttpReply<Account>> => {
     const kept = idempotency && (await db.transaction((tx) => answers.claim(tx, undefined, idempotency)));
     if (kept !== undefined) {
@@ -55,7 +55,7 @@ export function createAccount(services: AccountServices) {
     if (await isEmailTaken(systemDb(db), email.key)) throw new ApiError('email_taken', { param: 'email' });
     const prefund = prefundCents === undefined ? undefined : await openPrefund(payments, email, prefundCents);
     const account = await db.transaction(async (tx) => {
-      const made = await insertAccount(services, tx, email, body, prefund);
+      const made = await insertAccount(deps, tx, email, body, prefund);
       if (idempotency !== undefined) {
         await answers.complete(tx, undefined, idempotency, { status: STATUS, body: JSON.stringify(made) });
       }
@@ -87,7 +87,7 @@ async function openPrefund(payments: Payments, { address }: EmailAddress, amount
 }
 
 async function insertAccount(
-  { clock, demoCreditCents }: AccountServices,
+  { clock, demoCreditCents }: AccountDependencies,
   tx: Transaction,
   email: EmailAddress,
   body: AccountCreate,

@@ -1,8 +1,8 @@
 import { open } from '../../operation.ts';
-import { type AccountServices, createAccount } from './create-account.ts';
+import { type AccountDependencies, createAccount } from './create-account.ts';
 import { Account, AccountCreate } from './schema.ts';
 
-export function accountOperations(services: AccountServices) {
+export function accountOperations(deps: AccountDependencies) {
   return [
     open.turn({
       id: 'accounts.create',
@@ -18,7 +18,7 @@ export function accountOperations(services: AccountServices) {
       body: AccountCreate,
       reply: Account,
       errors: ['email_taken', 'payment_failed'],
-      handler: createAccount(services),
+      handler: createAccount(deps),
     }),
   ];
 }

@@ -1,8 +1,8 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { AuthCodePath, SentAuthCode } from './schema.ts';
-import { type AuthCodeServices, sendAuthCode } from './send-auth-code.ts';
+import { type AuthCodeDependencies, sendAuthCode } from './send-auth-code.ts';
 
-export function authCodeOperations(services: AuthCodeServices) {
+export function authCodeOperations(deps: AuthCodeDependencies) {
   return [
     workspace.turn({
       id: 'auth_codes.send',
@@ -18,7 +18,7 @@ export function authCodeOperations(services: AuthCodeServices) {
       params: AuthCodePath,
       reply: SentAuthCode,
       errors: ['pending_at_registry', 'pending_operation', 'rate_limit_exceeded'],
-      handler: sendAuthCode(services),
+      handler: sendAuthCode(deps),
     }),
   ];
 }

@@ -21,7 +21,7 @@ import { maskAddress } from './mask-address.ts';
 import { getOwner } from './owner-store.ts';
 import type { SentAuthCode } from './schema.ts';
 
-export interface AuthCodeServices {
+export interface AuthCodeDependencies {
   readonly db: Database;
   readonly registry: Registry;
   readonly mailer: Mailer;
@@ -37,19 +37,19 @@ type Request = WorkspaceTurn<{ params: { name: string } }>;
  * Throws `not_found`, `pending_at_registry`, `pending_operation`, `bad_request` (the domain is locked), `internal` and
  * `rate_limit_exceeded`.
  */
-export function sendAuthCode(services: AuthCodeServices) {
+export function sendAuthCode(deps: AuthCodeDependencies) {
   const meter = createMeter('auth-code', CALLS_PER_MINUTE);
   return async (request: Request): Promise<HttpReply<SentAuthCode>> =>
-    answerOnce(services, request, async () => {
+    answerOnce(deps, request, async () => {
       const { workspaceId } = request.caller;
-      const row = await ownDomain(workspaceDb(services.db, workspaceId), request.params.name);
+      const row = await ownDomain(workspaceDb(deps.db, workspaceId), request.params.name);
       await meter.take(row.id);
-      const info = await readAtRegistry(services.registry, row);
+      const info = await readAtRegistry(deps.registry, row);
       requireUnlocked(info);
-      const owner = await getOwner(workspaceDb(services.db, workspaceId));
+      const owner = await getOwner(workspaceDb(deps.db, workspaceId));
       const authCode = makeAuthCode();
-      const outcome = await updateAtRegistry(services.registry, info, { authCode });
-      await mail(services.mailer, compose(owner, row.name, authCode));
+      const outcome = await updateAtRegistry(deps.registry, info, { authCode });
+      await mail(deps.mailer, compose(owner, row.name, authCode));
       const status = outcome === 'pending' ? 'Pending' : 'Completed';
       return { domain: row.name, sent_to: maskAddress(owner.email), status };
     });

@@ -9,19 +9,19 @@ import { type DomainRow, lockDomain, ownDomain, recordInfo, retireDomain } from 
 import { getTldTerms } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import type { Deletion } from './schema.ts';
 
 type Request = WorkspaceTurn<{ params: { name: string }; query: { when?: 'now' | 'at_expiry' } }>;
 
 /** Throws `not_found`, `renewal_in_progress`, `pending_at_registry`, `delete_failed`. No money comes back. */
-export function deleteDomain(services: DomainServices) {
+export function deleteDomain(deps: DomainDependencies) {
   return (request: Request): Promise<HttpReply<Deletion>> =>
-    answerOnce(services, request, async () => {
+    answerOnce(deps, request, async () => {
       const { caller, params, query } = request;
-      const row = await ownDomain(workspaceDb(services.db, caller.workspaceId), params.name);
+      const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
       const when = query.when ?? (deletesAtOnce(row.name) ? 'now' : 'at_expiry');
-      return when === 'now' ? deleteNow(services, row) : scheduleRelease(services, row);
+      return when === 'now' ? deleteNow(deps, row) : scheduleRelease(deps, row);
     });
 }
 
@@ -29,8 +29,8 @@ function deletesAtOnce(name: string): boolean {
   return getTldTerms(normalizeName(name, 'name').tld).deletes === 'at_once';
 }
 
-async function scheduleRelease(services: DomainServices, row: DomainRow): Promise<Deletion> {
-  const releaseAt = await services.db.transaction(async (tx) => {
+async function scheduleRelease(deps: DomainDependencies, row: DomainRow): Promise<Deletion> {
+  const releaseAt = await deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(db, row.id);
     if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
@@ -46,12 +46,12 @@ async function scheduleRelease(services: DomainServices, row: DomainRow): Promis
 }
 
 /** A name that is deleted already, by a call whose answer was lost, is as good as deleted by this one. */
-async function deleteNow(services: DomainServices, row: DomainRow): Promise<Deletion> {
-  const { registry, db } = services;
+async function deleteNow(deps: DomainDependencies, row: DomainRow): Promise<Deletion> {
+  const { registry, db } = deps;
   await requireNoOrder(workspaceDb(db, row.workspace_id), row);
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
   if (outcome.kind === 'unknown') throw notKnown();
-  const info = await askWhatIsLeft(services, row.name);
+  const info = await askWhatIsLeft(deps, row.name);
   // The refusal may be the echo of an earlier call's deletion.
   if (outcome.kind === 'rejected') {
     if (info === 'unknown') throw notKnown();
@@ -62,7 +62,7 @@ async function deleteNow(services: DomainServices, row: DomainRow): Promise<Dele
       });
     }
   }
-  return recordDeletion(services, row, info);
+  return recordDeletion(deps, row, info);
 }
 
 function notKnown(): ApiError {
@@ -72,7 +72,7 @@ function notKnown(): ApiError {
 }
 
 /** The deletion stands, also where the registry cannot be asked what has become of the name: `unknown`. */
-async function askWhatIsLeft({ registry }: DomainServices, name: string): Promise<Left> {
+async function askWhatIsLeft({ registry }: DomainDependencies, name: string): Promise<Left> {
   try {
     return await registry.info(name);
   } catch (error) {
@@ -89,7 +89,7 @@ function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode): bo
 }
 
 /** A name that is deleted is not renewed, also while it can still be restored. */
-async function recordDeletion({ db, clock }: DomainServices, row: DomainRow, info: Left): Promise<Deletion> {
+async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow, info: Left): Promise<Deletion> {
   const now = clock.now();
   const releaseAt = row.release_at !== null && row.release_at < now ? row.release_at : now;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };

@@ -1,7 +1,7 @@
 import type { AnswerStore } from '../../idempotency-store.ts';
-import type { OrderServices } from '../../orders/index.ts';
+import type { OrderDependencies } from '../../orders/index.ts';
 
 /** What the operations on domains work with. */
-export interface DomainServices extends OrderServices {
+export interface DomainDependencies extends OrderDependencies {
   readonly answers: AnswerStore;
 }

@@ -5,7 +5,7 @@ import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts'
 import { RegistryUnavailable } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import { renderDetails } from './render-domain.ts';
 import type { DomainDetails } from './schema.ts';
 
@@ -13,22 +13,22 @@ import type { DomainDetails } from './schema.ts';
  * What the registry says now. While it cannot be asked, what it said last: `syncedAt` tells. Throws
  * `pending_at_registry` for a name that it does not report yet.
  */
-export function getDomain(services: DomainServices) {
+export function getDomain(deps: DomainDependencies) {
   return async ({ db, caller, params }: WorkspaceRead<{ params: { name: string } }>) => {
     const scoped = workspaceDb(db, caller.workspaceId);
-    const row = await freshRow(services, await ownDomain(scoped, params.name));
+    const row = await freshRow(deps, await ownDomain(scoped, params.name));
     if (row === undefined) throw new ApiError('not_found');
     if (row.snapshot === null) throw notReported(row);
-    const now = services.clock.now();
+    const now = deps.clock.now();
     const details: DomainDetails = {
-      ...renderDetails(row, row.snapshot, services.nameservers, now),
+      ...renderDetails(row, row.snapshot, deps.nameservers, now),
       renewal: renewalOf(row, await findRenewalOrder(scoped, row.id), now),
     };
     return new HttpReply(200, details, { 'cache-control': 'private, no-store' });
   };
 }
 
-async function freshRow({ db, registry, clock }: DomainServices, row: DomainRow): Promise<DomainRow | undefined> {
+async function freshRow({ db, registry, clock }: DomainDependencies, row: DomainRow): Promise<DomainRow | undefined> {
   try {
     return await syncDomain({ db, registry, now: clock.now() }, row);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { workspace } from '../../operation.ts';
 import { deleteDomain } from './delete-domain.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import { getDomain } from './get-domain.ts';
 import { listDomains } from './list-domains.ts';
 import { registerDomain } from './register-domain.ts';
@@ -25,7 +25,7 @@ const SPENDS =
 
 const SPENDING_ERRORS = ['price_changed', 'insufficient_balance', 'payment_failed'] as const;
 
-export function domainOperations(services: DomainServices) {
+export function domainOperations(deps: DomainDependencies) {
   return [
     workspace.read({
       id: 'domains.list',
@@ -37,7 +37,7 @@ export function domainOperations(services: DomainServices) {
       description: 'In alphabetical order, each as the registry reported it at `syncedAt`: at least once a day.',
       query: DomainPage,
       reply: DomainList,
-      handler: listDomains(services),
+      handler: listDomains(deps),
     }),
     workspace.read({
       id: 'domains.get',
@@ -49,7 +49,7 @@ export function domainOperations(services: DomainServices) {
       params: DomainPath,
       reply: DomainDetails,
       errors: ['pending_at_registry', 'internal'],
-      handler: getDomain(services),
+      handler: getDomain(deps),
     }),
     workspace.turn({
       id: 'domains.register',
@@ -64,7 +64,7 @@ export function domainOperations(services: DomainServices) {
       body: Registration,
       reply: Spending,
       errors: ['already_in_portfolio', 'registration_failed', ...SPENDING_ERRORS],
-      handler: registerDomain(services),
+      handler: registerDomain(deps),
     }),
     workspace.turn({
       id: 'domains.renew',
@@ -79,7 +79,7 @@ export function domainOperations(services: DomainServices) {
       body: RenewalOrder,
       reply: Spending,
       errors: ['renewal_in_progress', 'renew_failed', ...SPENDING_ERRORS],
-      handler: renewDomain(services),
+      handler: renewDomain(deps),
     }),
     workspace.turn({
       id: 'domains.transfer',
@@ -95,7 +95,7 @@ export function domainOperations(services: DomainServices) {
       body: TransferOrder,
       reply: Spending,
       errors: ['already_in_portfolio', 'transfer_failed', ...SPENDING_ERRORS],
-      handler: transferDomain(services),
+      handler: transferDomain(deps),
     }),
     workspace.turn({
       id: 'domains.delete',
@@ -110,7 +110,7 @@ export function domainOperations(services: DomainServices) {
       query: DeletionQuery,
       reply: Deletion,
       errors: ['renewal_in_progress', 'pending_at_registry', 'delete_failed'],
-      handler: deleteDomain(services),
+      handler: deleteDomain(deps),
     }),
   ];
 }

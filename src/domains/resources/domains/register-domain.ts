@@ -5,13 +5,13 @@ import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
 import { priceCents } from '../../prices/price.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import type { Registration } from './schema.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
-export function registerDomain(services: DomainServices) {
+export function registerDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ body: Registration }>) =>
-    answerSpending(services, request, 201, async () => {
+    answerSpending(deps, request, 201, async () => {
       const { body, caller, idempotency } = request;
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
@@ -19,10 +19,10 @@ export function registerDomain(services: DomainServices) {
       confirmPrice(price, body);
       const instrument = instrumentOf(body);
       // The registry has the last word, and the wallet can wait for it; a card is not charged for a name that is taken.
-      if (instrument !== undefined && !(await isOwn(services, caller.workspaceId, name))) {
-        await requireAvailable(services, name);
+      if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
+        await requireAvailable(deps, name);
       }
-      return buy(services, {
+      return buy(deps, {
         workspaceId: caller.workspaceId,
         kind: 'registration',
         origin: 'request',
@@ -36,11 +36,11 @@ export function registerDomain(services: DomainServices) {
 }
 
 /** Placing the order says what is wrong with that. */
-async function isOwn({ db }: DomainServices, workspaceId: string, name: string): Promise<boolean> {
+async function isOwn({ db }: DomainDependencies, workspaceId: string, name: string): Promise<boolean> {
   return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
 }
 
-async function requireAvailable({ registry }: DomainServices, name: string): Promise<void> {
+async function requireAvailable({ registry }: DomainDependencies, name: string): Promise<void> {
   const [found] = await registry.check([name]);
   if (found?.availability === 'available') return;
   if (found === undefined || found.availability === 'unknown') {

@@ -7,30 +7,30 @@ import { getTldTerms, priceCents } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import type { RenewalOrder } from './schema.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
-export function renewDomain(services: DomainServices) {
+export function renewDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>) =>
-    answerSpending(services, request, 200, () => renew(services, request));
+    answerSpending(deps, request, 200, () => renew(deps, request));
 }
 
 async function renew(
-  services: DomainServices,
+  deps: DomainDependencies,
   request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>,
 ): Promise<OrderRow> {
   const { body, caller, idempotency, params } = request;
-  const row = await ownDomain(workspaceDb(services.db, caller.workspaceId), params.name);
+  const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
   const { tld } = normalizeName(row.name, 'name');
   const years = body.duration ?? 1;
   const price = priceCents(tld, 'renewal', years);
   confirmPrice(price, body);
   const instrument = instrumentOf(body);
-  const fromExpiresAt = new Date((await reportedDomain(services, row)).expiresAt);
-  requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), services.clock.now());
+  const fromExpiresAt = new Date((await reportedDomain(deps, row)).expiresAt);
+  requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), deps.clock.now());
   return buy(
-    services,
+    deps,
     {
       workspaceId: caller.workspaceId,
       kind: 'renewal',
@@ -46,7 +46,7 @@ async function renew(
 }
 
 /** The registry's object of now: a renewal names the expiry that it moves, and a snapshot may be a day old. */
-async function reportedDomain({ registry }: DomainServices, row: DomainRow): Promise<RegistryDomain> {
+async function reportedDomain({ registry }: DomainDependencies, row: DomainRow): Promise<RegistryDomain> {
   let info: RegistryDomain | undefined;
   try {
     info = await registry.info(row.name);

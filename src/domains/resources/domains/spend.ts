@@ -8,7 +8,7 @@ import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
 import type { Instrument } from '../../wallet/payments/payments.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import type { Spending } from './schema.ts';
 
 export interface PaymentChoice {
@@ -54,19 +54,19 @@ interface SpendingCall {
 
 /** Answers a repetition from what is kept or joins its order; otherwise buys. Keeps the answer of a success. */
 export async function answerSpending(
-  services: DomainServices,
+  deps: DomainDependencies,
   call: SpendingCall,
   status: number,
   purchase: () => Promise<OrderRow>,
 ): Promise<HttpReply<Spending>> {
   const spend = async () => {
-    const joined = await joinOrder(services, call.caller.workspaceId, call.idempotency);
-    return renderSpending(services, joined ?? (await purchase()));
+    const joined = await joinOrder(deps, call.caller.workspaceId, call.idempotency);
+    return renderSpending(deps, joined ?? (await purchase()));
   };
-  return answerOnce(services, call, spend, status);
+  return answerOnce(deps, call, spend, status);
 }
 
-async function renderSpending({ db }: DomainServices, order: OrderRow): Promise<Spending> {
+async function renderSpending({ db }: DomainDependencies, order: OrderRow): Promise<Spending> {
   const isCompleted = order.state === 'completed';
   const domain = isCompleted ? await findDomainById(workspaceDb(db, order.workspace_id), order.domain_id) : undefined;
   return {

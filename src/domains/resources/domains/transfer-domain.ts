@@ -2,19 +2,19 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { getTldTerms, priceCents } from '../../prices/price.ts';
-import type { DomainServices } from './dependencies.ts';
+import type { DomainDependencies } from './dependencies.ts';
 import type { TransferOrder } from './schema.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
-export function transferDomain(services: DomainServices) {
+export function transferDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: TransferOrder }>) =>
-    answerSpending(services, request, 201, async () => {
+    answerSpending(deps, request, 201, async () => {
       const { body, caller, idempotency, params } = request;
       const { ascii: name, tld } = normalizeName(params.name, 'name');
       const { transferYears: years } = getTldTerms(tld);
       const price = priceCents(tld, 'transfer', years);
       confirmPrice(price, body);
-      return buy(services, {
+      return buy(deps, {
         workspaceId: caller.workspaceId,
         kind: 'transfer',
         origin: 'request',

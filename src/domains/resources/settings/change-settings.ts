@@ -10,7 +10,7 @@ import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { SettingsServices } from './dependencies.ts';
+import type { SettingsDependencies } from './dependencies.ts';
 import { planChange, type Wish } from './plan-change.ts';
 import { readNameservers } from './read-nameservers.ts';
 import { saveSettings } from './save-settings.ts';
@@ -20,24 +20,23 @@ import { readAtRegistry, updateAtRegistry } from './update-at-registry.ts';
 type Request = WorkspaceTurn<{ params: { name: string }; body: SettingsChange }>;
 
 /** Throws `not_found`, `bad_request`, `no_hosted_zone`, `pending_at_registry`, `pending_operation` and `internal`. */
-export function changeSettings(services: SettingsServices) {
+export function changeSettings(deps: SettingsDependencies) {
   return async (request: Request): Promise<HttpReply<Settings>> =>
-    answerOnce(services, request, () => change(services, request));
+    answerOnce(deps, request, () => change(deps, request));
 }
 
-async function change(services: SettingsServices, { caller, params, body }: Request): Promise<Settings> {
-  const { db } = services;
+async function change(deps: SettingsDependencies, { caller, params, body }: Request): Promise<Settings> {
+  const { db } = deps;
   const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
-  const wish = readWish(body, row, services.nameservers);
+  const wish = readWish(body, row, deps.nameservers);
   const { auto_renew: _, ...ofRegistry } = wish;
-  if (Object.keys(ofRegistry).length === 0)
-    return saveSettings(services, { row, wish, seen: undefined, isPending: false });
-  const before = await readAtRegistry(services.registry, row);
-  const planned = await planChange(services, { row, wish, info: before });
-  if (Object.keys(planned).length === 0) return saveSettings(services, { row, wish, seen: before, isPending: false });
-  const outcome = await updateAtRegistry(services.registry, before, planned);
-  const seen = await lookAgain(services, row);
-  return saveSettings(services, { row, wish, seen, isPending: outcome === 'pending' });
+  if (Object.keys(ofRegistry).length === 0) return saveSettings(deps, { row, wish, seen: undefined, isPending: false });
+  const before = await readAtRegistry(deps.registry, row);
+  const planned = await planChange(deps, { row, wish, info: before });
+  if (Object.keys(planned).length === 0) return saveSettings(deps, { row, wish, seen: before, isPending: false });
+  const outcome = await updateAtRegistry(deps.registry, before, planned);
+  const seen = await lookAgain(deps, row);
+  return saveSettings(deps, { row, wish, seen, isPending: outcome === 'pending' });
 }
 
 function readWish(body: SettingsChange, row: DomainRow, own: readonly string[]): Wish {
@@ -52,7 +51,7 @@ function readWish(body: SettingsChange, row: DomainRow, own: readonly string[]):
 }
 
 /** The change is made: what cannot be read now is for the next sync. */
-async function lookAgain({ registry }: SettingsServices, row: DomainRow): Promise<RegistryDomain | undefined> {
+async function lookAgain({ registry }: SettingsDependencies, row: DomainRow): Promise<RegistryDomain | undefined> {
   try {
     return await readAtRegistry(registry, row);
   } catch (error) {

@@ -5,7 +5,7 @@ import type { AnswerStore } from '../../idempotency-store.ts';
 import type { Registry } from '../../registry/registry.ts';
 
 /** What a change of settings works with. */
-export interface SettingsServices {
+export interface SettingsDependencies {
   readonly db: Database;
   readonly clock: Clock;
   readonly registry: Registry;

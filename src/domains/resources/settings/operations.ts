@@ -1,9 +1,9 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { changeSettings } from './change-settings.ts';
-import type { SettingsServices } from './dependencies.ts';
+import type { SettingsDependencies } from './dependencies.ts';
 import { Settings, SettingsChange, SettingsPath } from './schema.ts';
 
-export function settingsOperations(services: SettingsServices) {
+export function settingsOperations(deps: SettingsDependencies) {
   return [
     workspace.turn({
       id: 'settings.update',
@@ -20,7 +20,7 @@ export function settingsOperations(services: SettingsServices) {
       body: SettingsChange,
       reply: Settings,
       errors: ['no_hosted_zone', 'pending_at_registry', 'pending_operation'],
-      handler: changeSettings(services),
+      handler: changeSettings(deps),
     }),
   ];
 }

@@ -4,7 +4,7 @@ import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { SettingsServices } from './dependencies.ts';
+import type { SettingsDependencies } from './dependencies.ts';
 import type { RegistryChange } from './update-at-registry.ts';
 
 /** What a caller wants, its nameservers read. Absent: as it is. */
@@ -27,38 +27,38 @@ export interface Plan {
  * The registry's part; empty when it has none. Throws `no_hosted_zone`, `bad_request` and `pending_operation` for what
  * cannot be had, before anything is changed.
  */
-export async function planChange(services: SettingsServices, plan: Plan): Promise<RegistryChange> {
+export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<RegistryChange> {
   const { row, wish, info } = plan;
   const { registrar_lock: locked, whois_privacy: isPrivate, nameservers } = wish;
-  const signing = await findSigning(services, row);
+  const signing = await findSigning(deps, row);
   const isMoved = nameservers !== undefined && !isSameSet(nameservers, info.nameservers);
   if (isMoved) requireUnsigned(plan, signing);
-  if (wish.dnssec !== undefined) requireSignable(services, plan, signing);
-  const isHosted = isSameSet(nameservers ?? info.nameservers, services.nameservers);
+  if (wish.dnssec !== undefined) requireSignable(deps, plan, signing);
+  const isHosted = isSameSet(nameservers ?? info.nameservers, deps.nameservers);
   return {
     ...(locked === undefined ? {} : { locked }),
     ...(isPrivate === undefined ? {} : { isPrivate }),
     ...(isMoved ? { nameservers } : {}),
-    // Of a hosted zone the keeper of DNSSEC takes them back.
+    // Of a hosted zone the worker of DNSSEC takes them back.
     ...(wish.dnssec === false && !isHosted && info.dsRecords.length > 0 ? { dsRecords: [] } : {}),
   };
 }
 
-async function findSigning({ db }: SettingsServices, row: DomainRow): Promise<DnssecState> {
+async function findSigning({ db }: SettingsDependencies, row: DomainRow): Promise<DnssecState> {
   const zones = workspaceDb(db, row.workspace_id).selectFrom('zones').select('dnssec');
   return (await zones.where('domain_id', '=', row.id).executeTakeFirst())?.dnssec ?? 'off';
 }
 
 /** Whether DNSSEC of the zone can be switched as it is wished. Off is always to be had where no zone is kept here. */
-function requireSignable(services: SettingsServices, { row, wish, info }: Plan, signing: DnssecState): void {
-  if (!isSameSet(wish.nameservers ?? info.nameservers, services.nameservers)) {
+function requireSignable(deps: SettingsDependencies, { row, wish, info }: Plan, signing: DnssecState): void {
+  if (!isSameSet(wish.nameservers ?? info.nameservers, deps.nameservers)) {
     if (wish.dnssec !== true) return;
     throw new ApiError('no_hosted_zone', {
-      message: `The zone of ${row.name} is not kept here, so it cannot be signed here. Send \`nameservers\`: "hosted" along to switch it to ${services.nameservers.join(', ')}.`,
-      details: { nameservers: [...services.nameservers], current_nameservers: [...info.nameservers] },
+      message: `The zone of ${row.name} is not kept here, so it cannot be signed here. Send \`nameservers\`: "hosted" along to switch it to ${deps.nameservers.join(', ')}.`,
+      details: { nameservers: [...deps.nameservers], current_nameservers: [...info.nameservers] },
     });
   }
-  if (wish.dnssec === true && !services.publisher.supportsDnssec) {
+  if (wish.dnssec === true && !deps.publisher.supportsDnssec) {
     throw new ApiError('bad_request', {
       message: 'The nameservers of this service do not sign zones, so `dnssec` cannot be turned on. Leave it out.',
       param: 'dnssec',

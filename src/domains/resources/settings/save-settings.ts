@@ -7,7 +7,7 @@ import { type DomainRow, findDomainById, lockDomain, recordInfo } from '../../po
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import type { SettingsServices } from './dependencies.ts';
+import type { SettingsDependencies } from './dependencies.ts';
 import { isSameSet, type Wish } from './plan-change.ts';
 import type { Settings } from './schema.ts';
 
@@ -21,18 +21,18 @@ export interface Saved {
 }
 
 /** Throws `not_found` for a name that has left the portfolio meanwhile. */
-export async function saveSettings(services: SettingsServices, saved: Saved): Promise<Settings> {
+export async function saveSettings(deps: SettingsDependencies, saved: Saved): Promise<Settings> {
   const { row, wish } = saved;
-  return services.db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(db, row.id);
     if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
-    await recordSeen(services, tx, held, saved);
+    await recordSeen(deps, tx, held, saved);
     await updateRow(tx, held, wish);
-    const dnssec = await switchDnssec(services, tx, saved);
+    const dnssec = await switchDnssec(deps, tx, saved);
     const after = await findDomainById(db, row.id);
     if (after === undefined) throw new ApiError('not_found');
-    const renewal = renewalOf(after, await findRenewalOrder(db, row.id), services.clock.now());
+    const renewal = renewalOf(after, await findRenewalOrder(db, row.id), deps.clock.now());
     const isPending = saved.isPending || dnssec === 'enabling' || dnssec === 'disabling';
     return {
       domain: row.name,
@@ -46,7 +46,7 @@ export async function saveSettings(services: SettingsServices, saved: Saved): Pr
 
 /** An order may have moved the expiry since the registry was asked: it knows better. */
 async function recordSeen(
-  { clock }: SettingsServices,
+  { clock }: SettingsDependencies,
   tx: Transaction,
   held: DomainRow,
   { row, seen }: Saved,
@@ -76,16 +76,16 @@ async function updateRow(tx: Transaction, held: DomainRow, wish: Wish): Promise<
 
 /** The zone's state afterwards; undefined where the service keeps none of the name. */
 async function switchDnssec(
-  services: SettingsServices,
+  deps: SettingsDependencies,
   tx: Transaction,
   { row, wish, seen }: Saved,
 ): Promise<Awaited<ReturnType<typeof requestDnssec>> | undefined> {
   const { workspace_id: workspaceId, id: domainId, name } = row;
   const nameservers = wish.nameservers ?? seen?.nameservers ?? row.snapshot?.nameservers ?? [];
-  if (!isSameSet(nameservers, services.nameservers)) return undefined;
+  if (!isSameSet(nameservers, deps.nameservers)) return undefined;
   if (wish.nameservers !== undefined || wish.dnssec !== undefined) await openZone(tx, { workspaceId, domainId, name });
   if (wish.dnssec !== undefined) {
-    return requestDnssec(tx, { workspaceId, domainId, on: wish.dnssec, publisher: services.publisher });
+    return requestDnssec(tx, { workspaceId, domainId, on: wish.dnssec, publisher: deps.publisher });
   }
   const zones = workspaceDb(tx, workspaceId).selectFrom('zones').select('dnssec');
   return (await zones.where('domain_id', '=', domainId).executeTakeFirst())?.dnssec;

@@ -24,7 +24,7 @@ const FAILURES_A_RUN = 3;
 /** Twice as long as the card company keeps a page open. */
 const EXPIRED_AFTER_MS = 48 * 3_600_000;
 
-export interface TopUpParts {
+export interface TopUpDependencies {
   readonly db: Database;
   readonly payments: Payments;
   readonly clock: Clock;
@@ -60,8 +60,8 @@ export async function insertTopUp(tx: Transaction, workspaceId: string, topUp: N
 }
 
 /** Defines the job that settles top-ups. Call before `jobs.start`. */
-export function definePayments(jobs: Jobs, parts: TopUpParts): void {
-  jobs.define(SETTLE_TOP_UPS, ({ signal }) => settleTopUps(parts, signal), { concurrency: 1 });
+export function definePayments(jobs: Jobs, deps: TopUpDependencies): void {
+  jobs.define(SETTLE_TOP_UPS, ({ signal }) => settleTopUps(deps, signal), { concurrency: 1 });
   jobs.schedule(SETTLE_TOP_UPS, SETTLE_CRON, {});
 }
 
@@ -74,23 +74,23 @@ interface OpenTopUp {
 }
 
 /** Looks up the open top-ups whose time has come. Repeating it, also at the same time, credits nothing twice. */
-export async function settleTopUps(parts: TopUpParts, signal?: AbortSignal): Promise<void> {
-  if (!parts.payments.isConfigured) return;
+export async function settleTopUps(deps: TopUpDependencies, signal?: AbortSignal): Promise<void> {
+  if (!deps.payments.isConfigured) return;
   let failures = 0;
-  for (const topUp of await listDue(parts)) {
+  for (const topUp of await listDue(deps)) {
     if (signal?.aborted === true || failures === FAILURES_A_RUN) return;
     try {
-      await settle(parts, topUp);
+      await settle(deps, topUp);
     } catch (error) {
       failures += 1;
-      parts.logger.warn({ err: error, paymentId: topUp.id }, 'a top-up could not be looked up');
-      await putBack(parts, topUp);
+      deps.logger.warn({ err: error, paymentId: topUp.id }, 'a top-up could not be looked up');
+      await putBack(deps, topUp);
     }
   }
 }
 
 /** The next look is a tenth of its age after the last one, an hour at most. */
-async function listDue({ db, clock }: TopUpParts): Promise<OpenTopUp[]> {
+async function listDue({ db, clock }: TopUpDependencies): Promise<OpenTopUp[]> {
   const next = sql<Date>`updated_at + least((updated_at - created_at) / 10, interval '1 hour')`;
   return systemDb(db)
     .selectFrom('payments')
@@ -103,27 +103,27 @@ async function listDue({ db, clock }: TopUpParts): Promise<OpenTopUp[]> {
     .execute();
 }
 
-async function settle(parts: TopUpParts, topUp: OpenTopUp): Promise<void> {
-  const found = await parts.payments.lookUpTopUp(topUp.provider_reference ?? '');
-  const ageMs = parts.clock.now().getTime() - topUp.created_at.getTime();
-  if (found === 'paid') await complete(parts, topUp);
-  else if (found === 'expired' || ageMs > EXPIRED_AFTER_MS) await close(parts.db, parts, topUp, 'expired');
-  else await putBack(parts, topUp);
+async function settle(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
+  const found = await deps.payments.lookUpTopUp(topUp.provider_reference ?? '');
+  const ageMs = deps.clock.now().getTime() - topUp.created_at.getTime();
+  if (found === 'paid') await complete(deps, topUp);
+  else if (found === 'expired' || ageMs > EXPIRED_AFTER_MS) await close(deps.db, deps, topUp, 'expired');
+  else await putBack(deps, topUp);
 }
 
-async function complete(parts: TopUpParts, topUp: OpenTopUp): Promise<void> {
+async function complete(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
   const { workspace_id: workspaceId, id, amount_cents: amountCents } = topUp;
-  await parts.db.transaction(async (tx) => {
-    await close(tx, parts, topUp, 'succeeded');
+  await deps.db.transaction(async (tx) => {
+    await close(tx, deps, topUp, 'succeeded');
     const reference = `payment:${id}`;
     await credit(tx, { workspaceId, source: 'card', amountCents, reference, description: 'top-up by card' });
   });
-  parts.logger.info({ workspaceId, paymentId: id, amountCents }, 'a top-up was paid');
+  deps.logger.info({ workspaceId, paymentId: id, amountCents }, 'a top-up was paid');
 }
 
 async function close(
   executor: Database | Transaction,
-  { clock }: TopUpParts,
+  { clock }: TopUpDependencies,
   topUp: OpenTopUp,
   state: 'succeeded' | 'expired',
 ): Promise<void> {
@@ -136,7 +136,7 @@ async function close(
 }
 
 /** Behind those that wait longer. */
-async function putBack({ db, clock }: TopUpParts, topUp: OpenTopUp): Promise<void> {
+async function putBack({ db, clock }: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
   await workspaceDb(db, topUp.workspace_id)
     .updateTable('payments')
     .set({ updated_at: clock.now() })
