@@ -106,7 +106,7 @@ export interface Execution {
   /** Set where an earlier attempt was cut off: what `run.restarted` says. */
   readonly restarted?: Record<string, unknown>;
   /** Nobody reads along: answers of the model may come in one piece. Absent: they are streamed. */
-  readonly whole?: boolean;
+  readonly buffered?: boolean;
 }
 
 export const CONCURRENCY_RETRY_SECONDS = 1;
@@ -175,7 +175,7 @@ export function createEngine(parts: EngineParts): Engine {
           loadFiles: (prompt) => loadAttachedFiles(parts.files, key.projectId, prompt),
           listTools: () => listTools(key, state.config),
           restarted: execution.restarted !== undefined,
-          whole: execution.whole === true,
+          buffered: execution.buffered === true,
         },
         turn,
         {
@@ -302,13 +302,14 @@ export function createEngine(parts: EngineParts): Engine {
       projectId: key.projectId,
       smithId: key.smithId,
       hostedTools: config.hosted_tools,
-      fileSearch: config.file_search ?? null,
-      memory: config.memory ?? null,
+      fileSearch: config.file_search,
+      memory: config.memory,
     };
     const served = await Promise.all(parts.toolSources.map((source) => source.toolsFor(turn)));
-    const clients = new Set(config.tools.map((tool) => tool.name));
+    const { client } = config.settings.tools;
+    const taken = new Set(client.map((tool) => tool.name));
     // A name that the caller took for the turn is the caller's.
-    return [...config.tools.map(clientTool), ...served.flat().filter((tool) => !clients.has(tool.name))];
+    return [...client.map(clientTool), ...served.flat().filter((tool) => !taken.has(tool.name))];
   }
 }
 

@@ -45,32 +45,46 @@ export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json'; readonly name?: string; readonly schema?: JsonObject };
 
-/** What the caller set for this turn alone. */
+/** Replaced or added for this turn alone. */
 export interface TurnOverrides {
   readonly model?: string;
   /** Appended to the smith's instructions. */
   readonly instructions?: string;
 }
 
-/** Everything that a turn runs with; fixed in runs.config when it starts. */
-export interface TurnConfig {
+/** What a request asks of its turn; carried as it is from the request to `runs.config`. Null: not given. */
+export interface TurnSettings {
   readonly overrides: TurnOverrides;
+  readonly sampling: {
+    readonly temperature: number | null;
+    readonly top_p: number | null;
+    readonly stop: readonly string[];
+  };
+  readonly answer: {
+    readonly format: ResponseFormat;
+    readonly reasoning_effort: string | null;
+    readonly max_output_tokens: number | null;
+  };
+  readonly tools: {
+    /** Functions that the caller runs. */
+    readonly client: readonly ClientTool[];
+    readonly choice: ToolChoice;
+    /** Stores to search in place of the smith's own. */
+    readonly file_search: FileSearchConfig | null;
+  };
+}
+
+/** Everything that a turn runs with; fixed in `runs.config` when it starts. Older rows: see store/stored-config.ts. */
+export interface TurnConfig {
+  readonly settings: TurnSettings;
   readonly model: string;
   /** Rendered instructions, the turn's own appended. */
   readonly instructions: string;
   readonly hosted_tools: readonly string[];
-  readonly tools: readonly ClientTool[];
-  /** Null: the turn has no `file_search`. Absent in turns that are older than it. */
-  readonly file_search?: FileSearchConfig | null;
-  /** Null: the turn has no memory. Absent in turns that are older than it. */
-  readonly memory?: MemoryConfig | null;
-  readonly tool_choice: ToolChoice;
-  readonly response_format: ResponseFormat;
-  readonly reasoning_effort: string | null;
-  readonly max_output_tokens: number | null;
-  readonly temperature: number | null;
-  readonly top_p: number | null;
-  readonly stop: readonly string[];
+  /** The stores that `file_search` searches; null: the turn has no `file_search`. */
+  readonly file_search: FileSearchConfig | null;
+  /** Null: the turn has no memory. */
+  readonly memory: MemoryConfig | null;
 }
 
 export interface TurnKey {

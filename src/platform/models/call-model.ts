@@ -1,18 +1,18 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { demandsStream, generateBuffered } from './buffered-answer.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
 import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
-import { demandsStream, generateWhole } from './whole-answer.ts';
 
 export interface ModelCallLimits extends UpstreamLimits, RetryLimits {
   /** Until an answer that was asked for in one piece is there: providers send nothing before its end. */
-  readonly wholeTimeoutMs: number;
+  readonly bufferedTimeoutMs: number;
 }
 
 export const DEFAULT_MODEL_CALL_LIMITS: ModelCallLimits = {
   connectTimeoutMs: 60_000,
   idleTimeoutMs: 120_000,
-  wholeTimeoutMs: 900_000,
+  bufferedTimeoutMs: 900_000,
   maxAttempts: 3,
   maxRetryAfterMs: 30_000,
   backoffBaseMs: 500,
@@ -35,7 +35,7 @@ export interface ModelCall {
    * Nobody waits for the beginning of the answer: ask for it in one piece, which costs a fraction of a stream's work here
    * and there. A model that can only stream is asked for a stream instead.
    */
-  readonly whole?: boolean | undefined;
+  readonly buffered?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly limits?: Partial<ModelCallLimits> | undefined;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
@@ -69,9 +69,9 @@ const streamOnly = new WeakSet<LanguageModelV4>();
 export async function* streamModelCall(call: ModelCall): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
   const limits: ModelCallLimits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
   for (let attempt = 1; ; attempt++) {
-    const whole = call.whole === true && !streamOnly.has(call.model);
+    const buffered = call.buffered === true && !streamOnly.has(call.model);
     const upstream = new UpstreamStream(
-      whole ? { ...limits, connectTimeoutMs: limits.wholeTimeoutMs } : limits,
+      buffered ? { ...limits, connectTimeoutMs: limits.bufferedTimeoutMs } : limits,
       call.signal,
     );
     const preamble: LanguageModelV4StreamPart[] = [];
@@ -81,7 +81,7 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
     try {
       await upstream.open((abortSignal) => {
         const options = { ...call.options, abortSignal };
-        return whole ? generateWhole(call.model, options) : call.model.doStream(options);
+        return buffered ? generateBuffered(call.model, options) : call.model.doStream(options);
       });
       while (!finished && failure === undefined) {
         const { value: part } = await upstream.read();
@@ -100,12 +100,12 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
         yield part;
       }
     } catch (error) {
-      failure = describeThrown(error, upstream.stopReason, { whole, answering }, call);
+      failure = describeThrown(error, upstream.stopReason, { buffered, answering }, call);
     } finally {
       upstream.close(finished);
     }
     if (failure === undefined) return;
-    if (whole && demandsStream(failure)) {
+    if (buffered && demandsStream(failure)) {
       streamOnly.add(call.model);
       continue;
     }
@@ -144,7 +144,7 @@ const FAILED: Failure = { kind: 'upstream', transient: false, text: 'The model r
 function describeThrown(
   error: unknown,
   stop: StopReason | undefined,
-  { whole, answering }: { readonly whole: boolean; readonly answering: boolean },
+  { buffered, answering }: { readonly buffered: boolean; readonly answering: boolean },
   call: ModelCall,
 ): Failure {
   if (stop !== undefined) {
@@ -152,7 +152,7 @@ function describeThrown(
     const limits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
     const text =
       stop.after === 'connect'
-        ? `sent nothing for ${(whole ? limits.wholeTimeoutMs : limits.connectTimeoutMs) / 1000} seconds`
+        ? `sent nothing for ${(buffered ? limits.bufferedTimeoutMs : limits.connectTimeoutMs) / 1000} seconds`
         : `fell silent for ${limits.idleTimeoutMs / 1000} seconds in the middle of its answer`;
     return { kind: 'timeout', transient: false, text };
   }

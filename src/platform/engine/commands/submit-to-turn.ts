@@ -44,7 +44,7 @@ export interface SubmittingRequest {
   /** What it will want to show again. */
   readonly echo?: JsonObject;
   /** The caller waits for the end and reads nothing before it: see `TurnRequest`. */
-  readonly whole?: boolean;
+  readonly buffered?: boolean;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function submitToTurn(
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
   submissions: readonly Submission[],
   actor: Actor,
-  { echo, whole = false }: SubmittingRequest = {},
+  { echo, buffered = false }: SubmittingRequest = {},
 ): Promise<Submitted> {
   const admission = engine.admit(run.projectId);
   try {
@@ -65,7 +65,7 @@ export async function submitToTurn(
     );
     const live =
       row.status === 'in_progress'
-        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, whole })
+        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
         : undefined;
     if (live === undefined) admission.release();
     engine.signals.announce([row.id]);
@@ -172,7 +172,7 @@ async function recordDecision(
     ],
   });
   if (approved) {
-    const isClients = run.config.tools.some((tool) => tool.name === step.name);
+    const isClients = turn.state.config.settings.tools.client.some((tool) => tool.name === step.name);
     await tx.query({
       text: 'update run_steps set status = $4 where project_id = $1 and run_id = $2 and position = $3',
       values: [run.project_id, run.id, step.position, isClients ? 'waiting' : 'started'],

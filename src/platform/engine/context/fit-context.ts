@@ -45,7 +45,7 @@ function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: num
     system.map((content) => ({ role: 'system', content })),
     functionTools(tools),
   );
-  const wanted = config.max_output_tokens ?? maxOutputTokens ?? DEFAULT_OUTPUT_RESERVE;
+  const wanted = config.settings.answer.max_output_tokens ?? maxOutputTokens ?? DEFAULT_OUTPUT_RESERVE;
   const reserve = Math.min(wanted, contextWindow / 4);
   return Math.max(MIN_ROOM, Math.floor((contextWindow - reserve - fixed) * windowShare));
 }

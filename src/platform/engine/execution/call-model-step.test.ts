@@ -10,18 +10,17 @@ function ask(text: string, flush: () => Promise<void>): ModelStep {
   return {
     model: createDemoModel(),
     config: {
-      overrides: {},
+      settings: {
+        overrides: {},
+        sampling: { temperature: null, top_p: null, stop: [] },
+        answer: { format: { type: 'text' }, reasoning_effort: null, max_output_tokens: null },
+        tools: { client: [], choice: 'auto', file_search: null },
+      },
       model: 'builtin/demo',
       instructions: '',
       hosted_tools: [],
-      tools: [],
-      tool_choice: 'auto',
-      response_format: { type: 'text' },
-      reasoning_effort: null,
-      max_output_tokens: null,
-      temperature: null,
-      top_p: null,
-      stop: [],
+      file_search: null,
+      memory: null,
     },
     prompt: [{ role: 'user', content: [{ type: 'text', text }] }],
     tools: [],
@@ -30,7 +29,7 @@ function ask(text: string, flush: () => Promise<void>): ModelStep {
     usedCallIds: new Set(),
     flush,
     limits: undefined,
-    whole: false,
+    buffered: false,
     partial: emptyAnswer(),
   };
 }

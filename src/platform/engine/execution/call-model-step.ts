@@ -65,7 +65,7 @@ export interface ModelStep {
   readonly flush: () => Promise<void>;
   readonly limits: Partial<ModelCallLimits> | undefined;
   /** Nobody reads along: the answer may come in one piece. */
-  readonly whole: boolean;
+  readonly buffered: boolean;
   /** Grows while the answer arrives, so that a cut-off call can be accounted for. */
   readonly partial: PartialAnswer;
 }
@@ -95,8 +95,8 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
     live.emitText('reasoning', text, step.step);
   };
   const options = callOptions(step);
-  const { model, limits, whole } = step;
-  const parts = streamModelCall({ model, options, signal: live.abort.signal, limits, whole });
+  const { model, limits, buffered } = step;
+  const parts = streamModelCall({ model, options, signal: live.abort.signal, limits, buffered });
   for await (const part of parts) {
     switch (part.type) {
       case 'text-delta':
@@ -158,7 +158,9 @@ export function functionTools(tools: readonly Tool[]): LanguageModelV4FunctionTo
 
 function callOptions({ config, prompt, tools, isFirst }: ModelStep): LanguageModelV4CallOptions {
   const offered = functionTools(tools);
-  const { reasoning_effort: effort, response_format: format, tool_choice: choice } = config;
+  const { sampling, answer } = config.settings;
+  const { choice } = config.settings.tools;
+  const { format, reasoning_effort: effort, max_output_tokens: maxOutputTokens } = answer;
   return {
     prompt,
     ...(offered.length === 0 ? {} : { tools: offered }),
@@ -175,10 +177,10 @@ function callOptions({ config, prompt, tools, isFirst }: ModelStep): LanguageMod
                   ? { type: 'required' as const }
                   : { type: 'tool' as const, toolName: choice.name },
             }),
-    ...(config.max_output_tokens === null ? {} : { maxOutputTokens: config.max_output_tokens }),
-    ...(config.temperature === null ? {} : { temperature: config.temperature }),
-    ...(config.top_p === null ? {} : { topP: config.top_p }),
-    ...(config.stop.length === 0 ? {} : { stopSequences: [...config.stop] }),
+    ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
+    ...(sampling.temperature === null ? {} : { temperature: sampling.temperature }),
+    ...(sampling.top_p === null ? {} : { topP: sampling.top_p }),
+    ...(sampling.stop.length === 0 ? {} : { stopSequences: [...sampling.stop] }),
     ...(format.type === 'text'
       ? {}
       : {

@@ -57,7 +57,7 @@ export interface TurnParts {
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
   /** Nobody reads along: answers of the model may come in one piece. */
-  readonly whole: boolean;
+  readonly buffered: boolean;
 }
 
 /** Answers that are asked for before a turn fails for not being of the requested format. */
@@ -131,7 +131,7 @@ class TurnExecution {
   }
 
   async #answerWithinWindow(model: LanguageModelV4): Promise<ModelAnswer> {
-    const { modelCall, flush, whole } = this.#parts;
+    const { modelCall, flush, buffered } = this.#parts;
     const { signal } = this.#live.abort;
     const tools = [...this.#tools.values()];
     for (let attempt = 1; ; attempt += 1) {
@@ -152,7 +152,7 @@ class TurnExecution {
           usedCallIds: new Set(this.#state.calls.map((call) => call.callId)),
           flush,
           limits: modelCall,
-          whole,
+          buffered,
           partial,
         });
       } catch (error) {
@@ -168,7 +168,9 @@ class TurnExecution {
   async #commitAnswer(record: StepRecord, message: StoredMessage, answer: ModelAnswer): Promise<RunRow | undefined> {
     const { finishReason, text } = answer;
     const problem =
-      finishReason === 'content_filter' ? undefined : findAnswerProblem(text, this.#state.config.response_format);
+      finishReason === 'content_filter'
+        ? undefined
+        : findAnswerProblem(text, this.#state.config.settings.answer.format);
     if (problem !== undefined) return this.#askAgain(record, message, text, problem);
     if (finishReason === 'length') {
       warn(this.#state, 'output_truncated', 'The answer reached its limit of output tokens.');

@@ -94,7 +94,7 @@ export function expiryFrame(approvalId: string): NewFrame {
 
 /** The run's `output`. */
 export function renderOutput(state: TurnState, text: string): JsonObject {
-  const isJson = state.config.response_format.type === 'json';
+  const isJson = state.config.settings.answer.format.type === 'json';
   const searches = state.calls.filter(({ name }) => name === FILE_SEARCH).map(({ output }) => output);
   const annotations = findCitations(text, searches);
   return {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../tables.ts';
 import type { TurnState } from '../execution/turn-state.ts';
 import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from '../turn.ts';
 import type { RunRow } from './run-row.ts';
+import { readTurnConfig } from './stored-config.ts';
 
 interface StoredTurn {
   steps: {
@@ -60,7 +61,7 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
     lastSeq: row.last_seq,
     pauses: row.pauses,
     state: {
-      config: run.config,
+      config: readTurnConfig(run.config),
       actor: run.actor,
       history: { summary: row.summary, summaryTurn: row.summary_turn ?? 0, messages: row.messages },
       openCalls: calls.filter((step) => step.status !== 'completed'),

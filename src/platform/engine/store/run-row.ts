@@ -1,6 +1,7 @@
 /** A run as the store has it, and as replies show it. */
 import type { Actor, JsonObject, RunStatus } from '../../tables.ts';
-import type { RunFailure, TurnConfig, Warning } from '../turn.ts';
+import type { RunFailure, Warning } from '../turn.ts';
+import type { StoredConfig } from './stored-config.ts';
 
 /** What started the turn. */
 export type Surface = 'run' | 'chat' | 'response';
@@ -16,7 +17,7 @@ export interface RunRow {
   status: RunStatus;
   channel: string;
   input: JsonObject[];
-  config: TurnConfig;
+  config: StoredConfig;
   output: JsonObject | null;
   stop_reason: string | null;
   error: RunFailure | null;
@@ -33,7 +34,8 @@ export interface RunRow {
   surface: Surface;
   /** What each request of the turn said, as its surface echoes it. */
   requests: JsonObject[];
-  forgotten_at: Date | null;
+  /** Since when its responses can no longer be retrieved: started with `store: false`, or deleted. */
+  hidden_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }

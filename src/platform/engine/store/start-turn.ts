@@ -7,42 +7,45 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { Actor, JsonObject } from '../../tables.ts';
-import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
-import type { Surface } from './run-row.ts';
+import type { StoredMessage, ThreadHistory } from '../turn.ts';
+import type { RunRow } from './run-row.ts';
+
+/** What a run begins with; the store adds its turn and its time, everything else is as every new run has it. */
+export type NewRun = Pick<
+  RunRow,
+  | 'project_id'
+  | 'id'
+  | 'smith_id'
+  | 'thread_id'
+  | 'agent_id'
+  | 'agent_version'
+  | 'channel'
+  | 'input'
+  | 'config'
+  | 'metadata'
+  | 'actor'
+  | 'replay_of'
+  | 'replica_id'
+  | 'surface'
+  | 'requests'
+>;
 
 export interface NewTurn {
-  readonly projectId: string;
-  readonly runId: string;
-  readonly smithId: string;
-  readonly threadId: string;
-  readonly agentId: string | null;
-  readonly agentVersion: number | null;
-  readonly channel: string;
-  readonly input: readonly JsonObject[];
+  readonly run: NewRun;
   readonly messages: readonly Pick<StoredMessage, 'role' | 'content' | 'tokens'>[];
-  readonly config: TurnConfig;
-  readonly metadata: JsonObject;
-  readonly actor: Actor | null;
-  readonly replayOf: string | null;
-  readonly replicaId: string;
-  readonly surface: Surface;
-  /** What its surface echoes; null for native runs. */
-  readonly request: JsonObject | null;
-  /** Not to be retrieved later. */
-  readonly forgotten: boolean;
+  /** False: its responses cannot be retrieved later. */
+  readonly stored: boolean;
   readonly idempotency: IdempotencyClaim | undefined;
   /**
-   * Nobody is told of the turn before something else of it is stored: its start need not be on the disk by itself, for
-   * whatever is stored later takes it along. A server store alone may be told so; the embedded one would lose it with
-   * the process.
+   * Commit without a wait for the disk. For a turn that its caller hears of only once something later of it is stored,
+   * which takes this along. A server store alone may be told so; the embedded one would lose it with the process.
    */
-  readonly untold: boolean;
+  readonly asyncCommit: boolean;
 }
 
 export interface TurnStart {
-  readonly turn: number;
-  readonly createdAt: Date;
+  /** The row as it was written. */
+  readonly run: RunRow;
   readonly history: ThreadHistory;
 }
 
@@ -60,39 +63,56 @@ export const LOCK_RETRY_SECONDS = 1;
 
 /** Throws `conversation_locked` while another turn of the smith is in progress. */
 export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {
+  const { run, idempotency } = turn;
   const { rows } = await db.query<StartRow>({
     ...statement,
     values: [
-      turn.projectId,
-      turn.runId,
-      turn.smithId,
-      turn.threadId,
-      turn.agentId,
-      turn.agentVersion,
-      turn.channel,
-      json(turn.input),
-      json(turn.config),
-      json(turn.metadata),
-      turn.actor === null ? null : json(turn.actor),
-      turn.replayOf,
-      turn.replicaId,
+      run.project_id,
+      run.id,
+      run.smith_id,
+      run.thread_id,
+      run.agent_id,
+      run.agent_version,
+      run.channel,
+      json(run.input),
+      json(run.config),
+      json(run.metadata),
+      run.actor === null ? null : json(run.actor),
+      run.replay_of,
+      run.replica_id,
       json(turn.messages),
-      json({ smith_id: turn.smithId, thread_id: turn.threadId, model: turn.config.model }),
-      turn.idempotency?.operation ?? null,
-      turn.idempotency?.key ?? null,
-      turn.idempotency?.fingerprint ?? null,
-      turn.surface,
-      json(turn.request === null ? [] : [turn.request]),
-      turn.forgotten,
-      turn.untold,
+      json({ smith_id: run.smith_id, thread_id: run.thread_id, model: run.config.model }),
+      idempotency?.operation ?? null,
+      idempotency?.key ?? null,
+      idempotency?.fingerprint ?? null,
+      run.surface,
+      json(run.requests),
+      !turn.stored,
+      turn.asyncCommit,
     ],
   });
   const row = rows[0];
   if (row?.turn == null || row.created_at === null) throw conversationLocked();
-  const history = row.stale ? await readHistory(db, turn, row.turn) : row;
+  const history = row.stale ? await readHistory(db, run, row.turn) : row;
   return {
-    turn: row.turn,
-    createdAt: row.created_at,
+    run: {
+      ...run,
+      turn: row.turn,
+      status: 'in_progress',
+      // As the columns begin that the statement leaves out.
+      output: null,
+      stop_reason: null,
+      error: null,
+      warnings: [],
+      input_tokens: 0,
+      output_tokens: 0,
+      cost_micros: null,
+      attempt: 1,
+      cancel_requested_at: null,
+      hidden_at: turn.stored ? null : row.created_at,
+      created_at: row.created_at,
+      updated_at: row.created_at,
+    },
     history: { summary: history.summary, summaryTurn: history.summary_turn ?? 0, messages: history.history },
   };
 }
@@ -101,7 +121,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
  * The history once more. A statement that had to wait for the turn before to end got the lock, but sees the thread as it
  * was when it began to wait: without that turn's answer.
  */
-async function readHistory(db: Executor, { projectId, smithId, threadId }: NewTurn, turn: number) {
+async function readHistory(db: Executor, run: NewRun, turn: number) {
   const { rows } = await db.query<Pick<StartRow, 'summary' | 'summary_turn' | 'history'>>({
     text: `
       select t.summary, t.summary_turn, coalesce((
@@ -109,7 +129,7 @@ async function readHistory(db: Executor, { projectId, smithId, threadId }: NewTu
         where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and m.turn > t.summary_turn and m.turn < $4
       ), '[]'::jsonb) as history
       from threads t where t.project_id = $1 and t.smith_id = $2 and t.id = $3`,
-    values: [projectId, smithId, threadId, turn],
+    values: [run.project_id, run.smith_id, run.thread_id, turn],
   });
   return rows[0] ?? { summary: null, summary_turn: 0, history: [] };
 }
@@ -129,7 +149,7 @@ const statement = {
   text: `
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
-                        input, config, metadata, actor, replay_of, replica_id, surface, requests, forgotten_at)
+                        input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at)
       select $1, $2, $3, $4,
              coalesce((select turns from threads where project_id = $1 and smith_id = $3 and id = $4), 0) + 1,
              $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,

@@ -79,8 +79,8 @@ async function goOn(
   }));
   const key = { projectId, smithId, runId: paused.id };
   const echo = { ...echoOf(body), ...(mark === undefined ? {} : { mark }) };
-  const whole = body.stream !== true;
-  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), { echo, whole });
+  const buffered = body.stream !== true;
+  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), { echo, buffered });
   return { run, number: paused.requests.length + 1, after: lastSeq, usedBefore: usageOf(paused) };
 }
 
@@ -108,23 +108,27 @@ async function begin(
     channel: 'api',
     metadata: body.metadata ?? {},
     actor: actorOf(caller),
-    overrides: {
-      ...(model === undefined ? {} : { model }),
-      ...(input.instructions === '' ? {} : { instructions: input.instructions }),
+    settings: {
+      overrides: {
+        ...(model === undefined ? {} : { model }),
+        ...(input.instructions === '' ? {} : { instructions: input.instructions }),
+      },
+      sampling: {
+        temperature: body.temperature ?? null,
+        top_p: body.top_p ?? null,
+        stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
+      },
+      answer: {
+        format: responseFormat,
+        reasoning_effort: readReasoningEffort(body.reasoning_effort, 'reasoning_effort'),
+        max_output_tokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+      },
+      tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
     },
-    tools,
-    toolChoice,
-    responseFormat,
-    reasoningEffort: readReasoningEffort(body.reasoning_effort, 'reasoning_effort'),
-    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     idempotency,
-    ...(fileSearch === undefined ? {} : { fileSearch }),
     stateless: asksForSchema && isAlone && (await isToolless(engine.db, caller.projectId, smith.id)),
     // A conversation is there to be kept.
-    whole: body.stream !== true,
+    buffered: body.stream !== true,
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
   }).catch((error: unknown) => {
     throw nameMessage(error, input.offset);

@@ -35,7 +35,7 @@ function read(batches: ShownFrame[][], end: FollowEnd = 'rested') {
     for (const batch of batches) sink.write(batch);
     return end;
   };
-  const run = { config: { response_format: { type: 'text' } } } as RunRow;
+  const run = { config: { settings: { answer: { format: { type: 'text' } } } } } as RunRow;
   const stretch = { run, number: 1, after: 1, usedBefore: { inputTokens: 4, outputTokens: 2 } };
   const signal = end === 'closed' ? AbortSignal.abort() : new AbortController().signal;
   return { seen, answer: readAnswer({ follow } as Engine, stretch, reader, signal) };

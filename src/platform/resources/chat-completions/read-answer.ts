@@ -6,7 +6,7 @@
  * and what was streamed cannot be taken back.
  */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { Engine, RunRow, renderUsage, ShownFrame } from '../../engine/index.ts';
+import { type Engine, type RunRow, readTurnConfig, type renderUsage, type ShownFrame } from '../../engine/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
 /** One request's part of a run. */
@@ -76,7 +76,7 @@ export async function readAnswer(
   closed: AbortSignal,
 ): Promise<Answered | undefined> {
   const rest = new AbortController();
-  const frames = new AnswerFrames(reader, run.config.response_format.type === 'json');
+  const frames = new AnswerFrames(reader, readTurnConfig(run.config).settings.answer.format.type === 'json');
   const end = await engine.follow(
     { projectId: run.project_id, smithId: run.smith_id, runId: run.id },
     after,

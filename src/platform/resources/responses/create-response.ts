@@ -106,7 +106,7 @@ async function goOn(
         answers: plan.items,
         idempotency,
       }),
-      whole: isAwaited(body),
+      buffered: isAwaited(body),
     },
   );
   if (idempotency !== undefined) await keepClaim(db, projectId, idempotency, run.id);
@@ -139,22 +139,22 @@ async function start(
     channel: 'api',
     metadata: body.metadata ?? {},
     actor: actorOf(caller),
-    overrides: {
-      ...(model === undefined ? {} : { model }),
-      ...(body.instructions == null ? {} : { instructions: body.instructions }),
+    settings: {
+      overrides: {
+        ...(model === undefined ? {} : { model }),
+        ...(body.instructions == null ? {} : { instructions: body.instructions }),
+      },
+      sampling: { temperature: body.temperature ?? null, top_p: body.top_p ?? null, stop: [] },
+      answer: {
+        format: responseFormat,
+        reasoning_effort: readReasoningEffort(body.reasoning?.effort, 'reasoning.effort'),
+        max_output_tokens: body.max_output_tokens ?? null,
+      },
+      tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
     },
-    tools,
-    toolChoice,
-    responseFormat,
-    reasoningEffort: readReasoningEffort(body.reasoning?.effort, 'reasoning.effort'),
-    maxOutputTokens: body.max_output_tokens ?? null,
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    stop: [],
     idempotency,
-    ...(fileSearch === undefined ? {} : { fileSearch }),
     stateless: isOneShot && (await isToolless(db, projectId, smith.id)),
-    whole: isAwaited(body),
+    buffered: isAwaited(body),
     surface: {
       kind: 'response',
       stored: body.store !== false,

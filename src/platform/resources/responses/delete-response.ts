@@ -1,12 +1,12 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { ResponsePath } from './schema.ts';
-import { forgetRun } from './store.ts';
+import { hideRun } from './store.ts';
 import { getStretch } from './stretch.ts';
 
 /** The responses of a run go together; the run itself stays among the smith's. */
 export async function deleteResponse({ db, caller, params }: ProjectRead<{ params: ResponsePath }>) {
   const { run } = await getStretch(db, caller, params.id);
-  if (!(await forgetRun(db, run.project_id, run.id))) throw new ApiError('not_found');
+  if (!(await hideRun(db, run.project_id, run.id))) throw new ApiError('not_found');
   return { id: params.id, object: 'response' as const, deleted: true as const };
 }

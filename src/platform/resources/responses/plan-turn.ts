@@ -92,7 +92,7 @@ async function findPrevious(
   }
   const named = readResponseId(id);
   const run = named === undefined ? undefined : await findRun(db, projectId, named.runId, smithId);
-  if (run !== undefined && run.forgotten_at === null) return run;
+  if (run !== undefined && run.hidden_at === null) return run;
   throw new ApiError('not_found', {
     param: 'previous_response_id',
     message:

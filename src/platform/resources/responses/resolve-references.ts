@@ -43,7 +43,7 @@ async function loadItems(
 ): Promise<Map<string, JsonObject>> {
   const run = await findRun(db, projectId, runId, smithId);
   const items = new Map<string, JsonObject>();
-  if (run === undefined || run.forgotten_at !== null) return items;
+  if (run === undefined || run.hidden_at !== null) return items;
   for await (const item of listRunItems(db, run)) items.set(String(item.id), item);
   return items;
 }

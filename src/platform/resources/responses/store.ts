@@ -92,10 +92,10 @@ export async function listOutputsBefore(
   return rows.map(({ output }) => output);
 }
 
-/** From now on the run's responses are not there to be retrieved. False: they were not already. */
-export async function forgetRun(db: Executor, projectId: string, runId: string): Promise<boolean> {
+/** From now on the run's responses cannot be retrieved. False: they could not before. */
+export async function hideRun(db: Executor, projectId: string, runId: string): Promise<boolean> {
   const { rowCount } = await db.query({
-    text: 'update runs set forgotten_at = now() where project_id = $1 and id = $2 and forgotten_at is null',
+    text: 'update runs set hidden_at = now() where project_id = $1 and id = $2 and hidden_at is null',
     values: [projectId, runId],
   });
   return rowCount > 0;

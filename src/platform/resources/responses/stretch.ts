@@ -2,7 +2,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import { type RunRow, readFrames, type ShownFrame, showStoredFrame } from '../../engine/index.ts';
+import { type RunRow, readFrames, readTurnConfig, type ShownFrame, showStoredFrame } from '../../engine/index.ts';
 import { readResponseId, responseId } from '../../surfaces/openai/item-ids.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
@@ -31,7 +31,7 @@ export async function getStretch(db: Executor, caller: ProjectCaller, id: string
 
 /** Whether the run's responses may be retrieved: one that is not to be stored, as long as it is made. */
 function isKept(run: RunRow): boolean {
-  if (run.forgotten_at === null) return true;
+  if (run.hidden_at === null) return true;
   return run.status === 'in_progress' && requestsOf(run)[0]?.echo.store === false;
 }
 
@@ -68,7 +68,7 @@ export function beginFold({ run, number, request, createdAt, start }: Stretch, i
   const included = [...request.include, ...include];
   return new ResponseFold(start, {
     showResults: included.includes(FILE_SEARCH_RESULTS),
-    holdText: run.config.response_format.type === 'json',
+    holdText: readTurnConfig(run.config).settings.answer.format.type === 'json',
     render: (outcome): JsonObject => ({
       id: responseId(run.id, number),
       object: 'response',

@@ -2,7 +2,14 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { type ClientTool, createTurn, type Engine, parseResponseFormat, type ToolChoice } from '../../engine/index.ts';
+import {
+  type ClientTool,
+  createTurn,
+  type Engine,
+  parseResponseFormat,
+  type ToolChoice,
+  type TurnSettings,
+} from '../../engine/index.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 
@@ -25,22 +32,31 @@ export function createRun(engine: Engine) {
       channel: body.channel ?? 'api',
       metadata: body.metadata ?? {},
       actor: actorOf(caller),
-      overrides: {
-        ...(body.model === undefined ? {} : { model: body.model }),
-        ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
-      },
-      tools: (body.tools ?? []).map(clientTool),
-      toolChoice: (body.tool_choice ?? 'auto') as ToolChoice,
-      responseFormat: parseResponseFormat(body.response_format),
-      reasoningEffort: body.reasoning_effort ?? null,
-      maxOutputTokens: body.max_output_tokens ?? null,
-      temperature: body.temperature ?? null,
-      topP: body.top_p ?? null,
-      stop: body.stop ?? [],
+      settings: readSettings(body),
       idempotency,
     });
     const prefer = readPreference(headers.prefer);
     return answerCreated(engine, created, { stream: body.stream === true, prefer, signal: request.signal });
+  };
+}
+
+function readSettings(body: RunIn): TurnSettings {
+  return {
+    overrides: {
+      ...(body.model === undefined ? {} : { model: body.model }),
+      ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
+    },
+    sampling: { temperature: body.temperature ?? null, top_p: body.top_p ?? null, stop: body.stop ?? [] },
+    answer: {
+      format: parseResponseFormat(body.response_format),
+      reasoning_effort: body.reasoning_effort ?? null,
+      max_output_tokens: body.max_output_tokens ?? null,
+    },
+    tools: {
+      client: (body.tools ?? []).map(clientTool),
+      choice: (body.tool_choice ?? 'auto') as ToolChoice,
+      file_search: null,
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { createTurn, type Engine, getRun, type InputMessage, isSettled } from '../../engine/index.ts';
+import { createTurn, type Engine, getRun, type InputMessage, isSettled, readTurnConfig } from '../../engine/index.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 
@@ -28,7 +28,7 @@ export function replayRun(engine: Engine) {
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }
-    const { config } = original;
+    const { settings } = readTurnConfig(original.config);
     const created = await createTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
@@ -36,15 +36,8 @@ export function replayRun(engine: Engine) {
       channel: original.channel,
       metadata: original.metadata,
       actor: actorOf(caller),
-      overrides: config.overrides,
-      tools: config.tools,
-      toolChoice: config.tool_choice,
-      responseFormat: config.response_format,
-      reasoningEffort: config.reasoning_effort,
-      maxOutputTokens: config.max_output_tokens,
-      temperature: config.temperature,
-      topP: config.top_p,
-      stop: config.stop,
+      // The stores that a request brought are its caller's to name: this caller may not have the right to them.
+      settings: { ...settings, tools: { ...settings.tools, file_search: null } },
       idempotency,
       replayOf: original,
     });

@@ -1,4 +1,4 @@
-/** An answer that is asked for in one piece, told as the parts of a stream: who reads it need not know how it came. */
+/** A buffered answer (asked for in one piece), given as the parts of a stream, so that its reader need not know which it was. */
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -12,7 +12,7 @@ import type { Failure } from './model-call-error.ts';
 type Part = LanguageModelV4StreamPart;
 
 /** Resolves once the whole answer is there. Throws what the provider's package throws. */
-export async function generateWhole(
+export async function generateBuffered(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
 ): Promise<LanguageModelV4StreamResult> {
@@ -45,7 +45,7 @@ function* contentParts(content: LanguageModelV4Content, id: string): Generator<P
   yield { type: `${type}-end`, id, ...(providerMetadata === undefined ? {} : { providerMetadata }) };
 }
 
-/** Whether a model that was asked for a whole answer refused because it can only stream. */
+/** Whether a model that was asked for a buffered answer refused because it can only stream. */
 export function demandsStream({ status, text }: Failure): boolean {
   return status !== undefined && status >= 400 && status < 500 && /\bstream(ing|ed)?\b/i.test(text);
 }

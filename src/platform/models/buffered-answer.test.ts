@@ -28,7 +28,7 @@ async function run(model: LanguageModelV4, call: Partial<ModelCall> = {}) {
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }];
   let error: unknown;
   try {
-    const asked: ModelCall = { model, options: { prompt }, whole: true, sleep: async () => {}, ...call };
+    const asked: ModelCall = { model, options: { prompt }, buffered: true, sleep: async () => {}, ...call };
     for await (const part of streamModelCall(asked)) parts.push(part);
   } catch (thrown) {
     error = thrown;
@@ -46,7 +46,7 @@ function wasStreamed(upstream: { requests: readonly { body: unknown }[] }, at = 
   return Object(upstream.requests.at(at)?.body).stream === true;
 }
 
-describe('an answer that is asked for whole', () => {
+describe('an answer that is asked for buffered', () => {
   for (const provider of ['openai', 'openai-compatible', 'anthropic'] as const) {
     test(`of ${provider} comes in one piece, between a start and a finish`, async () => {
       const { parts, deltas, error } = await run(await open(provider));
@@ -66,8 +66,8 @@ describe('an answer that is asked for whole', () => {
       toolCalls: [{ id: 'call_9', name: 'lookup', arguments: '{"q":"rain"}' }],
       usage: { promptTokens: 20, completionTokens: 7, cachedTokens: 5, reasoningTokens: 3 },
     });
-    const said = async (whole: boolean) => {
-      const { parts } = await run(await open(), { whole });
+    const said = async (buffered: boolean) => {
+      const { parts } = await run(await open(), { buffered });
       const joined = (type: string) => parts.map((part) => (part.type === type ? Object(part).delta : '')).join('');
       const rest = parts.filter(({ type }) => type === 'tool-call' || type === 'finish');
       return [joined('reasoning-delta'), joined('text-delta'), rest];
@@ -89,7 +89,7 @@ describe('an answer that is asked for whole', () => {
   });
 });
 
-describe('a whole answer that fails', () => {
+describe('a buffered answer that fails', () => {
   const half = (type: 'reset' | 'end' | 'error'): OpenAiBehaviour => ({
     type: 'answer',
     fault: { afterChunks: 1, type },
@@ -114,7 +114,7 @@ describe('a whole answer that fails', () => {
 
   test('is a timeout when it does not come in its time, and its socket is closed', async () => {
     openai.respondWith({ type: 'hang_before_headers' });
-    const { error } = await run(await open(), { limits: { wholeTimeoutMs: 200 } });
+    const { error } = await run(await open(), { limits: { bufferedTimeoutMs: 200 } });
     assert.deepEqual(failureOf(error), ['timeout', 1]);
     assert.match(String(error), /sent nothing for 0\.2 seconds/);
     assert.equal(await openai.requests.at(-1)?.closed, 'client');

@@ -1,0 +1,95 @@
+/** Everything that a turn runs with: what its smith is set to, and what the request asks for this turn. */
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { effectiveConfig } from '../../configuration/effective-config.ts';
+import { renderInstructions } from '../../configuration/render-instructions.ts';
+import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../../models/index.ts';
+import { FILE_SEARCH } from '../../tools/file-search.ts';
+import type { FileSearchConfig, MemoryConfig } from '../../tools/tool.ts';
+import type { SmithForTurn } from '../store/load-smith-turn.ts';
+import type { TurnConfig, TurnSettings } from '../turn.ts';
+
+/**
+ * `stateless`: neither the smith's memory nor its stores; the answer rests on the request alone. Throws
+ * `agent_unpublished`, `invalid_variables`, `invalid_request`, `invalid_tool_choice`, `invalid_reasoning_effort` and
+ * `unknown_provider`.
+ */
+export function configureTurn(
+  smith: SmithForTurn,
+  settings: TurnSettings,
+  { stateless = false }: { readonly stateless?: boolean },
+): TurnConfig {
+  if (smith.agent_id !== null && smith.agent_snapshot === null) throw new ApiError('agent_unpublished');
+  const config = effectiveConfig(smith.config, smith.agent_snapshot);
+  const instructions = renderForSmith(config.instructions, smith);
+  const fileSearch = settings.tools.file_search ?? (stateless ? null : searchOwnStores(config.vector_store_ids));
+  checkTools(settings.tools, [...config.enabled_hosted_tools, ...(fileSearch === null ? [] : [FILE_SEARCH])]);
+  checkEffort(settings.answer.reasoning_effort);
+  const { provider, model } = readModelId(settings.overrides.model ?? config.model);
+  const memory: MemoryConfig = {
+    content: smith.memory,
+    auto: config.auto_memory,
+    consolidate: config.memory_consolidation,
+    indexed: smith.recalls || config.auto_memory,
+  };
+  return {
+    settings,
+    model: `${provider}/${model}`,
+    instructions: [instructions, settings.overrides.instructions ?? ''].filter((text) => text !== '').join('\n\n'),
+    hosted_tools: config.enabled_hosted_tools,
+    file_search: fileSearch,
+    memory: stateless ? null : memory,
+  };
+}
+
+function renderForSmith(instructions: string, smith: SmithForTurn): string {
+  const rendered = renderInstructions(instructions, smith.agent_snapshot?.variables ?? [], smith.metadata);
+  if (rendered.missing.length === 0) return rendered.text;
+  throw new ApiError('invalid_variables', {
+    param: 'metadata',
+    message: `Set these members of the smith's metadata first: ${rendered.missing.join(', ')}.`,
+    details: { missing: rendered.missing },
+  });
+}
+
+function searchOwnStores(own: readonly string[]): FileSearchConfig | null {
+  if (own.length === 0) return null;
+  return { vector_store_ids: own, max_num_results: null, filters: null, ranking_options: null };
+}
+
+function checkTools({ client, choice }: TurnSettings['tools'], hosted: readonly string[]): void {
+  const names = [...client.map((tool) => tool.name), ...hosted];
+  if (new Set(names).size < names.length) {
+    throw new ApiError('invalid_request', {
+      param: 'tools',
+      message: 'Two tools share a name. Give each a name of its own.',
+    });
+  }
+  if (choice === 'auto' || choice === 'none') return;
+  if (choice === 'required' ? names.length > 0 : names.includes(choice.name)) return;
+  const wanted = choice === 'required' ? 'any tool' : `the tool ${choice.name}`;
+  throw new ApiError('invalid_tool_choice', {
+    param: 'tool_choice',
+    message: `\`tool_choice\` asks for ${wanted}, but the turn offers ${names.length === 0 ? 'none' : names.join(', ')}.`,
+  });
+}
+
+function checkEffort(effort: string | null): void {
+  if (effort === null || isReasoningEffort(effort)) return;
+  throw new ApiError('invalid_reasoning_effort', {
+    param: 'reasoning_effort',
+    message: `\`reasoning_effort\` must be one of ${REASONING_EFFORTS.join(', ')}.`,
+  });
+}
+
+function readModelId(id: string): ReturnType<typeof parseModelId> {
+  try {
+    return parseModelId(id);
+  } catch (error) {
+    throw blameModel(error);
+  }
+}
+
+/** Whatever keeps the model from being run is about the run's `model`, not about a member of some other request. */
+export function blameModel(error: unknown): unknown {
+  return error instanceof ApiError ? new ApiError(error.code, { ...error.detail, param: 'model' }) : error;
+}
