@@ -13,6 +13,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
+import { createDeferredCompiler } from './deferred-compiler.ts';
 import { type ErrorCatalogue, type ErrorDialect, openAiErrors } from './errors.ts';
 import { canonicalJson, type IdempotencyStore } from './idempotency.ts';
 import { acceptJsonOnly } from './json-body.ts';
@@ -102,8 +103,10 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   });
   const components = collectComponents(options.operations);
   for (const [name, schema] of components) app.addSchema({ ...schema, $id: name });
-  const validators = createValidators(components);
-  app.setSerializerCompiler(createSerializers(components));
+  const compiler = createDeferredCompiler();
+  const validators = createValidators(components, compiler);
+  app.decorate('compileSchemas', () => compiler.compileAll());
+  app.setSerializerCompiler(createSerializers(components, compiler));
   app.setValidatorCompiler(({ schema, httpPart }) => validators.compile(httpPart as RequestPart, schema as TSchema));
 
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1); Node would refuse it without a body.

@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
+import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
 import { ApiError } from './errors.ts';
 
 export type RequestPart = 'body' | 'params' | 'querystring' | 'headers';
@@ -14,11 +15,34 @@ type AnnotatedSchema = {
 };
 
 /**
- * Compiles request schemas. Bodies are taken as they are: "5" is not a number. Paths and queries are text, so there
- * text becomes the type that the schema names.
+ * Makes validators of request schemas. Bodies are taken as they are: "5" is not a number. Paths and queries are text, so
+ * there text becomes the type that the schema names. A schema is compiled, and refused if it is faulty, when its validator
+ * is first called.
  */
-export function createValidators(components: ReadonlyMap<string, TSchema>) {
-  const shared = {
+export function createValidators(
+  components: ReadonlyMap<string, TSchema>,
+  compiler: DeferredCompiler = createDeferredCompiler(),
+) {
+  const bodies = once(() => createAjv(components, { coerceTypes: false }));
+  const text = once(() => createAjv(components, { coerceTypes: true }));
+  return {
+    compile(part: RequestPart, schema: TSchema): Validator {
+      const compiled = compiler.defer<Validator>(() =>
+        part === 'body' ? bodies().compile<unknown>(schema) : refuseInfinity(text().compile(schema)),
+      );
+      const validator: Validator = (data) => {
+        const validate = compiled();
+        const isValid = validate(data);
+        validator.errors = validate.errors ?? null;
+        return isValid;
+      };
+      return validator;
+    },
+  };
+}
+
+function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { readonly coerceTypes: boolean }) {
+  const ajv = new Ajv2020({
     allErrors: false,
     verbose: true,
     useDefaults: true,
@@ -27,18 +51,11 @@ export function createValidators(components: ReadonlyMap<string, TSchema>) {
     strictRequired: false,
     discriminator: true,
     keywords: ['x-error-code', 'x-required-code', 'example'],
-  };
-  const bodies = new Ajv2020({ ...shared, coerceTypes: false });
-  const text = new Ajv2020({ ...shared, coerceTypes: true });
-  for (const ajv of [bodies, text]) {
-    addFormats.default(ajv);
-    for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
-  }
-  return {
-    compile(part: RequestPart, schema: TSchema): Validator {
-      return part === 'body' ? bodies.compile<unknown>(schema) : refuseInfinity(text.compile(schema));
-    },
-  };
+    coerceTypes,
+  });
+  addFormats.default(ajv);
+  for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
+  return ajv;
 }
 
 /** As Ajv compiles it: `errors` has the first violation after a call that returned false. */
