@@ -10,7 +10,7 @@ import { createMetrics } from '../kernel/metrics/metrics.ts';
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
-import { migrationSources } from './migrations.ts';
+import { migrationSources, storeTemplate } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import { releaseStartupMemory } from './release-startup-memory.ts';
 import { serveDomains } from './serve-domains.ts';
@@ -39,6 +39,7 @@ export async function serve(services: readonly Service[]): Promise<number> {
     url: config.databaseUrl,
     dataDir: config.dataDir,
     poolSize: config.databasePoolSize,
+    template: storeTemplate,
     logger,
   });
   const outbound = createOutbound({ allow: config.outboundAllow });

@@ -1,6 +1,6 @@
 /**
  * A fresh, migrated database for one test file. By default it is the embedded store in memory; with
- * IRONCRAFT_TEST_DATABASE_URL set it is a database of its own on that server. Either is a copy of one that was migrated once.
+ * IRONCRAFT_TEST_DATABASE_URL set it is a database of its own on that server. Either is a copy of one that was set up once, as a whole start does it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,9 +12,10 @@ import { fileURLToPath } from 'node:url';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { defaultCacheFolder, dropTemplates, engineVersion } from '../../src/kernel/db/embedded-folder.ts';
+import { dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/embedded-folder.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
+import { createJobs } from '../../src/kernel/jobs/jobs.ts';
 
 export interface TestDatabase {
   readonly db: Database;
@@ -32,7 +33,11 @@ export interface TestDatabaseOptions {
   readonly poolSize?: number;
 }
 
+/** Deletable at any time. Shared by every checkout that has these `node_modules`. */
+const cacheFolder = fileURLToPath(new URL('../../node_modules/.cache/ironcraft/', import.meta.url));
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
+/** Raise it when what a copy starts with changes and neither the migrations nor PGlite tell. */
+const contentRevision = 1;
 const buildTimeoutMs = 60_000;
 const pollMs = 25;
 const cacheLifetimeMs = 24 * 3_600_000;
@@ -86,19 +91,24 @@ function allSources(): MigrationSource[] {
 
 /** Names the content that a copy starts with. */
 async function contentKey(sources: readonly MigrationSource[]): Promise<string> {
-  const hash = createHash('sha256').update(engineVersion());
+  const hash = createHash('sha256').update(`${engineVersion()} ${contentRevision}`);
   for (const { service, folder } of sources) {
     for (const { name, checksum } of await readMigrations(folder)) hash.update(`\n${service}/${name} ${checksum}`);
   }
   return hash.digest('hex').slice(0, 16);
 }
 
-async function migrateAll(db: Database, sources: readonly MigrationSource[]): Promise<void> {
+/** What a whole first start of the server sets up. Without migrations nothing, not even the job queue's schema. */
+export async function setUpSchemas(db: Database, sources: readonly MigrationSource[] = allSources()): Promise<void> {
   for (const source of sources) await migrate(db, source);
+  if (sources.length === 0) return;
+  const jobs = createJobs(db, { logger: { warn: () => undefined, error: () => undefined } });
+  await jobs.start();
+  await jobs.stop();
 }
 
 async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDatabase> {
-  const file = join(defaultCacheFolder, `test-${await contentKey(sources)}.tar`);
+  const file = join(cacheFolder, `test-${await contentKey(sources)}.tar`);
   if (!existsSync(file)) await buildDump(file, sources);
   const db = await connectEmbedded({ folder: undefined, dump: await readFile(file) });
   return { db, close: () => db.close() };
@@ -106,15 +116,15 @@ async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDa
 
 /** One process builds; the others wait for its file. */
 async function buildDump(file: string, sources: readonly MigrationSource[]): Promise<void> {
-  await mkdir(defaultCacheFolder, { recursive: true });
+  await mkdir(cacheFolder, { recursive: true });
   const lock = await lockUnlessBuilt(file);
   if (lock === undefined) return;
   try {
     await removeOutdated();
     const db = await connectEmbedded({ folder: undefined });
     try {
-      await migrateAll(db, sources);
-      for (const statement of dropTemplates) await db.query({ text: statement });
+      await setUpSchemas(db, sources);
+      for (const statement of [...dropTemplates, ...shortenLog]) await db.query({ text: statement });
       const partial = `${file}.partial-${process.pid}`;
       await writeFile(partial, await db.dump());
       await rename(partial, file);
@@ -128,8 +138,8 @@ async function buildDump(file: string, sources: readonly MigrationSource[]): Pro
 
 /** Each change of a migration makes a new file; yesterday's are of no use. */
 async function removeOutdated(): Promise<void> {
-  for (const name of await readdir(defaultCacheFolder)) {
-    const path = join(defaultCacheFolder, name);
+  for (const name of await readdir(cacheFolder)) {
+    const path = join(cacheFolder, name);
     if (!name.startsWith('test-') || (await stat(path)).mtimeMs > Date.now() - cacheLifetimeMs) continue;
     await rm(path, { recursive: true, force: true });
   }
@@ -190,7 +200,7 @@ async function buildTemplate(
     await admin.query({ text: `create database ${partial}`, values: [] });
     const db = await connectServer({ url: urlOf(serverUrl, partial), poolSize: 1 });
     try {
-      await migrateAll(db, sources);
+      await setUpSchemas(db, sources);
     } finally {
       await db.close();
     }

@@ -104,14 +104,6 @@ describe('the embedded store in a folder', () => {
     await db.close();
     assert.deepEqual((await readdir(store)).sort(), ['data', 'lock', 'owner.json']);
   });
-
-  it('opens without a template where the cache cannot be written', async () => {
-    const file = join(folder, 'a-file');
-    await writeFile(file, '');
-    const db = await connectEmbedded({ folder: join(folder, 'uncached'), cacheFolder: join(file, 'cache') });
-    await db.ping();
-    await db.close();
-  });
 });
 
 describe('the embedded store', () => {

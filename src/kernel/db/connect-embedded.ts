@@ -3,11 +3,12 @@
  * errors are the very same as the server's. It has one connection: statements run one after the other, and a
  * transaction holds it alone. A statement that runs for long cannot be cancelled, only waited for.
  */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { PeriodicWorker } from '../periodic/periodic-worker.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
-import { defaultCacheFolder, prepareFolder } from './embedded-folder.ts';
+import { holdsStore, initialiseFolder } from './embedded-folder.ts';
 import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { Gate } from './gate.ts';
@@ -35,8 +36,8 @@ export interface EmbeddedOptions {
   readonly flush?: boolean;
   /** A transaction that sends nothing for so long is rolled back. Default 60,000; 0: never. */
   readonly idleTransactionTimeoutMs?: number;
-  /** Where the template of an initialised store is kept. Default: `node_modules/.cache/ironcraft`. */
-  readonly cacheFolder?: string;
+  /** A file that fills a new folder, of this version of PGlite. Where it is missing, PostgreSQL initialises the folder. */
+  readonly template?: string;
   readonly logger?: StoreLogger;
 }
 
@@ -50,26 +51,33 @@ const bufferMb = { folder: 64, memory: 16 } as const;
 
 /** Rejects with FolderInUseError when another process has the folder. */
 export async function connectEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  if (options.folder === undefined) return open(undefined, undefined, options);
+  if (options.folder === undefined) return open({}, options);
   const folder = resolve(options.folder);
   const lock = lockFolder(folder);
   try {
     const data = join(folder, 'data');
-    await prepareFolder(data, options.cacheFolder ?? defaultCacheFolder);
-    return await open(data, lock, options);
+    const isNew = !holdsStore(data);
+    const template =
+      isNew && options.template !== undefined && existsSync(options.template) ? options.template : undefined;
+    if (isNew && template === undefined) await initialiseFolder(data);
+    return await open({ data, template, lock }, options);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-async function open(
-  data: string | undefined,
-  lock: FolderLock | undefined,
-  options: EmbeddedOptions,
-): Promise<EmbeddedDatabase> {
+interface Folder {
+  readonly data?: string;
+  /** Fills `data` first. */
+  readonly template?: string | undefined;
+  readonly lock?: FolderLock;
+}
+
+async function open({ data, template, lock }: Folder, options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const stream = await startWorker({
     folder: data,
+    template,
     dump: options.dump,
     flush: data !== undefined && options.flush !== false,
     sharedBuffersMb: data === undefined ? bufferMb.memory : bufferMb.folder,

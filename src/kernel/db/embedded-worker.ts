@@ -6,10 +6,13 @@ import { fsyncSync } from 'node:fs';
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { unpackTemplate } from './store-template.ts';
 
 export interface WorkerOptions {
   /** An initialised folder, or one to initialise; undefined keeps everything in memory. */
   readonly folder: string | undefined;
+  /** Fills the folder, before it is opened. */
+  readonly template: string | undefined;
   /** A tar made by `dump`, loaded into a store in memory. */
   readonly dump: Uint8Array | undefined;
   /** Wait for the disk at each commit. */
@@ -34,6 +37,9 @@ async function serve(options: WorkerOptions): Promise<void> {
   if (port === null) throw new Error('embedded-worker.ts runs as a worker thread only');
   const reply = (message: WorkerReply, transfer: Transferable[] = []): void => port.postMessage(message, transfer);
   try {
+    if (options.folder !== undefined && options.template !== undefined) {
+      unpackTemplate(options.template, options.folder);
+    }
     const store = await open(options);
     port.on('message', (request: WorkerRequest) => {
       handle(store, request, reply).catch((error: unknown) => {

@@ -10,6 +10,8 @@ export interface OpenDatabaseOptions {
   readonly dataDir: string;
   /** Connections to the server; the embedded store has one. */
   readonly poolSize: number;
+  /** What a new embedded store starts from, see EmbeddedOptions. */
+  readonly template?: string;
   readonly logger?: StoreLogger;
 }
 
@@ -18,8 +20,12 @@ export interface OpenDatabaseOptions {
  * (embedded); both messages say what to do.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
-  const { url, dataDir, poolSize, logger } = options;
+  const { url, dataDir, poolSize, template, logger } = options;
   const logging = logger === undefined ? {} : { logger };
   if (url !== undefined) return connectServer({ url, poolSize, ...logging });
-  return connectEmbedded({ folder: join(dataDir, 'database'), ...logging });
+  return connectEmbedded({
+    folder: join(dataDir, 'database'),
+    ...(template !== undefined && { template }),
+    ...logging,
+  });
 }
