@@ -1,11 +1,11 @@
 /** The longest files first, so that no process is left with one of them at the end. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { defaultCacheFolder } from '../../src/kernel/db/embedded-folder.ts';
+import { cacheFolder } from '../support/cache-folder.ts';
 import type { FileReport } from './messages.ts';
 import { root } from './select-files.ts';
 
-const durationsFile = join(defaultCacheFolder, 'test-durations.json');
+const durationsFile = join(cacheFolder, 'test-durations.json');
 /** What a file takes that has never run here: long ones tend to be long to read too. */
 const MS_PER_BYTE = 0.2;
 

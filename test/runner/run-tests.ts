@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultCacheFolder } from '../../src/kernel/db/embedded-folder.ts';
+import { cacheFolder } from '../support/cache-folder.ts';
 import type { FileReport } from './messages.ts';
 import { keepDurations, orderFiles } from './order-files.ts';
 import { countOutcomes, describeFile, describeRun } from './report.ts';
@@ -77,5 +77,5 @@ const { values, positionals } = parseArgs({
 const selection = SELECTIONS.find((name) => name === values.selection);
 if (selection === undefined) throw new Error(`--selection is one of ${SELECTIONS.join(', ')}`);
 // A process that starts loads what another has compiled; those that tests start inherit it.
-process.env.NODE_COMPILE_CACHE ??= join(defaultCacheFolder, 'compiled');
+process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
 process.exitCode = await runFiles(selectFiles(selection, positionals));

@@ -16,6 +16,7 @@ import { dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/em
 import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
 import { createJobs } from '../../src/kernel/jobs/jobs.ts';
+import { cacheFolder } from './cache-folder.ts';
 
 export interface TestDatabase {
   readonly db: Database;
@@ -33,8 +34,6 @@ export interface TestDatabaseOptions {
   readonly poolSize?: number;
 }
 
-/** Deletable at any time. Shared by every checkout that has these `node_modules`. */
-const cacheFolder = fileURLToPath(new URL('../../node_modules/.cache/ironcraft/', import.meta.url));
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 /** Raise it when what a copy starts with changes and neither the migrations nor PGlite tell. */
 const contentRevision = 1;
