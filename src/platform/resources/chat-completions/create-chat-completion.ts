@@ -4,6 +4,17 @@ import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { createTurn, type Engine, isToolless, submitToTurn } from '../../engine/index.ts';
+import { findAnsweredRun, markOf } from '../../surfaces/find-answered-run.ts';
+import { findPausedRun } from '../../surfaces/find-waiting-run.ts';
+import { answerWhole } from '../../surfaces/openai/chat/buffered-completion.ts';
+import {
+  answersNothing,
+  type ChatInput,
+  nameMessage,
+  readMessages,
+  type ToolResults,
+} from '../../surfaces/openai/chat/read-messages.ts';
+import { answerStreamed } from '../../surfaces/openai/chat/stream-completion.ts';
 import {
   chooseModel,
   parseTools,
@@ -13,14 +24,9 @@ import {
   requireStores,
   resolveSmithForTurn,
 } from '../../surfaces/openai/index.ts';
+import { type Stretch, usageOf } from '../../surfaces/read-answer.ts';
 import type { JsonObject } from '../../tables.ts';
 import { findConversation } from '../conversations/index.ts';
-import { answerStreamed } from './answer-streamed.ts';
-import { answerWhole } from './answer-whole.ts';
-import { findAnsweredRun, markOf } from './find-answered-run.ts';
-import { findPausedRun } from './find-paused-run.ts';
-import { type Stretch, usageOf } from './read-answer.ts';
-import { answersNothing, type ChatInput, nameMessage, readMessages, type ToolResults } from './read-messages.ts';
 import type { ChatCompletion, ChatCompletionIn } from './schema.ts';
 
 export interface ChatServices {

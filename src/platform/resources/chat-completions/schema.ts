@@ -133,4 +133,3 @@ export const ChatCompletion = component(
 
 export type ChatCompletionIn = Static<typeof ChatCompletionIn>;
 export type ChatCompletion = Static<typeof ChatCompletion>;
-export type ChatMessage = ChatCompletion['choices'][number]['message'];

@@ -2,8 +2,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { cancelTurn, type Engine } from '../../engine/index.ts';
+import { foldStored, getStretch } from '../../surfaces/openai/responses/response-segment.ts';
 import type { Response, ResponsePath } from './schema.ts';
-import { foldStored, getStretch } from './stretch.ts';
 
 /** A response that has ended is answered as it is: cancelling twice is one, and so is cancelling too late. */
 export function cancelResponse(engine: Engine) {

@@ -1,3 +1,4 @@
+import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
@@ -21,13 +22,14 @@ import {
   requireStores,
   resolveSmithForTurn,
 } from '../../surfaces/openai/index.ts';
-import { awaitResponse, streamResponse } from './answer-response.ts';
-import { planTurn, type TurnPlan } from './plan-turn.ts';
-import { placeError } from './read-input.ts';
-import { describeRequest, requestsOf } from './response-request.ts';
+import { awaitResponse, streamResponse } from '../../surfaces/openai/responses/answer-response.ts';
+import { planTurn, type TurnPlan } from '../../surfaces/openai/responses/plan-turn.ts';
+import { invalid, placeError } from '../../surfaces/openai/responses/read-input.ts';
+import { describeRequest, requestsOf } from '../../surfaces/openai/responses/response-request.ts';
+import { foldStored, loadStretch, type Stretch } from '../../surfaces/openai/responses/response-segment.ts';
+import { countPauses, findClaimedRun, keepClaim } from '../../surfaces/openai/responses/response-store.ts';
+import { findConversation } from '../conversations/index.ts';
 import type { Response, ResponseIn } from './schema.ts';
-import { countPauses, findClaimedRun, keepClaim } from './store.ts';
-import { foldStored, loadStretch, type Stretch } from './stretch.ts';
 
 type Request = ProjectRead<{ body: ResponseIn; idempotency: IdempotencyClaim | undefined }>;
 type Answer = HttpReply<Response> | EventStream;
@@ -55,7 +57,7 @@ export function createResponse(engine: Engine) {
     const response =
       body.background === true
         ? ((await foldStored(engine.db, stretch)).response as Response)
-        : await awaitResponse(engine, stretch, live, signal);
+        : ((await awaitResponse(engine, stretch, live, signal)) as Response);
     return new HttpReply(200, response, headers);
   };
 }
@@ -80,8 +82,33 @@ async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun
 async function begin(engine: Engine, request: Request): Promise<Begun> {
   const { caller, body } = request;
   const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
-  const plan = await planTurn(engine.db, caller, smith.id, body);
+  const conversationId = await findConversationId(engine.db, { projectId: caller.projectId, smithId: smith.id }, body);
+  const plan = await planTurn(engine.db, caller, smith.id, {
+    input: body.input,
+    previousResponseId: body.previous_response_id,
+    conversationId,
+  });
   return plan.kind === 'answer' ? goOn(engine, request, plan) : start(engine, request, smith, plan);
+}
+
+/** Throws `conversation_not_found`, `invalid_input`, and `invalid_request` beside a previous response. */
+async function findConversationId(
+  db: Executor,
+  { projectId, smithId }: { projectId: string; smithId: string },
+  { conversation, previous_response_id: previous }: ResponseIn,
+): Promise<string | undefined> {
+  if (conversation == null) return undefined;
+  if (previous != null) {
+    throw new ApiError('invalid_request', {
+      param: 'conversation',
+      message: 'Give `previous_response_id` or `conversation`, not both: each says where the response goes on.',
+    });
+  }
+  const id = typeof conversation === 'string' ? conversation : conversation.id;
+  if (typeof id !== 'string') throw invalid('conversation', 'must be the id of a conversation, or an object with `id`');
+  const row = await findConversation(db, projectId, id, smithId);
+  if (row === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
+  return row.id;
 }
 
 /** Brings the paused run what it waits for. */

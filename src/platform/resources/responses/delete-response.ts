@@ -1,8 +1,8 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
+import { getStretch } from '../../surfaces/openai/responses/response-segment.ts';
+import { hideRun } from '../../surfaces/openai/responses/response-store.ts';
 import type { ResponsePath } from './schema.ts';
-import { hideRun } from './store.ts';
-import { getStretch } from './stretch.ts';
 
 /** The responses of a run go together; the run itself stays among the smith's. */
 export async function deleteResponse({ db, caller, params }: ProjectRead<{ params: ResponsePath }>) {

@@ -2,9 +2,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
-import { streamResponse } from './answer-response.ts';
+import { streamResponse } from '../../surfaces/openai/responses/answer-response.ts';
+import { foldStored, getStretch } from '../../surfaces/openai/responses/response-segment.ts';
 import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
-import { foldStored, getStretch } from './stretch.ts';
 
 type Request = ProjectRead<{ params: ResponsePath; query: ResponseQuery }>;
 

@@ -1,10 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type OpenAiPageRequest, openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { listInputItems as listItems } from './input-items.ts';
-import type { OutputItem } from './response-items.ts';
+import { listInputItems as listItems } from '../../surfaces/openai/responses/input-items.ts';
+import type { OutputItem } from '../../surfaces/openai/responses/response-items.ts';
+import { getStretch } from '../../surfaces/openai/responses/response-segment.ts';
 import type { InputItemQuery, ResponsePath } from './schema.ts';
-import { getStretch } from './stretch.ts';
 
 type Request = ProjectRead<{ params: ResponsePath; query: InputItemQuery }>;
 

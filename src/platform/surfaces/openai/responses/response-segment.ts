@@ -1,14 +1,14 @@
 /** One stretch of a run: from its start, or from the answers to a pause, to the next rest. */
-import type { Executor } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectCaller } from '../../access/caller.ts';
-import { type RunRow, readFrames, readTurnConfig, type ShownFrame, showStoredFrame } from '../../engine/index.ts';
-import { readResponseId, responseId } from '../../surfaces/openai/item-ids.ts';
-import type { JsonObject } from '../../tables.ts';
-import { FILE_SEARCH } from '../../tools/file-search.ts';
+import type { Executor } from '../../../../kernel/db/database.ts';
+import { ApiError } from '../../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../../access/caller.ts';
+import { type RunRow, readFrames, readTurnConfig, type ShownFrame, showStoredFrame } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import { FILE_SEARCH } from '../../../tools/file-search.ts';
+import { readResponseId, responseId } from '../item-ids.ts';
 import { ResponseFold, type StretchStart } from './fold-response.ts';
 import { FILE_SEARCH_RESULTS, type ResponseRequest, requestOfStretch, requestsOf } from './response-request.ts';
-import { findPause, findRun, listOutputsBefore } from './store.ts';
+import { findPause, findRun, listOutputsBefore } from './response-store.ts';
 
 export interface Stretch {
   readonly run: RunRow;

@@ -5,9 +5,9 @@
  * With a JSON format nothing is shown before the answer has been found to match: one that does not is asked for again,
  * and what was streamed cannot be taken back.
  */
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { type Engine, type RunRow, readTurnConfig, type renderUsage, type ShownFrame } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { type Engine, type RunRow, readTurnConfig, type renderUsage, type ShownFrame } from '../engine/index.ts';
+import type { JsonObject } from '../tables.ts';
 
 /** One request's part of a run. */
 export interface Stretch {

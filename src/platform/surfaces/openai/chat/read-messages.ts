@@ -1,7 +1,7 @@
 /** The `messages` of a chat completion: what the turn is told, what the model is shown, what a paused run waits for. */
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { InputMessage, PastCall } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
+import { ApiError } from '../../../../kernel/http/errors.ts';
+import type { InputMessage, PastCall } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
 
 export interface ChatInput {
   /** System and developer messages at the beginning: they hold for this turn. Empty where there are none. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { RunRow } from '../../engine/store/run-row.ts';
-import type { FollowEnd } from '../../engine/timeline/follow-timeline.ts';
-import { ShownFrame } from '../../engine/timeline/live-turn.ts';
-import type { JsonObject } from '../../tables.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { RunRow } from '../engine/store/run-row.ts';
+import type { FollowEnd } from '../engine/timeline/follow-timeline.ts';
+import { ShownFrame } from '../engine/timeline/live-turn.ts';
+import type { JsonObject } from '../tables.ts';
 import { type AnswerReader, readAnswer } from './read-answer.ts';
 
 let seq = 1;

@@ -1,7 +1,7 @@
 /** The items of a response's output, as events, responses and lists show them. */
 
-import type { JsonObject } from '../../tables.ts';
-import type { Citation, FoundPassage } from '../../tools/file-search.ts';
+import type { JsonObject } from '../../../tables.ts';
+import type { Citation, FoundPassage } from '../../../tools/file-search.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 

@@ -1,9 +1,10 @@
 /** A completion in one piece. */
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { HttpReply } from '../../../kernel/http/operation.ts';
-import { type Engine, getRun } from '../../engine/index.ts';
-import { type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
+import { ApiError } from '../../../../kernel/http/errors.ts';
+import { HttpReply } from '../../../../kernel/http/operation.ts';
+import { type Engine, getRun } from '../../../engine/index.ts';
+import { type AnswerReader, readAnswer, type Stretch } from '../../read-answer.ts';
 import {
+  type ChatCompletion,
   describeApprovals,
   headersOf,
   headOf,
@@ -13,7 +14,6 @@ import {
   renderUsage,
   STEP_GAP,
 } from './render-completion.ts';
-import type { ChatCompletion } from './schema.ts';
 
 /** Waits until the run rests. Throws what the run failed with; the error names the run as an answer does. */
 export async function answerWhole(

@@ -1,9 +1,56 @@
 /** The members that whole and streamed completions have in common. */
-import { suffixOf } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
-import type { Answered, FunctionCall, PendingApproval, Stretch, Usage } from './read-answer.ts';
-import type { ChatCompletion, ChatMessage } from './schema.ts';
+import { suffixOf } from '../../../../kernel/ids/ids.ts';
+import type { RunRow } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import type { Answered, FunctionCall, PendingApproval, Stretch, Usage } from '../../read-answer.ts';
+
+/** A completion in one piece. */
+export interface ChatCompletion extends CompletionHead {
+  readonly object: 'chat.completion';
+  readonly choices: CompletionChoice[];
+  readonly usage: CompletionUsage;
+  readonly ironcraft: CompletionTurn;
+}
+
+interface CompletionChoice {
+  readonly index: number;
+  readonly message: {
+    readonly role: 'assistant';
+    readonly content: string | null;
+    readonly refusal: string | null;
+    readonly reasoning_content?: string;
+    readonly tool_calls?: ReturnType<typeof renderCall>[];
+    readonly annotations?: UrlCitation[];
+  };
+  readonly logprobs: null;
+  readonly finish_reason: Answered['finishReason'];
+}
+
+interface CompletionUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** The run behind the completion. */
+interface CompletionTurn {
+  readonly run_id: string;
+  readonly smith_id: string;
+  readonly thread_id: string;
+  readonly status: Answered['status'];
+  readonly approval_ids: string[];
+}
+
+interface UrlCitation {
+  readonly type: 'url_citation';
+  readonly url_citation: {
+    readonly start_index: number;
+    readonly end_index: number;
+    readonly title: string;
+    readonly url: string;
+    readonly file_id: string;
+  };
+}
 
 /** Between what the model said before and after calls that the server ran. */
 export const STEP_GAP = '\n\n';
@@ -28,7 +75,7 @@ export function headersOf(run: RunRow): Record<string, string> {
   return { 'ic-run-id': run.id };
 }
 
-export function renderTurn(run: RunRow, { status, approvals }: Answered): ChatCompletion['ironcraft'] {
+export function renderTurn(run: RunRow, { status, approvals }: Answered): CompletionTurn {
   return {
     run_id: run.id,
     smith_id: run.smith_id,
@@ -42,7 +89,7 @@ export function renderCall({ id, name, arguments: args }: FunctionCall) {
   return { id, type: 'function' as const, function: { name, arguments: JSON.stringify(args) } };
 }
 
-export function renderUsage({ inputTokens, outputTokens }: Usage): ChatCompletion['usage'] {
+export function renderUsage({ inputTokens, outputTokens }: Usage): CompletionUsage {
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
 }
 
@@ -63,11 +110,7 @@ function describeApproval({ id, tool }: PendingApproval): string {
  * Citations of files, in the one form that the dialect's clients take: an address. `shown` is the whole text, at the end
  * of which the run's own stands.
  */
-export function renderAnnotations(
-  output: JsonObject | null,
-  shown: string,
-  publicUrl: string,
-): NonNullable<ChatMessage['annotations']> {
+export function renderAnnotations(output: JsonObject | null, shown: string, publicUrl: string): UrlCitation[] {
   const content = String(output?.content ?? '');
   const citations = (output?.annotations ?? []) as { index: number; file_id: string; filename: string }[];
   const offset = shown.length - content.length;

@@ -1,12 +1,12 @@
 /** The part of a run that a request with results began, when the same request comes again with its `Idempotency-Key`. */
 import { createHash } from 'node:crypto';
-import type { Executor } from '../../../kernel/db/database.ts';
-import { json } from '../../../kernel/db/values.ts';
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
+import type { Executor } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import type { RunRow } from '../engine/index.ts';
+import type { JsonObject } from '../tables.ts';
+import type { ToolResults } from './openai/chat/read-messages.ts';
 import type { Stretch } from './read-answer.ts';
-import type { ToolResults } from './read-messages.ts';
 
 /** A smith's newest runs among which it is looked for. */
 const LOOKED_AT = 200;

@@ -1,8 +1,8 @@
 /** The run that waits for the results which a request brings. */
-import type { Executor } from '../../../kernel/db/database.ts';
-import { json } from '../../../kernel/db/values.ts';
-import type { RunRow } from '../../engine/index.ts';
-import { invalid, type ToolResults } from './read-messages.ts';
+import type { Executor } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import type { RunRow } from '../engine/index.ts';
+import { invalid, type ToolResults } from './openai/chat/read-messages.ts';
 
 /** A smith's newest runs among which the paused one is looked for: results follow their calls soon. */
 const LOOKED_AT = 200;

@@ -11,15 +11,10 @@
  * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it. Where
  * a format is demanded the text is held back until it is known to stand, for clients put all text together and parse it.
  */
-import type { ShownFrame } from '../../engine/index.ts';
-import {
-  fileSearchItemId,
-  functionCallItemId,
-  messageItemId,
-  reasoningItemId,
-} from '../../surfaces/openai/item-ids.ts';
-import type { JsonObject } from '../../tables.ts';
-import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
+import type { ShownFrame } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
+import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
 import {
   approvalRequestItem,
   fileSearchItem,

@@ -3,11 +3,11 @@
  * ended, the usage if asked for, `[DONE]`. A stream that cannot be finished ends with an error in place of what is left:
  * the dialect's clients throw on it.
  */
-import { ApiError, errorBody } from '../../../kernel/http/errors.ts';
-import { type EventSink, EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
-import { type Engine, getRun } from '../../engine/index.ts';
-import { platformErrors } from '../../errors.ts';
-import { type Answered, type AnswerReader, readAnswer, type Stretch } from './read-answer.ts';
+import { ApiError, errorBody } from '../../../../kernel/http/errors.ts';
+import { type EventSink, EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
+import { type Engine, getRun } from '../../../engine/index.ts';
+import { platformErrors } from '../../../errors.ts';
+import { type Answered, type AnswerReader, readAnswer, type Stretch } from '../../read-answer.ts';
 import {
   describeApprovals,
   headersOf,

@@ -1,13 +1,13 @@
 /** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
-import type { Executor } from '../../../kernel/db/database.ts';
-import { isId } from '../../../kernel/ids/ids.ts';
-import type { RunRow } from '../../engine/index.ts';
-import { runOfItem } from '../../surfaces/openai/item-ids.ts';
-import type { JsonObject } from '../../tables.ts';
+import type { Executor } from '../../../../kernel/db/database.ts';
+import { isId } from '../../../../kernel/ids/ids.ts';
+import type { RunRow } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import { runOfItem } from '../item-ids.ts';
 import { listInputItems } from './input-items.ts';
 import { type InputItem, invalid, readInput } from './read-input.ts';
-import { findRun } from './store.ts';
-import { foldStored, loadStretch } from './stretch.ts';
+import { foldStored, loadStretch } from './response-segment.ts';
+import { findRun } from './response-store.ts';
 
 /** Throws `invalid_input` for an id that no stored response of the smith has shown. */
 export async function resolveReferences(

@@ -1,8 +1,7 @@
 /** What a request said, as runs.requests keeps it and the response shows it again. */
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
-import type { ResponseIn } from './schema.ts';
+import type { IdempotencyClaim } from '../../../../kernel/http/operation.ts';
+import type { RunRow } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
 
 export interface ResponseRequest extends JsonObject {
   /** Which stretch of the run it began. */
@@ -18,10 +17,30 @@ export interface ResponseRequest extends JsonObject {
   readonly key: string | null;
 }
 
+/** The members of a request that a response shows again. */
+export interface RequestedResponse {
+  readonly background?: boolean | null;
+  readonly instructions?: string | null;
+  readonly max_output_tokens?: number | null;
+  readonly metadata?: JsonObject | null;
+  readonly parallel_tool_calls?: boolean | null;
+  readonly previous_response_id?: string | null;
+  readonly reasoning?: JsonObject | null;
+  readonly store?: boolean | null;
+  readonly temperature?: number | null;
+  readonly text?: JsonObject | null;
+  readonly tool_choice?: unknown;
+  readonly tools?: unknown;
+  readonly top_p?: number | null;
+  readonly truncation?: string | null;
+  readonly user?: string | null;
+  readonly include?: readonly string[] | null;
+}
+
 export const FILE_SEARCH_RESULTS = 'file_search_call.results';
 
 export function describeRequest(
-  body: ResponseIn,
+  body: RequestedResponse,
   options: {
     readonly stretch: number;
     readonly nowMs: number;

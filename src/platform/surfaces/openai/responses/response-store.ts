@@ -1,8 +1,8 @@
-import type { Executor } from '../../../kernel/db/database.ts';
-import { json } from '../../../kernel/db/values.ts';
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import type { RunRow } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
+import type { Executor } from '../../../../kernel/db/database.ts';
+import { json } from '../../../../kernel/db/values.ts';
+import type { IdempotencyClaim } from '../../../../kernel/http/operation.ts';
+import type { RunRow } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
 
 /** Of a smith's newest runs so many are looked through for a call that one of them waits for. */
 export const MAX_SEARCHED_RUNS = 1_000;

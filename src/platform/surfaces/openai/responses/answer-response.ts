@@ -1,11 +1,11 @@
 /** The answer to whoever asks for a response: its events as they happen, or the response as JSON. */
 
-import type { EventSink } from '../../../kernel/http/event-stream.ts';
-import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
-import { type Engine, type FrameSink, type LiveTurn, waitForRest } from '../../engine/index.ts';
+import type { EventSink } from '../../../../kernel/http/event-stream.ts';
+import { EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
+import { type Engine, type FrameSink, type LiveTurn, waitForRest } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
 import type { ResponseEvent, ResponseFold } from './fold-response.ts';
-import type { Response } from './schema.ts';
-import { beginFold, foldStored, type Stretch } from './stretch.ts';
+import { beginFold, foldStored, type Stretch } from './response-segment.ts';
 
 export interface StreamOptions {
   /** Only the events behind this number; -1: all. */
@@ -81,10 +81,10 @@ export async function awaitResponse(
   stretch: Stretch,
   live: LiveTurn | undefined,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<JsonObject> {
   const row = live === undefined ? undefined : await untilLeft(live, signal);
   if (row === undefined) await waitForRest(engine, stretch.run, signal);
-  return (await foldStored(engine.db, stretch)).response as Response;
+  return (await foldStored(engine.db, stretch)).response;
 }
 
 /** Undefined: the turn left this replica, or the caller has left. */

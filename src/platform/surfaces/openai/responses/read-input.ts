@@ -2,9 +2,9 @@
  * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, requests
  * for approvals) is left out: the run has it.
  */
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { InputMessage, PastCall } from '../../engine/index.ts';
-import type { JsonObject } from '../../tables.ts';
+import { ApiError } from '../../../../kernel/http/errors.ts';
+import type { InputMessage, PastCall } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
 
 export const MAX_INPUT_ITEMS = 1_000;
 

@@ -5,18 +5,16 @@
  * input answers: clients that keep no state send the whole history, with the newest results behind it. Results that no
  * paused run waits for are history too, where the input shows the calls that they belong to.
  */
-import type { Database } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectCaller } from '../../access/caller.ts';
-import { requireScope } from '../../access/gate.ts';
-import type { InputMessage, RunRow, Submission } from '../../engine/index.ts';
-import { readResponseId } from '../../surfaces/openai/item-ids.ts';
-import type { JsonObject } from '../../tables.ts';
-import { findConversation } from '../conversations/index.ts';
+import type { Database } from '../../../../kernel/db/database.ts';
+import { ApiError } from '../../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../../access/caller.ts';
+import { requireScope } from '../../../access/gate.ts';
+import type { InputMessage, RunRow, Submission } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import { readResponseId } from '../item-ids.ts';
 import { type InputItem, invalid, readInput, toMessages } from './read-input.ts';
 import { resolveReferences } from './resolve-references.ts';
-import type { ResponseIn } from './schema.ts';
-import { findPausedByCall, findRun } from './store.ts';
+import { findPausedByCall, findRun } from './response-store.ts';
 
 export type TurnPlan =
   | {
@@ -38,6 +36,14 @@ export type TurnPlan =
 
 type Answer = Extract<InputItem, { kind: 'result' | 'decision' }>;
 
+/** What of a request says which turn it is for. */
+export interface PlannedRequest {
+  readonly input: string | readonly JsonObject[];
+  readonly previousResponseId: string | null | undefined;
+  /** One that is the smith's. */
+  readonly conversationId: string | undefined;
+}
+
 /** A call as a run's output shows it. */
 interface ShownCall {
   readonly id: string;
@@ -46,18 +52,18 @@ interface ShownCall {
 }
 
 /**
- * Throws `not_found` (the previous response), `conversation_not_found`, `invalid_request` (both at once), `invalid_input`,
- * `too_many_inputs`, `invalid_state` (a call that was answered before) and `insufficient_scope`.
+ * Throws `not_found` (the previous response), `invalid_input`, `too_many_inputs`, `invalid_state` (a call that was answered
+ * before) and `insufficient_scope`.
  */
 export async function planTurn(
   db: Database,
   caller: ProjectCaller,
   smithId: string,
-  body: ResponseIn,
+  body: PlannedRequest,
 ): Promise<TurnPlan> {
+  const { conversationId } = body;
   const owner = { projectId: caller.projectId, smithId };
   const previous = await findPrevious(db, owner, body);
-  const conversationId = await findConversationId(db, owner, body);
   const read = readInput(body.input);
   const answers = answersAmong(read);
   const paused = await findPaused(db, owner, read, { previous, conversationId });
@@ -81,15 +87,9 @@ export async function planTurn(
 async function findPrevious(
   db: Database,
   { projectId, smithId }: { projectId: string; smithId: string },
-  { previous_response_id: id, conversation }: ResponseIn,
+  { previousResponseId: id }: PlannedRequest,
 ): Promise<RunRow | undefined> {
   if (id == null) return undefined;
-  if (conversation != null) {
-    throw new ApiError('invalid_request', {
-      param: 'conversation',
-      message: 'Give `previous_response_id` or `conversation`, not both: each says where the response goes on.',
-    });
-  }
   const named = readResponseId(id);
   const run = named === undefined ? undefined : await findRun(db, projectId, named.runId, smithId);
   if (run !== undefined && run.hidden_at === null) return run;
@@ -99,19 +99,6 @@ async function findPrevious(
       'This smith has no stored response with the id in `previous_response_id`. Take the `id` of one that was created ' +
       'with `store` and not deleted since.',
   });
-}
-
-async function findConversationId(
-  db: Database,
-  { projectId, smithId }: { projectId: string; smithId: string },
-  { conversation }: ResponseIn,
-): Promise<string | undefined> {
-  if (conversation == null) return undefined;
-  const id = typeof conversation === 'string' ? conversation : conversation.id;
-  if (typeof id !== 'string') throw invalid('conversation', 'must be the id of a conversation, or an object with `id`');
-  const row = await findConversation(db, projectId, id, smithId);
-  if (row === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
-  return row.id;
 }
 
 async function findPaused(

@@ -1,9 +1,9 @@
 /** What was put into a response, as items: what `GET …/input_items` lists, and references name. */
-import type { InputMessage } from '../../engine/index.ts';
-import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../../surfaces/openai/item-ids.ts';
-import type { JsonObject } from '../../tables.ts';
+import type { InputMessage } from '../../../engine/index.ts';
+import type { JsonObject } from '../../../tables.ts';
+import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../item-ids.ts';
 import { functionCallItem, type OutputItem } from './response-items.ts';
-import type { Stretch } from './stretch.ts';
+import type { Stretch } from './response-segment.ts';
 
 /** In the order in which they were sent. */
 export function listInputItems({ run, number, request }: Stretch): OutputItem[] {
