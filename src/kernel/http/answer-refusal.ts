@@ -1,8 +1,12 @@
 /** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
+import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody, publicError } from './errors.ts';
 import type { Operation } from './operation.ts';
+import type { OperationErrorDialect } from './operation-errors.ts';
+import { TextReply } from './reply.ts';
+import { FORM_TYPE } from './request-body.ts';
 import { setHeader } from './request-state.ts';
+import { sendText } from './run-operation.ts';
 import { noForm } from './upload.ts';
 import { type RequestPart, refusalOf } from './validation.ts';
 
@@ -22,7 +26,8 @@ export interface RefusalOptions {
 export function answerRefusals(app: FastifyInstance, options: RefusalOptions): void {
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     await options.showQuota(request, reply);
-    const refusal = toApiError(error, options.bodyLimitBytes, request.routeOptions.config.operation);
+    const { operation } = request.routeOptions.config;
+    const refusal = toApiError(error, options.bodyLimitBytes, operation);
     const entry = options.errors[codeIn(options.errors, options.errorDialect, refusal.code)];
     const status = refusal.detail.status ?? entry?.status ?? 500;
     if (status >= 500 && refusal.code !== 'service_overloaded') {
@@ -33,11 +38,10 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
       setHeader(request, reply, 'retry-after', String(Math.ceil(refusal.detail.retryAfterSeconds)));
     }
     if (status === 401) setHeader(request, reply, 'www-authenticate', `Bearer realm="${options.name}"`);
-    return reply
-      .code(status)
-      .type('application/json; charset=utf-8')
-      .serializer(JSON.stringify)
-      .send(errorBody(options.errors, refusal, options.errorDialect));
+    if (operation?.errorDialect !== undefined) {
+      return answerInDialect(request, reply, operation.errorDialect, status, refusal, options);
+    }
+    return sendJson(reply, status, errorBody(options.errors, refusal, options.errorDialect));
   });
   app.setNotFoundHandler(() => {
     const { basePath } = options;
@@ -47,17 +51,38 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
   });
 }
 
+/** Tells the refusal as the operation does. */
+function answerInDialect(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dialect: OperationErrorDialect,
+  status: number,
+  refusal: ApiError,
+  { errors, errorDialect }: RefusalOptions,
+): FastifyReply {
+  const { id: requestId, headers, body } = request;
+  const rendered = dialect.render(publicError(errors, errorDialect, refusal), { status, requestId, headers, body });
+  if (rendered instanceof TextReply) return sendText(request, reply, rendered);
+  for (const [name, value] of Object.entries(rendered.headers)) setHeader(request, reply, name, value);
+  return sendJson(reply, rendered.status, rendered.body);
+}
+
+function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+  return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
+}
+
 function toApiError(error: FastifyError, bodyLimitBytes: number, operation: Operation<unknown> | undefined): ApiError {
   if (error instanceof ApiError) return error;
   if (error.validation) {
     return refusalOf(error.validation as never, (error.validationContext ?? 'body') as RequestPart);
   }
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new ApiError('payload_too_large', { message: `The body is larger than ${bodyLimitBytes} bytes.` });
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': {
+      const limit = operation?.maxBodyBytes ?? bodyLimitBytes;
+      return new ApiError('payload_too_large', { message: `The body is larger than ${limit} bytes.` });
+    }
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      if (operation?.upload !== undefined) return noForm(operation.upload.field);
-      return new ApiError('invalid_request', { message: 'Send the body as application/json.', param: 'Content-Type' });
+      return refusalOfType(operation);
     default:
       break;
   }
@@ -67,4 +92,13 @@ function toApiError(error: FastifyError, bodyLimitBytes: number, operation: Oper
     });
   }
   return new ApiError('internal_error', { cause: error });
+}
+
+/** The refusal of a body whose type the operation does not read. */
+function refusalOfType(operation: Operation<unknown> | undefined): ApiError {
+  if (operation?.upload !== undefined) return noForm(operation.upload.field);
+  const types = { json: 'application/json', form: FORM_TYPE, 'json or form': `application/json or ${FORM_TYPE}` };
+  const format = operation?.bodyFormat ?? 'json';
+  const wanted = format === 'raw' || format === 'files' ? types.json : types[format];
+  return new ApiError('invalid_request', { message: `Send the body as ${wanted}.`, param: 'Content-Type' });
 }

@@ -56,7 +56,7 @@ export interface PublicError {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** A service's way to tell errors. */
+/** A service's way to tell errors; an operation that tells them otherwise has an `OperationErrorDialect`. */
 export interface ErrorDialect {
   /** JSON Schema of the body: the component `Error` of the document. */
   readonly schema: Readonly<Record<string, unknown>>;
@@ -71,23 +71,28 @@ export function codeIn(catalogue: ErrorCatalogue, dialect: ErrorDialect, code: s
   return Object.hasOwn(catalogue, name) ? name : (dialect.names.internal_error ?? 'internal_error');
 }
 
-/** The body that tells the error. An error that the catalogue lacks keeps its message to itself. */
-export function errorBody(
-  catalogue: ErrorCatalogue,
-  refusal: ApiError,
-  dialect = openAiErrors,
-): Record<string, unknown> {
+/** What of a refusal its caller may see. An error that the catalogue lacks keeps its message to itself. */
+export function publicError(catalogue: ErrorCatalogue, dialect: ErrorDialect, refusal: ApiError): PublicError {
   const code = codeIn(catalogue, dialect, refusal.code);
   const entry = catalogue[code];
   const { message, param, details } = refusal.detail;
   const isKnown = code === (dialect.names[refusal.code] ?? refusal.code);
-  return dialect.render({
+  return {
     code,
     type: entry?.type ?? 'api_error',
     message: (isKnown ? message : undefined) ?? entry?.message ?? code,
     param: param ?? null,
     ...(details === undefined ? {} : { details }),
-  });
+  };
+}
+
+/** The body that tells the error. */
+export function errorBody(
+  catalogue: ErrorCatalogue,
+  refusal: ApiError,
+  dialect = openAiErrors,
+): Record<string, unknown> {
+  return dialect.render(publicError(catalogue, dialect, refusal));
 }
 
 /** The envelope that OpenAI's clients read: `{error: {message, type, param, code, details?}}`. */

@@ -1,4 +1,4 @@
-/** Request bodies: JSON and nothing else, of a depth that whatever walks it later can walk. */
+/** Request bodies of JSON, of a depth that whatever walks it later can walk. */
 import type { FastifyBodyParser, FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 
@@ -8,10 +8,9 @@ import { ApiError } from './errors.ts';
  */
 export const MAX_BODY_DEPTH = 100;
 
-/** Makes `application/json` and `application/<anything>+json` the only bodies that the server reads. */
-export function acceptJsonOnly(app: FastifyInstance): void {
+/** Makes the routes of this scope read `application/json` and `application/<anything>+json`. */
+export function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
   const read: FastifyBodyParser<string> = (request, text, done) => {
     const refusal = refusalOfEncoding(request) ?? refusalOfDepth(text);
     if (refusal !== undefined) done(refusal);

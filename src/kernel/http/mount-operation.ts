@@ -10,7 +10,8 @@ import type {
 import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
-import { type RunOptions, runOperation } from './run-operation.ts';
+import { type RunOptions, runOperation, runSocket } from './run-operation.ts';
+import type { Sockets } from './serve-sockets.ts';
 
 export interface MountOptions<Caller> extends RunOptions<Caller> {
   readonly errors: ErrorCatalogue;
@@ -18,7 +19,8 @@ export interface MountOptions<Caller> extends RunOptions<Caller> {
   /** The codes of the kernel's own checks, see service.ts. */
   readonly kernelRefusals: readonly string[];
   /** The codes that the gate may refuse an operation with, for its description. */
-  readonly gate: { refusalsOf(operation: OperationFacts): readonly string[] };
+  readonly gate: RunOptions<Caller>['gate'] & { refusalsOf(operation: OperationFacts): readonly string[] };
+  readonly sockets: Sockets;
 }
 
 /** Adds the operation's route. Throws when its description names an error code that the catalogue lacks. */
@@ -40,15 +42,27 @@ export function mountOperation<Caller>(
     preValidation: async (request: FastifyRequest) => {
       if (operation.body !== undefined && request.body === undefined) request.body = {};
     },
-    handler: (request: FastifyRequest, reply: FastifyReply) => runOperation(request, reply, operation, options),
-    ...(operation.upload === undefined ? {} : { validatorCompiler: leaveForms(app) }),
+    handler: handlerOf(operation, options),
+    ...(operation.bodyFormat === 'raw' || operation.bodyFormat === 'files'
+      ? { validatorCompiler: leaveBody(app) }
+      : {}),
+    ...(operation.maxBodyBytes === undefined ? {} : { bodyLimit: operation.maxBodyBytes }),
   };
   app.route(route);
   if (operation.restOfPath === true) mountRestOfPath(app, route);
 }
 
-/** Validates everything but the body: whoever reads a form validates what it read. */
-function leaveForms(app: FastifyInstance): FastifySchemaCompiler<FastifySchema> {
+function handlerOf<Caller>(operation: Operation<Caller>, options: MountOptions<Caller>) {
+  const { socket } = operation;
+  if (socket === undefined) {
+    return (request: FastifyRequest, reply: FastifyReply) => runOperation(request, reply, operation, options);
+  }
+  const open = options.sockets.opener(socket);
+  return (request: FastifyRequest, reply: FastifyReply) => runSocket(request, reply, operation, options, open);
+}
+
+/** Validates everything but the body: whoever reads files validates the fields beside them, and raw bytes have no schema. */
+function leaveBody(app: FastifyInstance): FastifySchemaCompiler<FastifySchema> {
   const compile = app.validatorCompiler;
   if (compile === undefined) throw new Error('set the validator compiler before operations are mounted');
   return (route) => (route.httpPart === 'body' ? () => true : compile(route));

@@ -6,6 +6,8 @@ import type { TSchema } from 'typebox';
 import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
+import type { TextKind } from './reply.ts';
+import { type BodyFormat, FORM_TYPE } from './request-body.ts';
 import { componentOf } from './schema.ts';
 import type { Upload } from './upload.ts';
 
@@ -60,7 +62,8 @@ function completeDescription(document: OpenApiObject, operation: Operation<never
   const described = document.paths?.[operation.path.slice(basePath.length)]?.[METHODS[operation.method]];
   if (described === undefined) return;
   if (described.requestBody !== undefined && 'content' in described.requestBody) {
-    described.requestBody.required = operation.upload !== undefined || needsBody(operation.body);
+    described.requestBody.required =
+      operation.upload !== undefined || operation.bodyFormat === 'raw' || needsBody(operation.body);
   }
   if (operation.idempotent) described.parameters = [...(described.parameters ?? []), IDEMPOTENCY_PARAMETER];
 }
@@ -99,8 +102,8 @@ export interface Refusals {
 
 /** Fastify's schema of one operation. */
 export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogue, refusals: Refusals): FastifySchema {
-  const { params, query, upload } = operation;
-  const body = upload === undefined ? operation.body : formSchema(upload);
+  const { params, query } = operation;
+  const body = bodySchema(operation);
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -110,14 +113,30 @@ export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogu
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),
     ...(body === undefined ? {} : { body }),
+    ...(CONSUMES[operation.bodyFormat] === undefined ? {} : { consumes: CONSUMES[operation.bodyFormat] }),
     response: { ...successes(operation), ...failures(operation, errors, refusals) },
   } as FastifySchema;
 }
 
-/** A form: its fields, and the file among them. */
-function formSchema({ fields, field, maxBytes }: Upload<unknown>): object {
+function bodySchema({ body, bodyFormat, upload }: Operation<unknown>): object | undefined {
+  if (upload !== undefined) return formSchema(upload);
+  if (bodyFormat === 'raw') return { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  return body;
+}
+
+const CONSUMES: Readonly<Record<BodyFormat, readonly string[] | undefined>> = {
+  json: undefined,
+  form: [FORM_TYPE],
+  'json or form': ['application/json', FORM_TYPE],
+  raw: undefined,
+  files: undefined,
+};
+
+/** A form: its fields, and the files among them. */
+function formSchema({ fields, field, maxBytes, maxFiles = 1 }: Upload<unknown>): object {
   const schema = (componentOf(fields)?.schema ?? fields) as { properties?: object; required?: string[] };
-  const file = { type: 'string', format: 'binary', description: `The content, at most ${maxBytes} bytes.` };
+  const one = { type: 'string', format: 'binary', description: `The content, at most ${maxBytes} bytes.` };
+  const file = maxFiles === 1 ? one : { type: 'array', minItems: 1, maxItems: maxFiles, items: one };
   const form = {
     type: 'object',
     required: [field, ...(schema.required ?? [])],
@@ -140,6 +159,8 @@ function describe(operation: Operation<unknown>): string {
 function successes(operation: Operation<unknown>): Record<number, unknown> {
   const { reply, streams, answers } = operation;
   if (answers === 'bytes') return byteAnswers;
+  if (operation.kind === 'socket') return { 101: { type: 'null', description: 'The connection is a WebSocket.' } };
+  if (answers !== undefined) return textAnswers(operation, answers);
   const usual = operation.status ?? (reply === undefined ? 204 : 200);
   const statuses = [usual, ...(operation.alsoStatus ?? [])];
   const answer = reply === undefined ? { type: 'null', description: 'Done.' } : answerWith(reply, streams);
@@ -154,6 +175,23 @@ const byteAnswers = {
   206: { description: 'The range that `Range` asks for.', content: bytes },
   304: { type: 'null', description: 'The content is still the one that `If-None-Match` names.' },
 } as const;
+
+const TEXT_TYPES = { html: 'text/html', text: 'text/plain', xml: 'application/xml' } as const;
+
+/** The texts that the operation writes, beside its JSON where it has any. */
+function textAnswers({ reply, status = 200 }: Operation<unknown>, kinds: readonly TextKind[]): Record<number, unknown> {
+  const types = kinds.flatMap((kind) => (kind === 'redirect' ? [] : [TEXT_TYPES[kind]]));
+  const content = {
+    ...(reply === undefined ? {} : { 'application/json': { schema: reply } }),
+    ...Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  };
+  const location = { location: { type: 'string', description: 'Where to go on.' } };
+  const onward = { type: 'null', description: 'Goes on elsewhere.', headers: location };
+  return {
+    ...(Object.keys(content).length === 0 ? {} : { [status]: { description: 'Success.', content } }),
+    ...(kinds.includes('redirect') ? { 302: onward, 303: onward } : {}),
+  };
+}
 
 function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Record<string, unknown> {
   if (streams === 'only') {
@@ -186,6 +224,7 @@ function failures(
     'internal_error',
     'service_overloaded',
   ]);
+  const { name, mediaType } = operation.errorDialect ?? { name: 'Error', mediaType: 'application/json' };
   const byStatus = new Map<number, string[]>();
   for (const code of new Set([...codes].map((one) => names[one] ?? one))) {
     const status = errors[code]?.status;
@@ -199,7 +238,7 @@ function failures(
       status,
       {
         description: names.map((name) => `\`${name}\``).join(', '),
-        content: { 'application/json': { schema: { $ref: 'Error#' } } },
+        content: { [mediaType]: { schema: { $ref: `${name}#` } } },
       },
     ]),
   );

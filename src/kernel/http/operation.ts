@@ -8,6 +8,10 @@ import type { Database, Transaction } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
 import type { ByteContent } from './byte-content.ts';
 import type { EventStream } from './event-stream.ts';
+import type { OperationErrorDialect } from './operation-errors.ts';
+import type { HttpReply, TextKind, TextReply } from './reply.ts';
+import type { BodyFormat, RawBody } from './request-body.ts';
+import type { SocketRules, SocketSession } from './socket.ts';
 import type { StoredUpload, Upload, UploadTarget } from './upload.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -30,20 +34,10 @@ export interface RequestParts<P extends TSchema, Q extends TSchema, B extends TS
   readonly body: Static<B>;
 }
 
-/** A reply whose status or headers differ from the operation's usual ones. */
-export class HttpReply<Body = unknown> {
-  readonly status: number;
-  readonly body: Body;
-  readonly headers: Readonly<Record<string, string>>;
+export { HttpReply } from './reply.ts';
 
-  constructor(status: number, body: Body, headers: Readonly<Record<string, string>> = {}) {
-    this.status = status;
-    this.body = body;
-    this.headers = headers;
-  }
-}
-
-export type Reply<R extends TSchema> = Static<R> | HttpReply<Static<R>>;
+/** The schema's JSON, or one of the texts that `answers` names. */
+export type Reply<R extends TSchema> = Static<R> | HttpReply<Static<R>> | TextReply;
 
 /** What the gate, the documentation and the tests may know of an operation. */
 export interface OperationFacts {
@@ -61,12 +55,18 @@ export interface OperationFacts {
   readonly scope?: string;
   /** Codes worth naming in the documentation beside the ones every operation can answer. */
   readonly errors?: readonly string[];
+  /** How every refusal of this operation is told. Default: as the service tells them. */
+  readonly errorDialect?: OperationErrorDialect;
+  /** The largest body. Default: the service's limit. */
+  readonly maxBodyBytes?: number;
 }
 
 interface Schemas<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** What the body is written in. Default `json`. */
+  readonly bodyFormat?: 'json' | 'form' | 'json or form';
   /** Absent: the operation answers without a body. */
   readonly reply?: R;
 }
@@ -78,8 +78,11 @@ interface Answer {
   readonly alsoStatus?: readonly number[];
   /** True where the operation can answer `text/event-stream` as well; `only` where `reply` is what each event holds. */
   readonly streams?: boolean | 'only';
-  /** The operation answers with bytes of any type, whole or in part: a `ByteContent`. */
-  readonly answers?: 'bytes';
+  /**
+   * `bytes`: the operation answers with bytes of any type, whole or in part: a `ByteContent`. A list: it may answer with
+   * these kinds of text, beside the JSON of `reply` where there is one.
+   */
+  readonly answers?: 'bytes' | readonly TextKind[];
 }
 
 export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
@@ -95,7 +98,7 @@ export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B exte
   extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
-  /** Honours `Idempotency-Key`. Default: true for POST. */
+  /** Honours `Idempotency-Key`, which replays JSON. Default: true for POST, unless the operation answers with texts. */
   readonly idempotent?: boolean;
   readonly handler: (
     request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Transaction },
@@ -118,8 +121,43 @@ export interface UploadSpec<
   /** Honours `Idempotency-Key`. Default: true. */
   readonly idempotent?: boolean;
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Transaction; readonly file: Stored },
+    request: RequestContext<Caller> &
+      RequestParts<P, Q, B> & {
+        readonly tx: Transaction;
+        /** The first, and the only one where the target takes one. */
+        readonly file: Stored;
+        /** All of them, in the order in which they came. */
+        readonly files: readonly Stored[];
+      },
   ) => Promise<Reply<R>>;
+}
+
+/** A request whose sender proves itself by what it sends: a signature over the body, say. */
+export type UnverifiedRequest<P extends TSchema, Q extends TSchema> = Omit<RequestContext<unknown>, 'caller'> &
+  RequestParts<P, Q, TSchema> & { readonly body: RawBody; readonly db: Database };
+
+export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends TSchema>
+  extends OperationFacts,
+    Omit<Schemas<P, Q, TSchema, R>, 'body' | 'bodyFormat'>,
+    Answer {
+  /**
+   * Finds out who sent the body, where the operation is public; throws the refusal. The call is then its caller's: it
+   * takes from the budget of the caller's owner and gives back what it took from its address's.
+   */
+  readonly verify?: (request: UnverifiedRequest<P, Q>) => Promise<Caller>;
+  readonly handler: (
+    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly body: RawBody; readonly db: Database },
+  ) => Promise<Reply<R> | EventStream>;
+}
+
+export interface SocketSpec<Caller, P extends TSchema, Q extends TSchema>
+  extends Omit<OperationFacts, 'method' | 'maxBodyBytes'>,
+    Pick<Schemas<P, Q, TSchema, TSchema>, 'params' | 'query'> {
+  readonly socket?: SocketRules;
+  /** Runs before the upgrade: what it throws is answered over HTTP. The session has the connection to itself. */
+  readonly handler: (
+    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly db: Database },
+  ) => Promise<SocketSession>;
 }
 
 /** The key that the caller sent, and a fingerprint of everything that must match for a replay. */
@@ -143,14 +181,19 @@ export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extend
 
 /** An operation as the kernel keeps it: the schemas erased, the handler taking whatever was validated. */
 export interface Operation<Caller> extends OperationFacts, Answer {
-  readonly kind: 'read' | 'change' | 'turn';
+  readonly kind: 'read' | 'change' | 'turn' | 'raw' | 'socket';
   readonly idempotent: boolean;
   readonly params: TSchema | undefined;
   readonly query: TSchema | undefined;
   readonly body: TSchema | undefined;
+  readonly bodyFormat: BodyFormat;
   readonly reply: TSchema | undefined;
-  /** Present: the body is a form with a file, and `body` is undefined. */
+  /** Present: the body is a form with files, and `body` is undefined. */
   readonly upload: Upload<Caller> | undefined;
+  /** Present: the connection becomes a WebSocket. */
+  readonly socket: SocketRules | undefined;
+  /** Present: finds out who the caller is from what it sent. */
+  readonly verify: ((request: ErasedRequest<unknown>) => Promise<unknown>) | undefined;
   readonly handle: (request: ErasedRequest<Caller>) => Promise<unknown>;
 }
 
@@ -162,9 +205,10 @@ export interface ErasedRequest<Caller> extends RequestContext<Caller> {
   readonly tx: Transaction | undefined;
   readonly idempotency: IdempotencyClaim | undefined;
   readonly file: StoredUpload | undefined;
+  readonly files: readonly StoredUpload[];
 }
 
-/** The four ways to define an operation, bound to one service's idea of a caller. */
+/** The six ways to define an operation, bound to one service's idea of a caller. */
 export function operationsFor<Caller>() {
   return {
     /** Reads; no transaction. */
@@ -177,18 +221,33 @@ export function operationsFor<Caller>() {
     change<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
       spec: ChangeSpec<Caller, P, Q, B, R>,
     ): Operation<Caller> {
-      return erase(spec, 'change', spec.idempotent ?? spec.method === 'POST', (request) =>
-        spec.handler(request as never),
-      );
+      const isIdempotent = spec.idempotent ?? (spec.method === 'POST' && spec.answers === undefined);
+      return erase(spec, 'change', isIdempotent, (request) => spec.handler(request as never));
     },
-    /** A change whose body is a form with a file. The file is stored while it arrives, before the transaction. */
+    /** A change whose body is a form with files, each stored while it arrives, before the transaction. */
     upload<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Stored extends StoredUpload>(
       spec: UploadSpec<Caller, P, Q, B, R, Stored>,
     ): Operation<Caller> {
       const { upload, fields, ...rest } = spec;
       const erased = erase(rest, 'change', spec.idempotent ?? true, (request) => spec.handler(request as never));
       // What the target stored comes back to it: the type ties both ends.
-      return { ...erased, upload: { ...(upload as unknown as UploadTarget<Caller>), fields } };
+      return { ...erased, bodyFormat: 'files', upload: { ...(upload as unknown as UploadTarget<Caller>), fields } };
+    },
+    /** Takes the body as it comes, of any type, and keeps its own account of repetitions. No transaction. */
+    raw<P extends TSchema, Q extends TSchema, R extends TSchema>(spec: RawSpec<Caller, P, Q, R>): Operation<Caller> {
+      const { verify, ...rest } = spec;
+      const erased = erase(rest, 'raw', false, (request) => spec.handler(request as never));
+      return {
+        ...erased,
+        bodyFormat: 'raw',
+        ...(verify === undefined ? {} : { verify: (request) => verify(request as never) }),
+      };
+    },
+    /** Becomes a WebSocket, once every check has passed. */
+    socket<P extends TSchema, Q extends TSchema>(spec: SocketSpec<Caller, P, Q>): Operation<Caller> {
+      const { socket = {}, ...rest } = spec;
+      const erased = erase({ ...rest, method: 'GET' }, 'socket', false, (request) => spec.handler(request as never));
+      return { ...erased, socket };
     },
     /** Outlives any transaction (a turn, a stream); keeps its own account of idempotency. */
     turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
@@ -205,6 +264,7 @@ function erase<Caller>(
   idempotent: boolean,
   handle: Operation<Caller>['handle'],
 ): Operation<Caller> {
-  const { params, query, body, reply } = spec;
-  return { ...spec, kind, idempotent, params, query, body, reply, upload: undefined, handle };
+  const { params, query, body, bodyFormat = 'json', reply } = spec;
+  const none = { upload: undefined, socket: undefined, verify: undefined };
+  return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, reply, handle };
 }

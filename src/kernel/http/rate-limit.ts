@@ -14,6 +14,8 @@ export interface Meter {
   take(key: string): Promise<Quota>;
   /** Takes one, if there is one left: for what is refused on other grounds. */
   count(key: string): Promise<Quota>;
+  /** Gives one back that was taken. */
+  giveBack(key: string): Promise<void>;
   /** What is left of the key's budget; takes nothing. */
   look(key: string): Promise<Quota>;
 }
@@ -55,6 +57,9 @@ export function createMeter(policy: string, limit: number): Meter {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
         return quotaOf(refusal);
       }
+    },
+    async giveBack(key) {
+      await limiter.reward(key);
     },
     async look(key) {
       const state = await limiter.get(key);

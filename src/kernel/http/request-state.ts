@@ -9,6 +9,8 @@ export interface RequestState {
   operation: Operation<unknown> | undefined;
   /** Set on the answer so far; lower-cased names. */
   headers: Record<string, string>;
+  /** The sender's `Content-Type`, while a raw body is read. */
+  contentType?: string | undefined;
 }
 
 declare module 'fastify' {

@@ -6,17 +6,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Database, Transaction } from '../db/database.ts';
 import { ByteContent } from './byte-content.ts';
+import type { Gate, Meters } from './check-request.ts';
 import { ApiError } from './errors.ts';
 import { EventStream, serveEventStream } from './event-stream.ts';
 import { type IdempotencyStore, readClaim, type StoredAnswer } from './idempotency.ts';
-import { HttpReply, type IdempotencyClaim, type Operation } from './operation.ts';
-import { setHeader } from './request-state.ts';
+import type { ErasedRequest, IdempotencyClaim, Operation } from './operation.ts';
+import { addressKey } from './rate-limit.ts';
+import { HttpReply, TextReply } from './reply.ts';
+import { setHeader, setQuota } from './request-state.ts';
 import { sendByteContent } from './send-byte-content.ts';
+import { checkUpgrade, type SocketOpener } from './serve-sockets.ts';
+import type { SocketSession } from './socket.ts';
 import { receiveForm, type StoredUpload, type Upload } from './upload.ts';
 
 export interface RunOptions<Caller> {
   readonly db: Database;
   readonly idempotency: IdempotencyStore<Caller>;
+  readonly gate: Pick<Gate<Caller>, 'meterKey'>;
+  readonly meters: Meters;
 }
 
 /**
@@ -39,16 +46,51 @@ export async function runOperation<Caller>(
     reply.code(outcome.replay.status).type('application/json; charset=utf-8');
     return reply.serializer((text: unknown) => String(text)).send(outcome.replay.body);
   }
+  if (operation.verify !== undefined) await takeVerified(request, reply, operation, options, input);
   const handled = await handle(request, reply, operation, options, input, undefined);
   return answer(request, reply, operation, handled);
+}
+
+/** Runs the handler of a WebSocket, then upgrades the connection and leaves it to its session. */
+export async function runSocket<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation<Caller>,
+  options: RunOptions<Caller>,
+  open: SocketOpener,
+): Promise<void> {
+  checkUpgrade(request, operation.socket ?? {});
+  const session = await handle(request, reply, operation, options, NO_INPUT, undefined);
+  await open(request, reply, session as SocketSession);
+}
+
+/** Makes the call its sender's: the budget that it takes from is the sender's owner's, and no longer its address's. */
+async function takeVerified<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { verify }: Operation<Caller>,
+  options: RunOptions<Caller>,
+  input: Input,
+): Promise<void> {
+  if (verify === undefined) return;
+  const { gate, meters } = options;
+  const unverified = erasedRequest(request, reply, options, input, undefined) as ErasedRequest<unknown>;
+  const caller = (await verify(unverified)) as Caller;
+  const wasUnknown = request.state.caller === undefined;
+  request.state.caller = caller;
+  if (wasUnknown) await meters.address.giveBack(addressKey(request.ip));
+  setQuota(request, reply, await meters.owner.take(gate.meterKey(caller)));
 }
 
 /** What the handler works on, and the key under which it does. */
 interface Input {
   readonly body: unknown;
-  readonly file: StoredUpload | undefined;
+  readonly files: readonly StoredUpload[];
   readonly claim: IdempotencyClaim | undefined;
 }
+
+const NO_FILES: readonly StoredUpload[] = [];
+const NO_INPUT: Input = { body: undefined, files: NO_FILES, claim: undefined };
 
 async function readInput<Caller>(
   request: FastifyRequest,
@@ -63,12 +105,14 @@ async function readInput<Caller>(
     const claimed = claimant === '' ? operation.id : `${operation.id} ${claimant}`;
     return readClaim(claimed, request.headers['idempotency-key'], request.url, fingerprinted);
   };
-  if (upload === undefined) return { body: request.body ?? undefined, file: undefined, claim: claimFor(request.body) };
+  if (upload === undefined) {
+    return { body: request.body ?? undefined, files: NO_FILES, claim: claimFor(request.body) };
+  }
   // A key that is no good is told before the file is taken in.
   claimFor(undefined);
   const discard = (stored: StoredUpload) => discardUpload(request, upload, stored);
   const form = await receiveForm(request, request.state.caller as Caller, upload, discard);
-  return { body: form.fields, file: form.file, claim: claimFor(form.fingerprinted) };
+  return { body: form.fields, files: form.files, claim: claimFor(form.fingerprinted) };
 }
 
 /**
@@ -78,19 +122,27 @@ async function readInput<Caller>(
 async function settleUpload<Caller>(
   request: FastifyRequest,
   { upload }: Operation<Caller>,
-  { file }: Input,
+  { files }: Input,
   run: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  if (upload === undefined || file === undefined) return run();
+  if (upload === undefined) return run();
   let outcome: Outcome;
   try {
     outcome = await run();
   } catch (error) {
-    if (error instanceof ApiError) await discardUpload(request, upload, file);
+    if (error instanceof ApiError) await discardAll(request, upload, files);
     throw error;
   }
-  if (outcome.replay !== undefined) await discardUpload(request, upload, file);
+  if (outcome.replay !== undefined) await discardAll(request, upload, files);
   return outcome;
+}
+
+async function discardAll<Caller>(
+  request: FastifyRequest,
+  upload: Upload<Caller>,
+  files: readonly StoredUpload[],
+): Promise<void> {
+  for (const file of files) await discardUpload(request, upload, file);
 }
 
 /** A failure to discard costs room, not the answer. */
@@ -140,10 +192,20 @@ function handle<Caller>(
   reply: FastifyReply,
   operation: Operation<Caller>,
   options: RunOptions<Caller>,
-  { body, file, claim }: Input,
+  input: Input,
   tx: Transaction | undefined,
 ): Promise<unknown> {
-  return operation.handle({
+  return operation.handle(erasedRequest(request, reply, options, input, tx));
+}
+
+function erasedRequest<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { db }: RunOptions<Caller>,
+  { body, files, claim }: Input,
+  tx: Transaction | undefined,
+): ErasedRequest<Caller> {
+  return {
     caller: request.state.caller as Caller,
     requestId: request.id,
     headers: request.headers,
@@ -154,11 +216,12 @@ function handle<Caller>(
     params: request.params,
     query: request.query,
     body,
-    file,
-    db: options.db,
+    file: files[0],
+    files,
+    db,
     tx,
     idempotency: claim,
-  });
+  };
 }
 
 /** The reply's JSON as the schema shapes it: what is stored for replay is what was sent. */
@@ -180,6 +243,12 @@ async function answer<Caller>(
     return;
   }
   if (value instanceof ByteContent) return sendByteContent(request, reply, value);
+  if (value instanceof TextReply) {
+    if (typeof operation.answers !== 'object' || !operation.answers.includes(value.kind)) {
+      throw new TypeError(`${operation.id} answers with ${value.kind}, which its definition does not say`);
+    }
+    return sendText(request, reply, value);
+  }
   const status = value instanceof HttpReply ? value.status : usualStatus(operation);
   const body = value instanceof HttpReply ? value.body : value;
   if (value instanceof HttpReply) {
@@ -187,6 +256,16 @@ async function answer<Caller>(
   }
   reply.code(status);
   return body === undefined ? reply.send() : reply.send(body);
+}
+
+/** Sends what a handler, or an error dialect, wrote itself. */
+export function sendText(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, text, headers }: TextReply,
+): FastifyReply {
+  for (const [name, value] of Object.entries(headers)) setHeader(request, reply, name, value);
+  return reply.code(status).serializer(String).send(text);
 }
 
 /** The status of a plain success. */

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
@@ -16,14 +16,14 @@ import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } fro
 import { createDeferredCompiler } from './deferred-compiler.ts';
 import { type ErrorCatalogue, type ErrorDialect, openAiErrors } from './errors.ts';
 import { canonicalJson, type IdempotencyStore } from './idempotency.ts';
-import { acceptJsonOnly } from './json-body.ts';
 import { mountOperation } from './mount-operation.ts';
 import { documentOperations } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
-import { componentOf } from './schema.ts';
+import { acceptBodies } from './request-body.ts';
+import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
-import { acceptFormsOnly } from './upload.ts';
+import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 
 export type { Gate } from './check-request.ts';
@@ -91,7 +91,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     },
     // Both are refused by the checks instead, with the headers that every answer carries.
     return503OnClosing: false,
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, shouldUpgradeCallback: isSocketUpgrade },
     // As long as a URL can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
@@ -112,7 +112,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1); Node would refuse it without a body.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.decorateRequest('state', null as never);
-  acceptJsonOnly(app);
+  await acceptBodies(app, 'json');
   countRequests(app, options.metrics);
   checkRequests(app, { ...options, meters });
   answerRefusals(app, {
@@ -122,19 +122,16 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
 
   await documentOperations(app, options);
   const operations = options.operations as unknown as readonly Operation<Caller>[];
-  const [uploads, others] = [operations.filter(takesForm), operations.filter((one) => !takesForm(one))];
-  await app.register(async (routes) => {
-    for (const operation of others) mountOperation(routes, operation, options);
-  });
-  await app.register(async (routes) => {
-    await acceptFormsOnly(routes);
-    for (const operation of uploads) mountOperation(routes, operation, options);
-  });
+  const mounting = { ...options, meters, sockets: serveSockets(app) };
+  for (const format of new Set(operations.map(({ bodyFormat }) => bodyFormat))) {
+    await app.register(async (routes) => {
+      await acceptBodies(routes, format);
+      for (const operation of operations) {
+        if (operation.bodyFormat === format) mountOperation(routes, operation, mounting);
+      }
+    });
+  }
   return app;
-}
-
-function takesForm<Caller>({ upload }: Operation<Caller>): boolean {
-  return upload !== undefined;
 }
 
 /**
@@ -196,7 +193,9 @@ function collectComponents(operations: readonly Operation<never>[]): Map<string,
     }
     for (const member of Object.values(schema)) visit(member);
   };
-  for (const { params, query, body, reply, upload } of operations)
+  for (const { params, query, body, reply, upload, errorDialect } of operations) {
     for (const schema of [params, query, body, reply, upload?.fields]) visit(schema);
+    if (errorDialect !== undefined) visit(component(errorDialect.name, Type.Unsafe(errorDialect.schema)));
+  }
   return found;
 }

@@ -84,10 +84,7 @@ const operation = operationsFor<string>().upload({
     maxBytes: MAX_BYTES,
     idleTimeoutMs: IDLE_TIMEOUT_MS,
     store: (_caller, part) => storeText(part),
-    async discard(_caller, stored) {
-      discarded += 1;
-      held.delete(stored);
-    },
+    discard: forget,
   },
   reply: Type.Object({
     text: Type.String(),
@@ -102,6 +99,35 @@ const operation = operationsFor<string>().upload({
   },
 });
 
+const MAX_FILES = 3;
+const MAX_TOTAL_BYTES = 150_000;
+const several = operationsFor<string>().upload({
+  id: 'albums.create',
+  method: 'POST',
+  path: '/v1/albums',
+  posture: 'closed',
+  summary: 'Upload several texts',
+  fields: Type.Object({ tone: Type.Optional(Type.String({ maxLength: 8 })) }),
+  upload: {
+    field: 'text',
+    maxBytes: MAX_BYTES,
+    maxFiles: MAX_FILES,
+    maxTotalBytes: MAX_TOTAL_BYTES,
+    store: (_caller, part) => storeText(part),
+    discard: forget,
+  },
+  reply: Type.Object({ texts: Type.Array(Type.String()), first: Type.String() }),
+  async handler({ file, files }) {
+    if (outcome === 'refuse') throw new ApiError('not_found');
+    return { texts: files.map(({ text }) => text), first: file.text };
+  },
+});
+
+async function forget(_caller: string, stored: Stored): Promise<void> {
+  discarded += 1;
+  held.delete(stored);
+}
+
 const { db, close } = await openTestDatabase();
 const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
   name: 'texts',
@@ -109,7 +135,7 @@ const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
   version: '1',
   description: 'Texts.',
   errors,
-  operations: [operation],
+  operations: [operation, several],
   gate,
   idempotency: { refusals: [], claim: async () => undefined, complete: async () => undefined },
   db,
@@ -143,8 +169,8 @@ const field = (name: string, value: string) =>
   `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 const END = '--b--\r\n';
 
-async function send(body: string, headers: Record<string, string> = {}) {
-  const response = await fetch(`${url}/v1/texts`, {
+async function send(body: string, headers: Record<string, string> = {}, path = '/v1/texts') {
+  const response = await fetch(url + path, {
     method: 'POST',
     headers: { authorization: 'Bearer owner', 'content-type': FORM, ...headers },
     body: Buffer.from(body, 'latin1'),
@@ -324,6 +350,62 @@ describe('what was stored', () => {
     outcome = 'break';
     assertRefusal(await send(filePart('a') + END), 'internal_error', null);
     assert.deepEqual([held.size, discarded], [1, 0]);
+  });
+});
+
+describe('a form with several files', () => {
+  const sendAll = (body: string) => send(body, {}, '/v1/albums');
+
+  test('has each of them stored, in their order, with fields between', async () => {
+    const body = filePart('a') + field('tone', 'grave') + filePart('b', 'text[]') + filePart('c') + END;
+    const answer = await sendAll(body);
+    assert.deepEqual([answer.status, answer.body], [200, { texts: ['a', 'b', 'c'], first: 'a' }]);
+    assert.equal(held.size, 3);
+  });
+
+  test('may hold one', async () => {
+    assert.deepEqual((await sendAll(filePart('a') + END)).body.texts, ['a']);
+  });
+
+  const refusals: Readonly<Record<string, readonly [body: string, code: string, param: string | null]>> = {
+    'more files than it may hold': ['abcd'.replaceAll(/./g, (one) => filePart(one)) + END, 'invalid_request', 'text'],
+    'no file': [field('tone', 'a') + END, 'invalid_request', 'text'],
+    'a file of another name': [filePart('a') + filePart('b', 'other') + END, 'invalid_request', 'text'],
+    'a field that does not validate': [
+      filePart('a') + filePart('b') + field('tone', 'far too long') + END,
+      'invalid_request',
+      'tone',
+    ],
+    'a file that is too large': [
+      filePart('a') + filePart('x'.repeat(MAX_BYTES + 1)) + END,
+      'payload_too_large',
+      'text',
+    ],
+    'files that are too large together': [
+      filePart('x'.repeat(MAX_BYTES)) + filePart('x'.repeat(MAX_TOTAL_BYTES - MAX_BYTES + 1)) + END,
+      'payload_too_large',
+      'text',
+    ],
+    'no end': [filePart('a') + filePart('b'), 'invalid_request', null],
+  };
+  for (const [what, [body, code, param]] of Object.entries(refusals)) {
+    test(`and ${what} is refused, and none of them stays`, async () => {
+      assertRefusal(await sendAll(body), code, param);
+      assert.equal(held.size, 0);
+    });
+  }
+
+  test('has all of them discarded when the handler refuses', async () => {
+    outcome = 'refuse';
+    assertRefusal(await sendAll(filePart('a') + filePart('b') + END), 'not_found', null);
+    assert.deepEqual([held.size, discarded], [0, 2]);
+  });
+
+  test('is described as a list', async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: the document is what is looked into.
+    const document = (await (await fetch(`${url}/openapi.json`)).json()) as any;
+    const { schema } = document.paths['/v1/albums'].post.requestBody.content['multipart/form-data'];
+    assert.deepEqual([schema.properties.text.type, schema.properties.text.maxItems], ['array', MAX_FILES]);
   });
 });
 

@@ -1,9 +1,9 @@
 /**
- * Forms with one file (`multipart/form-data`). The file's bytes go where the operation wants them while they arrive:
- * nothing holds more than a few buffers, whatever the size. Fields may stand before or behind the file.
+ * Forms with files (`multipart/form-data`). A file's bytes go where the operation wants them while they arrive: nothing
+ * holds more than a few buffers, whatever the size. Fields may stand before, between or behind the files.
  *
- *   parts arrive ─▶ file stored ─▶ form complete ─▶ fields validated ─▶ Idempotency-Key, transaction, handler
- *                       └────────────── refused, or answered from an earlier request ──────────▶ discarded
+ *   parts arrive ─▶ files stored ─▶ form complete ─▶ fields validated ─▶ Idempotency-Key, transaction, handler
+ *                       └────────────── refused, or answered from an earlier request ──────────▶ all discarded
  */
 import type { Readable } from 'node:stream';
 import multipart, { type MultipartFile, type MultipartValue } from '@fastify/multipart';
@@ -43,9 +43,14 @@ export interface StoredUpload {
 
 /** Where an operation's uploads go. */
 export interface UploadTarget<Caller, Stored extends StoredUpload = StoredUpload> {
-  /** The form's name for the file. */
+  /** The form's name for the file; where it takes several, each has this name, or this name with `[]`. */
   readonly field: string;
+  /** Of one file. */
   readonly maxBytes: number;
+  /** How many files a form may hold; it must hold one. Default 1. */
+  readonly maxFiles?: number;
+  /** Of all files together. Default: `maxFiles` times `maxBytes`. */
+  readonly maxTotalBytes?: number;
   /** Silence after which the sender is given up. Default 60,000. */
   readonly idleTimeoutMs?: number;
   /** Keeps the bytes while they arrive. What it keeps counts for nothing until the handler's transaction commits. */
@@ -63,7 +68,8 @@ export interface Upload<Caller> extends UploadTarget<Caller> {
 export interface ReceivedForm {
   /** As their schema has them; of several with one name the last. */
   readonly fields: Record<string, unknown>;
-  readonly file: StoredUpload;
+  /** At least one, in the order in which they came. */
+  readonly files: readonly StoredUpload[];
   /** Everything that must match for a replay. */
   readonly fingerprinted: unknown;
 }
@@ -110,18 +116,18 @@ async function readWatched<Caller>(
   discard: (stored: StoredUpload) => Promise<void>,
 ): Promise<ReceivedForm> {
   const watch = new UploadWatch(request.raw, {
-    maxBytes: upload.maxBytes + MAX_FORM_OVERHEAD_BYTES,
+    maxBytes: maxTotalBytes(upload) + MAX_FORM_OVERHEAD_BYTES,
     idleTimeoutMs: upload.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     totalTimeoutMs: TOTAL_TIMEOUT_MS,
-    tooLarge: () => tooLarge(upload),
+    tooLarge: () => ((upload.maxFiles ?? 1) === 1 ? tooLarge(upload) : tooLargeTogether(upload)),
   });
   const form = new FormReader(caller, upload, watch);
   try {
-    const received = await form.read(request.parts());
+    const received = await form.read(request.parts({ limits: { parts: MAX_PARTS + (upload.maxFiles ?? 1) - 1 } }));
     checkFields(request, upload.fields, received.fields);
     return received;
   } catch (error) {
-    if (form.stored !== undefined) await discard(form.stored);
+    for (const stored of form.stored) await discard(stored);
     throw error;
   } finally {
     watch.end();
@@ -133,9 +139,13 @@ function refuseUnread<Caller>(request: FastifyRequest, upload: Upload<Caller>): 
   if (!request.isMultipart()) throw noForm(upload.field);
   const refusal = refusalOfEncoding(request);
   if (refusal !== undefined) throw refusal;
-  if (Number(request.headers['content-length'] ?? 0) > upload.maxBytes + MAX_FORM_OVERHEAD_BYTES) {
+  if (Number(request.headers['content-length'] ?? 0) > maxTotalBytes(upload) + MAX_FORM_OVERHEAD_BYTES) {
     throw tooLarge(upload);
   }
+}
+
+function maxTotalBytes<Caller>({ maxBytes, maxFiles = 1, maxTotalBytes: total }: Upload<Caller>): number {
+  return total ?? maxBytes * maxFiles;
 }
 
 /** Fields are text, like a query's. */
@@ -149,8 +159,9 @@ class FormReader<Caller> {
   readonly #upload: Upload<Caller>;
   readonly #watch: UploadWatch;
   readonly #fields = new Map<string, unknown>();
-  #sent: { readonly filename: string; readonly mediaType: string } | undefined;
-  stored: StoredUpload | undefined;
+  readonly #sent: { readonly filename: string; readonly mediaType: string; readonly sha256: string }[] = [];
+  readonly stored: StoredUpload[] = [];
+  #totalBytes = 0;
 
   constructor(caller: Caller, upload: Upload<Caller>, watch: UploadWatch) {
     this.#caller = caller;
@@ -168,14 +179,13 @@ class FormReader<Caller> {
       else this.#readField(part);
     }
     const { field } = this.#upload;
-    if (this.stored === undefined) {
+    if (this.stored.length === 0) {
       const isText = this.#fields.has(field);
       const message = isText ? `\`${field}\` must be a file: give its part a filename.` : `\`${field}\` is required.`;
       throw new ApiError('invalid_request', { param: field, message });
     }
     const fields = Object.fromEntries(this.#fields);
-    const { sha256 } = this.stored;
-    return { fields, file: this.stored, fingerprinted: { fields, file: { ...this.#sent, sha256 } } };
+    return { fields, files: this.stored, fingerprinted: { fields, files: this.#sent } };
   }
 
   #readField({ fieldname, value, valueTruncated }: MultipartValue): void {
@@ -189,19 +199,20 @@ class FormReader<Caller> {
   }
 
   async #readFile(part: MultipartFile): Promise<void> {
-    const { field } = this.#upload;
-    if (part.fieldname !== field || this.stored !== undefined) {
+    const { field, maxFiles = 1 } = this.#upload;
+    const isNamed = part.fieldname === field || (maxFiles > 1 && part.fieldname === `${field}[]`);
+    if (!isNamed || this.stored.length === maxFiles) {
       part.file.destroy();
-      throw new ApiError('invalid_request', {
-        param: field,
-        message: `Send one file a request, as \`${field}\`.`,
-      });
+      const many = maxFiles === 1 ? 'one file a request' : `at most ${maxFiles} files a request`;
+      throw new ApiError('invalid_request', { param: field, message: `Send ${many}, as \`${field}\`.` });
     }
     const { filename = '', mimetype: mediaType } = part as { filename?: string; mimetype: string };
-    this.#sent = { filename, mediaType };
     const unhook = this.#watch.onBroken((error) => part.file.destroy(error));
     try {
-      this.stored = await this.#upload.store(this.#caller, { filename, mediaType, bytes: this.#count(part.file) });
+      const bytes = this.#count(part.file);
+      const stored = await this.#upload.store(this.#caller, { filename, mediaType, bytes });
+      this.stored.push(stored);
+      this.#sent.push({ filename, mediaType, sha256: stored.sha256 });
     } finally {
       unhook();
       // Whoever stores may have given up before the end.
@@ -214,7 +225,9 @@ class FormReader<Caller> {
     try {
       for await (const chunk of stream) {
         bytes += (chunk as Uint8Array).byteLength;
+        this.#totalBytes += (chunk as Uint8Array).byteLength;
         if (bytes > this.#upload.maxBytes) throw tooLarge(this.#upload);
+        if (this.#totalBytes > maxTotalBytes(this.#upload)) throw tooLargeTogether(this.#upload);
         yield chunk as Uint8Array;
       }
     } catch (error) {
@@ -225,6 +238,11 @@ class FormReader<Caller> {
 
 function tooLarge<Caller>({ field, maxBytes }: Upload<Caller>): ApiError {
   return new ApiError('payload_too_large', { param: field, message: `The file is larger than ${maxBytes} bytes.` });
+}
+
+function tooLargeTogether<Caller>(upload: Upload<Caller>): ApiError {
+  const message = `The files are larger than ${maxTotalBytes(upload)} bytes together.`;
+  return new ApiError('payload_too_large', { param: upload.field, message });
 }
 
 /** The refusal of a body that is no form. */
