@@ -81,6 +81,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   'domains ground': {
     paths: [
       'src/domains/registry/registry.ts',
+      'src/domains/registry/result-codes.ts',
       'src/domains/registry/term.ts',
       'src/domains/prices/',
       'src/domains/names/',

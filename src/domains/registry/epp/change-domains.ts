@@ -1,5 +1,6 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
 import type { CreateCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
+import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
@@ -9,9 +10,6 @@ import { outcomeOf, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
-
-const OBJECT_EXISTS = 2302;
 
 interface NamedCommand {
   readonly name: string;

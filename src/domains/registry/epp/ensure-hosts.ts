@@ -1,12 +1,10 @@
 import type { MutationOutcome } from '../registry.ts';
+import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import { readCheckResults } from './commands/domain-results.ts';
 import { requireData } from './commands/response.ts';
 import { HOST } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
-
-const OBJECT_EXISTS = 2302;
 
 /**
  * Makes the host objects that the registry does not have, where it names nameservers by objects. What keeps one from being

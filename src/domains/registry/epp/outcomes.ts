@@ -1,9 +1,10 @@
 /** What the registry's answers, and their absence, mean to callers of the port. */
 import { type MutationOutcome, RegistryUnavailable, type RejectionCode } from '../registry.ts';
+import { isSuccess } from '../result-codes.ts';
 import { AnswerLost, CommandNotSent } from './client/errors.ts';
 import type { Response } from './commands/response.ts';
+import { EppFault } from './epp-fault.ts';
 import { FrameError } from './frames.ts';
-import { EppFault, isSuccess } from './result-codes.ts';
 import { XmlError } from './xml/parse-xml.ts';
 
 const rejections: Readonly<Record<number, RejectionCode>> = {

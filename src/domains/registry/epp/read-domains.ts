@@ -1,5 +1,6 @@
 /** check and info. */
 import type { Availability, RegistryDomain } from '../registry.ts';
+import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
 import { type CheckResult, type DomainData, readCheckResults, readDomainData } from './commands/domain-results.ts';
 import { formatAmount, readFeeAnswers } from './commands/fee.ts';
@@ -9,7 +10,6 @@ import { readDsRecords } from './commands/sec-dns.ts';
 import { CONTACT, DOMAIN, FEE, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isOfTheRegistry, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
 export async function checkNames(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
@@ -84,8 +84,6 @@ export interface DomainAtRegistry {
   readonly rgpStatuses: readonly string[];
 }
 
-const OBJECT_DOES_NOT_EXIST = 2303;
-const NOT_AUTHORIZED = 2201;
 /** For a name that is another's, a registry may keep dates to itself. */
 const UNTOLD = new Date(0).toISOString();
 

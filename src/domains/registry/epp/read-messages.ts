@@ -1,17 +1,15 @@
 /** The registry's message queue in the words of the port. */
 import type { RegistryMessage } from '../registry.ts';
+import { isSuccess, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
 import { findChange, findData, type Response } from './commands/response.ts';
+import { EppFault } from './epp-fault.ts';
 import { DOMAIN } from './namespaces.ts';
 import { refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
-import { EppFault, isSuccess } from './result-codes.ts';
 import { findText } from './xml/element.ts';
 
 type Kind = RegistryMessage['kind'];
-
-const NO_MESSAGES = 1300;
-const OBJECT_DOES_NOT_EXIST = 2303;
 
 export async function pollMessage(link: RegistryLink) {
   const response = await link.askRepeatable({ kind: 'poll', operation: 'req' });

@@ -1,13 +1,12 @@
 /** The contact object of a name's registrant: one a name, so that hiding it concerns that name alone. */
 import { createHash } from 'node:crypto';
 import type { CreateCommand, MutationOutcome, Registrant } from '../registry.ts';
+import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import type { ContactCreateCommand, PostalInfo } from './commands/contact.ts';
 import { outcomeOf, rejected } from './outcomes.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
 
 const BASE32 = '0123456789ABCDEFGHIJKLMNOPQRSTUV';
-const OBJECT_EXISTS = 2302;
 
 /** The same for the same registrant of the same name at the same registrar: creating it again changes nothing. */
 export function contactIdOf(clientId: string, name: string, registrant: Registrant): string {

@@ -1,5 +1,6 @@
 /** update: the difference between what the registry has and what is wanted. */
 import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
+import { isSuccess } from '../result-codes.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { DsChange } from './commands/sec-dns.ts';
@@ -9,7 +10,6 @@ import { outcomeOf, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
-import { isSuccess } from './result-codes.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clientDeleteProhibited'];

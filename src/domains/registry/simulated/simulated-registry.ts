@@ -22,6 +22,7 @@ import {
   type TransferCommand,
   type UpdateCommand,
 } from '../registry.ts';
+import { NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST, OBJECT_EXISTS } from '../result-codes.ts';
 import type { RegistryDelays } from './command-context.ts';
 import { createRegistryCore } from './create-registry-core.ts';
 import { changesOf } from './domain-changes.ts';
@@ -107,14 +108,14 @@ class SimulatedRegistry implements Registry {
       };
       // Contact and hosts are there already for most names: so they are made only once they are missed.
       let reply = await this.#core.createDomain(session, domain);
-      if (!reply.ok && reply.code === 2303) {
+      if (!reply.ok && reply.code === OBJECT_DOES_NOT_EXIST) {
         const obstacle =
           refusalOf(await this.#core.createContact(session, contact)) ??
           (await this.#ensureHosts(session, command.nameservers));
         if (obstacle !== undefined) return obstacle;
         reply = await this.#core.createDomain(session, domain);
       }
-      const isRepeated = !reply.ok && reply.code === 2302 && (await this.#isBeingCreated(command.name));
+      const isRepeated = !reply.ok && reply.code === OBJECT_EXISTS && (await this.#isBeingCreated(command.name));
       return isRepeated ? { kind: 'pending' } : outcomeOf(reply);
     });
   }
@@ -211,8 +212,8 @@ class SimulatedRegistry implements Registry {
   async #findDomain(name: string): Promise<DomainInfo | undefined> {
     const reply = await this.#core.infoDomain(this.#session(), { name });
     if (reply.ok) return reply.data;
-    // 2201: another registrar is creating it, and nothing is said of it yet.
-    if (reply.code === 2303 || reply.code === 2201) return undefined;
+    // Not authorized: another registrar is creating it, and nothing is said of it yet.
+    if (reply.code === OBJECT_DOES_NOT_EXIST || reply.code === NOT_AUTHORIZED) return undefined;
     throw new RegistryUnavailable(`the registry does not tell about ${name}: ${reply.reason}`);
   }
 
@@ -257,7 +258,7 @@ class SimulatedRegistry implements Registry {
 
 /** Undefined: it is there now, made by this command or before. */
 function refusalOf(reply: Reply<unknown>): MutationOutcome | undefined {
-  return reply.ok || reply.code === 2302 ? undefined : rejectionOf(reply);
+  return reply.ok || reply.code === OBJECT_EXISTS ? undefined : rejectionOf(reply);
 }
 
 function orUnavailable<Data>(reply: Reply<Data>): Data {

@@ -9,13 +9,13 @@
 import { once } from 'node:events';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { mintId } from '../../../../kernel/ids/ids.ts';
+import { endsSession, isSuccess } from '../../result-codes.ts';
 import { commandElement, type EppCommand, helloElement } from '../commands/command.ts';
 import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../commands/login.ts';
 import { type Response, readResponse } from '../commands/response.ts';
 import { requireChild } from '../commands/values.ts';
 import { encodeFrame, FrameReader } from '../frames.ts';
 import { EXTENSION_URIS, OBJECT_URIS } from '../namespaces.ts';
-import { endsSession, isSuccess } from '../result-codes.ts';
 import type { XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';

@@ -14,8 +14,8 @@ import {
   time,
   token,
 } from '../../../../../test/support/epp-arbitraries.ts';
+import { EppFault } from '../epp-fault.ts';
 import { CONTACT, DOMAIN, HOST } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';

@@ -1,6 +1,7 @@
 /** A client's message: `hello`, or a command with its transaction id. One codec an object and verb; see the mappings. */
+
+import { EppFault } from '../epp-fault.ts';
 import { CONTACT, DOMAIN, EPP, HOST } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
 import { type ContactCommand, contactCodecs } from './contact.ts';

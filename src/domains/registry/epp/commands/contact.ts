@@ -1,6 +1,7 @@
 /** The contact mapping (RFC 5733): commands and answers. Contacts are not transferred here: they follow their names. */
+
+import { EppFault } from '../epp-fault.ts';
 import { CONTACT } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
 import { readStatuses } from './domain-items.ts';

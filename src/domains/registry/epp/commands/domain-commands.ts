@@ -1,7 +1,7 @@
 /** The commands of the domain mapping (RFC 5731 3) with the extensions that go with them. Names are in lower case. */
 import type { DsRecord } from '../../registry.ts';
+import { EppFault } from '../epp-fault.ts';
 import { DOMAIN, FEE, SEC_DNS } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
 import {

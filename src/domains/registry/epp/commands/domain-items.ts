@@ -1,6 +1,7 @@
 /** What the commands and answers of the domain mapping share: nameservers, contacts and statuses of a name. */
+
+import { EppFault } from '../epp-fault.ts';
 import { DOMAIN } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, textsOf, type XmlElement } from '../xml/element.ts';
 import { requireText } from './values.ts';
 

@@ -1,6 +1,7 @@
 /** What commands cost (RFC 8748). Amounts are in the smallest unit of a currency that has two decimals. */
+
+import { EppFault } from '../epp-fault.ts';
 import { FEE } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
 import { findYears, readBoolean, requireText, yearsElement } from './values.ts';
 

@@ -1,6 +1,7 @@
 /** Sessions (RFC 5730 2.4 and 2.9.1): what the server offers, and what the client takes of it. */
+
+import { EppFault } from '../epp-fault.ts';
 import { EPP } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import { optional, requireChild, requireText } from './values.ts';
 

@@ -1,6 +1,8 @@
 /** A server's answer (RFC 5730 2.6), and what changed without a command (RFC 8590). */
+
+import { isSuccess, type ResultCode, resultMessages } from '../../result-codes.ts';
+import { EppFault } from '../epp-fault.ts';
 import { CHANGE_POLL, EPP } from '../namespaces.ts';
-import { EppFault, isSuccess, type ResultCode, resultMessages } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
 import { findTime, optional, readInteger, requireChild } from './values.ts';
 

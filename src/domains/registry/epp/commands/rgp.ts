@@ -1,6 +1,7 @@
 /** The redemption period (RFC 3915): restoring a deleted name is an update with this extension. */
+
+import { EppFault } from '../epp-fault.ts';
 import { RGP } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, textsOf, type XmlElement } from '../xml/element.ts';
 import { requireChild, requireText, requireTime } from './values.ts';
 

@@ -1,7 +1,7 @@
 /** DS records in `secDNS` (RFC 5910), in its data interface for DS; keys are refused. */
 import type { DsRecord } from '../../registry.ts';
+import { EppFault } from '../epp-fault.ts';
 import { SEC_DNS } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { childrenOf, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
 import { readBoolean, readInteger, requireText } from './values.ts';
 

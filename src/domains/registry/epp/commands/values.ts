@@ -1,5 +1,5 @@
 /** Reading single values: what is missing, malformed or out of range is the fault that EPP has a code for. */
-import { EppFault } from '../result-codes.ts';
+import { EppFault } from '../epp-fault.ts';
 import { element, findChild, findText, type XmlElement } from '../xml/element.ts';
 
 /** A child's text. 2003 where there is none. */

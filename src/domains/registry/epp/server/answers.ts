@@ -1,7 +1,9 @@
 /** From the registry's replies to answers on the wire. */
+
+import type { ResultCode } from '../../result-codes.ts';
 import type { RegistryCore, Reply, Session } from '../../simulated/index.ts';
 import type { MessageQueue } from '../commands/response.ts';
-import { EppFault, type ResultCode } from '../result-codes.ts';
+import { EppFault } from '../epp-fault.ts';
 import type { XmlElement } from '../xml/element.ts';
 
 /** What a command is carried out with. */

@@ -9,8 +9,8 @@ import {
   type PostalInfo,
 } from '../commands/contact.ts';
 import { checkResultsElement } from '../commands/domain-results.ts';
+import { EppFault } from '../epp-fault.ts';
 import { CONTACT } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { type Answer, answerOf, type CommandContext, required } from './answers.ts';
 
 export async function answerContactCommand(

@@ -19,8 +19,8 @@ import {
 import { type Fee, type FeeAnswer, type FeeCommand, feeAnswersElement, feeElement } from '../commands/fee.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
 import { type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
+import { EppFault } from '../epp-fault.ts';
 import { DOMAIN } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import type { XmlElement } from '../xml/element.ts';
 import {
   type Answer,

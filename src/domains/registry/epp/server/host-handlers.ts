@@ -2,8 +2,8 @@
 import type { HostInfo } from '../../simulated/index.ts';
 import { checkResultsElement } from '../commands/domain-results.ts';
 import { createdHostElement, type HostCommand, type HostUpdateCommand, hostDataElement } from '../commands/host.ts';
+import { EppFault } from '../epp-fault.ts';
 import { HOST } from '../namespaces.ts';
-import { EppFault } from '../result-codes.ts';
 import { type Answer, answerOf, type CommandContext } from './answers.ts';
 import { shortReason } from './contact-handlers.ts';
 

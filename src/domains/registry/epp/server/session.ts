@@ -9,6 +9,7 @@
 import type { Clock } from '../../../../kernel/clock/clock.ts';
 import { mintId } from '../../../../kernel/ids/ids.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
+import { endsSession, resultMessages } from '../../result-codes.ts';
 import type { RegistryCore } from '../../simulated/index.ts';
 import {
   describeCommand,
@@ -20,8 +21,8 @@ import {
 } from '../commands/command.ts';
 import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
 import { responseElement } from '../commands/response.ts';
+import { EppFault } from '../epp-fault.ts';
 import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST, OBJECT_URIS } from '../namespaces.ts';
-import { EppFault, endsSession, resultMessages } from '../result-codes.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';

@@ -1,4 +1,4 @@
-/** Result codes of RFC 5730 3 with the messages that servers send for them. */
+/** Result codes of EPP with their messages, word for word (RFC 5730 3). */
 export const resultMessages = {
   1000: 'Command completed successfully',
   1001: 'Command completed successfully; action pending',
@@ -38,6 +38,11 @@ export const resultMessages = {
 
 export type ResultCode = keyof typeof resultMessages;
 
+export const NO_MESSAGES = 1300 satisfies ResultCode;
+export const NOT_AUTHORIZED = 2201 satisfies ResultCode;
+export const OBJECT_EXISTS = 2302 satisfies ResultCode;
+export const OBJECT_DOES_NOT_EXIST = 2303 satisfies ResultCode;
+
 export function isSuccess(code: number): boolean {
   return code < 2000;
 }
@@ -45,15 +50,4 @@ export function isSuccess(code: number): boolean {
 /** The server hangs up after this answer. */
 export function endsSession(code: number): boolean {
   return code === 1500 || code >= 2500;
-}
-
-/** A message that cannot be taken for what it should be: the code that a server answers it with, and why. */
-export class EppFault extends Error {
-  readonly code: ResultCode;
-
-  constructor(code: ResultCode, reason: string) {
-    super(reason);
-    this.name = 'EppFault';
-    this.code = code;
-  }
 }
