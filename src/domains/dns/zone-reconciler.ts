@@ -2,6 +2,7 @@
  * Keeps what is served equal to the zones' rows: publishes a zone when a change of it commits, tries again what failed,
  * later each time, and finds by itself what no wake-up told of. Every replica runs one; holdZone keeps them apart.
  */
+import pLimit from 'p-limit';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
@@ -59,9 +60,11 @@ export function createZoneReconciler(options: ZoneReconcilerOptions): ZoneReconc
 
 class Reconciler implements ZoneReconciler {
   readonly #options: ZoneReconcilerOptions;
+  readonly #limit = pLimit(CONCURRENCY);
+  /** Zones that wait to be published; each once. */
   readonly #waiting = new Set<string>();
   readonly #failing = new Map<string, Failing>();
-  readonly #working = new Set<Promise<void>>();
+  readonly #runs = new Set<Promise<void>>();
   readonly #sweeps: PeriodicWorker;
   #unlisten: (() => Promise<void>) | undefined;
   #stopped = false;
@@ -85,7 +88,6 @@ class Reconciler implements ZoneReconciler {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#waiting.clear();
     await this.#unlisten?.();
     await this.#sweeps.stop();
     await this.#settle();
@@ -134,20 +136,17 @@ class Reconciler implements ZoneReconciler {
 
   #wake(name: string): void {
     const now = this.#options.clock.now().getTime();
-    if (this.#stopped || (this.#failing.get(name)?.notBefore ?? 0) > now) return;
+    const isTooSoon = (this.#failing.get(name)?.notBefore ?? 0) > now;
+    if (this.#stopped || isTooSoon || this.#waiting.has(name)) return;
     this.#waiting.add(name);
-    while (this.#working.size < CONCURRENCY && this.#waiting.size > 0) this.#takeNext();
+    const run = this.#limit(() => this.#publishWaiting(name)).finally(() => this.#runs.delete(run));
+    this.#runs.add(run);
   }
 
-  #takeNext(): void {
-    const [name] = this.#waiting;
-    if (name === undefined) return;
+  async #publishWaiting(name: string): Promise<void> {
+    // From here on a change is not seen by this run any more: it has to wait for another.
     this.#waiting.delete(name);
-    const run = this.#publish(name).finally(() => {
-      this.#working.delete(run);
-      if (!this.#stopped) this.#takeNext();
-    });
-    this.#working.add(run);
+    if (!this.#stopped) await this.#publish(name);
   }
 
   async #publish(name: string): Promise<void> {
@@ -171,7 +170,7 @@ class Reconciler implements ZoneReconciler {
   }
 
   async #settle(): Promise<void> {
-    while (this.#working.size > 0) await Promise.all(this.#working);
+    while (this.#runs.size > 0) await Promise.all(this.#runs);
   }
 }
 

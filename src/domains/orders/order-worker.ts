@@ -2,6 +2,7 @@
  * Sees to it that orders end: it looks at those whose time has come, reads the registry's messages, sends refunds, and keeps
  * the snapshots of names fresh. Every replica runs one; leases and unique rows keep them out of each other's way.
  */
+import pLimit from 'p-limit';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain } from '../portfolio/index.ts';
 import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
@@ -17,7 +18,7 @@ import { findLiveOrderOfName, listDueOrders } from './store.ts';
 /** Orders, messages and names of one sweep. */
 const BATCH_SIZE = 50;
 /** Orders that are worked on at a time: each mostly waits for the registry or the card company. */
-const ORDERS_AT_ONCE = 5;
+const CONCURRENCY = 5;
 const SWEEP_MS = 1_000;
 const STALE_AFTER_MS = 24 * 3_600_000;
 /** Between two questions about a name that the registry has not reported yet. */
@@ -61,15 +62,11 @@ async function sweepOnce(deps: OrderDependencies): Promise<void> {
 async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
   const { db, clock, logger } = deps;
   const due = await listDueOrders(systemDb(db), clock.now(), BATCH_SIZE);
-  const work = async () => {
-    for (let next = due.shift(); next !== undefined; next = due.shift()) {
-      const { workspace_id: workspaceId, id } = next;
-      await leaseAndAdvanceOrder(deps, workspaceId, id).catch((error: unknown) =>
-        logger.error({ err: error, order: id }, 'an order could not be worked on; it is looked at again'),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, work));
+  await pLimit(CONCURRENCY).map(due, ({ workspace_id: workspaceId, id }) =>
+    leaseAndAdvanceOrder(deps, workspaceId, id).catch((error: unknown) =>
+      logger.error({ err: error, order: id }, 'an order could not be worked on; it is tried again later'),
+    ),
+  );
 }
 
 /** Each message is applied before it is acknowledged: one that is told twice finds its work done. */

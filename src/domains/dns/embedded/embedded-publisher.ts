@@ -1,6 +1,6 @@
 /**
  * An authoritative nameserver inside the service: it answers from our rows, so that publishing a zone is no more than
- * forgetting what was read before. For one machine, for tests and for trying out; it does not sign.
+ * invalidating what is cached of it. For one machine, for tests and for trying out; it does not sign.
  */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
@@ -61,11 +61,11 @@ class EmbeddedServer implements EmbeddedPublisher {
   }
 
   async publish({ name }: { readonly name: string }): Promise<void> {
-    this.#cache.forget(name);
+    this.#cache.invalidate(name);
   }
 
   async remove(zoneName: string): Promise<void> {
-    this.#cache.forget(zoneName);
+    this.#cache.invalidate(zoneName);
   }
 
   async sign(): Promise<never> {
@@ -80,8 +80,8 @@ class EmbeddedServer implements EmbeddedPublisher {
     const { db, logger } = this.#options;
     this.#unlisten = await db.listen(
       ZONE_CHANGED,
-      (name) => this.#cache.forget(name),
-      () => this.#cache.forgetAll(),
+      (name) => this.#cache.invalidate(name),
+      () => this.#cache.clear(),
     );
     try {
       this.#listeners = await listen({
@@ -99,7 +99,7 @@ class EmbeddedServer implements EmbeddedPublisher {
   async stop(): Promise<void> {
     await Promise.all([this.#listeners?.close(), this.#unlisten?.()]);
     this.#listeners = undefined;
-    this.#cache.forgetAll();
+    this.#cache.clear();
   }
 
   #answerUdp(message: Buffer, address: string): Buffer | undefined | Promise<Buffer | undefined> {

@@ -1,19 +1,20 @@
 /**
- * How many answers an address gets by UDP, where its sender's address may be made up: a server that answers without end
- * floods whoever is named. By network (/24, /56), as one sender can name all of a network's addresses.
+ * Response rate limiting: how many answers a network gets by UDP, where a sender's address can be forged and a server that
+ * answers every query floods the victim named in it. By network (/24, /56), as one sender can forge all of its addresses.
  */
 import { isIPv4 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 
 export interface ResponseRateOptions {
   readonly clock: Clock;
   /** Answers a second for one network; twice as many at once. */
   readonly perSecond: number;
-  /** Networks that are remembered. Default 100,000. */
+  /** Networks that are counted at a time, the most recently seen. Default 100,000. */
   readonly networkLimit?: number;
 }
 
-/** `slip`: answer with TC alone, so that a real asker comes again by TCP. */
+/** `slip`: answer with TC alone, so that a real client repeats the query by TCP. */
 export type RateVerdict = 'answer' | 'slip' | 'drop';
 
 interface Bucket {
@@ -24,10 +25,11 @@ interface Bucket {
 
 export class ResponseRate {
   readonly #options: ResponseRateOptions;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets: LRUCache<string, Bucket>;
 
   constructor(options: ResponseRateOptions) {
     this.#options = options;
+    this.#buckets = new LRUCache({ max: options.networkLimit ?? 100_000 });
   }
 
   judge(address: string): RateVerdict {
@@ -48,8 +50,6 @@ export class ResponseRate {
   #bucketOf(network: string, nowMs: number): Bucket {
     const known = this.#buckets.get(network);
     if (known !== undefined) return known;
-    // Forgetting all of them gives each a burst once more, and costs less than telling which are old.
-    if (this.#buckets.size >= (this.#options.networkLimit ?? 100_000)) this.#buckets.clear();
     const bucket = { tokens: 2 * this.#options.perSecond, atMs: nowMs, refused: 0 };
     this.#buckets.set(network, bucket);
     return bucket;

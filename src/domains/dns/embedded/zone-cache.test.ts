@@ -41,7 +41,7 @@ test('a zone that changes while it is read is read again', async () => {
   gate.open = () => promise;
   const first = cache.find('changing.test');
   await addTestRecord(database.db, zone, '@ 300 A 192.0.2.2');
-  cache.forget('changing.test');
+  cache.invalidate('changing.test');
   resolve();
   await first;
   assert.equal(addressesOf(await cache.find('changing.test'), 'changing.test'), 2);
@@ -63,7 +63,7 @@ test('a name without a zone is asked for once, until there is one', async () => 
   for (let at = 0; at < 3; at += 1) assert.equal(await cache.find('absent.test'), undefined);
   assert.deepEqual(asked, ['absent.test']);
   await createHostedZone(database.db, 'absent.test');
-  cache.forget('absent.test');
+  cache.invalidate('absent.test');
   assert.equal((await cache.find('absent.test'))?.name, 'absent.test');
 });
 

@@ -1,7 +1,8 @@
 /**
- * Zones in memory, the ones asked for last. A zone is read once however many ask for it; a change of it, told by a wake-up
- * after its commit, drops it. That a name has no zone is remembered too: whoever makes up names must not reach the store.
+ * Zones in memory, the most recently used. Concurrent queries share one read of a zone; a change of it, notified after its
+ * commit, invalidates it. That a name has no zone is cached too: queries for random names must not reach the database.
  */
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../../kernel/db/database.ts';
 import { zoneContent } from '../zone-content.ts';
 import { findZone } from '../zone-store.ts';
@@ -10,11 +11,11 @@ import { buildZoneTree, parentOf, type ZoneTree } from './zone-tree.ts';
 export interface ZoneCacheOptions {
   readonly db: Database;
   readonly nameservers: readonly string[];
-  /** Bytes of zones that are kept, roughly. Default 64 MiB. */
+  /** Bytes of zones that are cached, roughly; a larger zone is not. Default 64 MiB. */
   readonly sizeLimit?: number;
-  /** Names without a zone that are remembered. Default 50,000. */
+  /** Names without a zone that are cached. Default 50,000. */
   readonly absentLimit?: number;
-  /** Zones that are read at a time; who would need one more gets no answer. Default 32. */
+  /** Zones that are read at a time; a query that needs one more gets no answer. Default 32. */
   readonly loadLimit?: number;
 }
 
@@ -26,46 +27,47 @@ const MOST_ZONE_LABELS = 5;
 
 export class ZoneCache {
   readonly #options: ZoneCacheOptions;
-  readonly #zones = new Map<string, ZoneTree>();
-  readonly #absent = new Set<string>();
+  readonly #zones: LRUCache<string, ZoneTree>;
+  readonly #absent: LRUCache<string, true>;
   readonly #loading = new Map<string, Promise<ZoneTree | undefined>>();
-  #size = 0;
 
   constructor(options: ZoneCacheOptions) {
+    const { sizeLimit = 64 * 1024 * 1024, absentLimit = 50_000 } = options;
     this.#options = options;
+    this.#zones = new LRUCache({ maxSize: sizeLimit, sizeCalculation: ({ size }) => size });
+    this.#absent = new LRUCache({ max: absentLimit });
   }
 
   /**
-   * The zone that the name lies in: at once where it is known, undefined where there is none. Rejects with ZoneCacheBusy,
+   * The zone that the name lies in: at once where it is cached, undefined where there is none. Rejects with ZoneCacheBusy,
    * and with the store's errors. Registered names do not lie within each other, so the shortest that is a zone is it.
    */
   find(name: string): ZoneTree | undefined | Promise<ZoneTree | undefined> {
     for (const candidate of zoneNamesOf(name)) {
       const zone = this.#zones.get(candidate);
-      if (zone !== undefined) return this.#use(zone);
-      if (!this.#absent.has(candidate)) return this.#loadFirst(name);
+      if (zone !== undefined) return zone;
+      if (this.#absent.get(candidate) === undefined) return this.#loadFirst(name);
     }
     return undefined;
   }
 
   /** The zone has changed, or is none any more, or is one now. */
-  forget(name: string): void {
+  invalidate(name: string): void {
     this.#absent.delete(name);
-    // Whoever awaits it gets what there was; it is not kept.
+    this.#zones.delete(name);
+    // A read under way still answers those that await it; its result is not cached.
     this.#loading.delete(name);
-    this.#drop(name);
   }
 
-  forgetAll(): void {
+  clear(): void {
     this.#zones.clear();
     this.#absent.clear();
     this.#loading.clear();
-    this.#size = 0;
   }
 
   async #loadFirst(name: string): Promise<ZoneTree | undefined> {
     for (const candidate of zoneNamesOf(name)) {
-      if (this.#absent.has(candidate)) continue;
+      if (this.#absent.get(candidate) !== undefined) continue;
       const zone = this.#zones.get(candidate) ?? (await this.#load(candidate));
       if (zone !== undefined) return zone;
     }
@@ -78,11 +80,11 @@ export class ZoneCache {
     if (this.#loading.size >= (this.#options.loadLimit ?? 32)) return Promise.reject(new ZoneCacheBusy());
     const load = this.#read(name).then(
       (zone) => {
-        if (this.#settle(name, load)) this.#keep(name, zone);
+        if (this.#endLoad(name, load)) this.#store(name, zone);
         return zone;
       },
       (error: unknown) => {
-        this.#settle(name, load);
+        this.#endLoad(name, load);
         throw error;
       },
     );
@@ -90,8 +92,8 @@ export class ZoneCache {
     return load;
   }
 
-  /** False when the zone was forgotten meanwhile. */
-  #settle(name: string, load: Promise<ZoneTree | undefined>): boolean {
+  /** False when the zone was invalidated meanwhile. */
+  #endLoad(name: string, load: Promise<ZoneTree | undefined>): boolean {
     return this.#loading.get(name) === load && this.#loading.delete(name);
   }
 
@@ -102,40 +104,9 @@ export class ZoneCache {
     return buildZoneTree(await zoneContent(db, zone, nameservers));
   }
 
-  #keep(name: string, zone: ZoneTree | undefined): void {
-    if (zone === undefined) {
-      this.#absent.add(name);
-      evictFirst(this.#absent, this.#options.absentLimit ?? 50_000);
-      return;
-    }
-    this.#zones.set(name, zone);
-    this.#size += zone.size;
-    const limit = this.#options.sizeLimit ?? 64 * 1024 * 1024;
-    for (const oldest of this.#zones.keys()) {
-      if (this.#size <= limit || oldest === name) break;
-      this.#drop(oldest);
-    }
-  }
-
-  /** Last in the map: used last. */
-  #use(zone: ZoneTree): ZoneTree {
-    this.#zones.delete(zone.name);
-    this.#zones.set(zone.name, zone);
-    return zone;
-  }
-
-  #drop(name: string): void {
-    const zone = this.#zones.get(name);
-    if (zone === undefined) return;
-    this.#zones.delete(name);
-    this.#size -= zone.size;
-  }
-}
-
-function evictFirst(set: Set<string>, limit: number): void {
-  for (const oldest of set) {
-    if (set.size <= limit) return;
-    set.delete(oldest);
+  #store(name: string, zone: ZoneTree | undefined): void {
+    if (zone === undefined) this.#absent.set(name, true);
+    else this.#zones.set(name, zone);
   }
 }
 

@@ -6,6 +6,7 @@
  * end of the queue: a zone in trouble keeps no other waiting. Other replicas and programs write too, hence both.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { Agent, type Dispatcher, request } from 'undici';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 
@@ -28,7 +29,7 @@ export interface PowerDnsClientOptions {
 
 export interface WriteOptions {
   /** The answer 404 is no error. */
-  readonly absentIsFine?: boolean;
+  readonly mayBeAbsent?: boolean;
   /**
    * Asked before each attempt after the first: whether an earlier one was carried out although its answer did not say so.
    * For writes that must not be repeated; all others leave the same behind however often they run.
@@ -49,7 +50,7 @@ export class PowerDnsError extends Error {
   }
 
   /** Whether the same request may succeed a little later. */
-  get mayPass(): boolean {
+  get isTransient(): boolean {
     if (this.status === undefined || this.status >= 500 || this.status === 409) return true;
     return this.status === 422 && /\block|deadlock|busy|try again|timed? ?out/i.test(this.message);
   }
@@ -67,7 +68,7 @@ export class PowerDnsClient {
   readonly #base: string;
   readonly #agent = new Agent({ connections: CONNECTIONS, pipelining: 1 });
   readonly #stopping = new AbortController();
-  #lastWrite: Promise<unknown> = Promise.resolve();
+  readonly #writes = pLimit(1);
 
   constructor(options: PowerDnsClientOptions) {
     this.#options = options;
@@ -77,12 +78,12 @@ export class PowerDnsClient {
 
   /** The parsed answer; undefined when there is no such thing (404). */
   async read(path: string): Promise<unknown> {
-    return this.#insist(path, { absentIsFine: true }, () => this.#send('GET', path));
+    return this.#sendWithRetries(path, { mayBeAbsent: true }, () => this.#send('GET', path));
   }
 
   /** Resolves when the server has carried it out. Otherwise rejects, and then it may have been carried out or not. */
   async write(method: Exclude<Method, 'GET'>, path: string, body?: object, options: WriteOptions = {}): Promise<void> {
-    await this.#insist(path, options, () => this.#inTurn(() => this.#send(method, path, body)));
+    await this.#sendWithRetries(path, options, () => this.#writes(() => this.#send(method, path, body)));
   }
 
   /** Cuts off what is under way. */
@@ -91,21 +92,15 @@ export class PowerDnsClient {
     await this.#agent.destroy();
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#lastWrite.then(work);
-    this.#lastWrite = turn.catch(() => undefined);
-    return turn;
-  }
-
-  async #insist(path: string, options: WriteOptions, attempt: () => Promise<unknown>): Promise<unknown> {
+  async #sendWithRetries(path: string, options: WriteOptions, attempt: () => Promise<unknown>): Promise<unknown> {
     const { firstRetryMs = 100, logger } = this.#options;
     for (let count = 1; ; count += 1) {
       try {
         return await attempt();
       } catch (error) {
         if (!(error instanceof PowerDnsError)) throw error;
-        if (error.status === 404 && options.absentIsFine === true) return undefined;
-        if (!error.mayPass || count === ATTEMPTS || this.#stopping.signal.aborted) throw error;
+        if (error.status === 404 && options.mayBeAbsent === true) return undefined;
+        if (!error.isTransient || count === ATTEMPTS || this.#stopping.signal.aborted) throw error;
         logger.warn({ err: error, path, attempt: count }, 'PowerDNS failed; it is asked again');
       }
       const delayMs = backoffMs(count, { firstMs: firstRetryMs, longestMs: LONGEST_RETRY_MS });

@@ -33,7 +33,7 @@ class PowerDnsPublisher implements ZonePublisher {
   }
 
   async remove(zoneName: string): Promise<void> {
-    await this.#client.write('DELETE', zonePath(zoneName), undefined, { absentIsFine: true });
+    await this.#client.write('DELETE', zonePath(zoneName), undefined, { mayBeAbsent: true });
   }
 
   sign(zoneName: string): Promise<readonly DsRecord[]> {

@@ -27,7 +27,7 @@ export async function signZone(client: PowerDnsClient, zoneName: string): Promis
 
 /** Drops all keys. A zone that is not there is no error. */
 export async function unsignZone(client: PowerDnsClient, zoneName: string): Promise<void> {
-  await client.write('PUT', zonePath(zoneName), { dnssec: false }, { absentIsFine: true });
+  await client.write('PUT', zonePath(zoneName), { dnssec: false }, { mayBeAbsent: true });
   const keys = await readKeys(client, zoneName);
   if (keys === undefined) return;
   if (keys.some(({ active }) => active)) throw new Error(`PowerDNS still signs ${zoneName} with a key of its own`);
