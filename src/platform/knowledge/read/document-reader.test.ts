@@ -11,7 +11,7 @@ import {
   readAll,
   readText,
   xlsxParts,
-} from './document-fixtures.ts';
+} from '../../../../test/support/document-fixtures.ts';
 import { createDocumentReader, type DocumentReaderOptions } from './index.ts';
 
 const MEBIBYTE = 1_048_576;

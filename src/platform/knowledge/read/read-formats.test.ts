@@ -12,7 +12,7 @@ import {
   pptxParts,
   readText,
   xlsxParts,
-} from './document-fixtures.ts';
+} from '../../../../test/support/document-fixtures.ts';
 import { createDocumentReader } from './index.ts';
 
 const reader = createDocumentReader();

@@ -1,9 +1,14 @@
 /** Small documents of every format, made for the tests. */
 import assert from 'node:assert/strict';
 import { crc32, deflateRawSync } from 'node:zlib';
-import { type Chunking, type DocumentChunk, DocumentError, type DocumentErrorCode } from './document.ts';
-import type { DocumentReader } from './document-reader.ts';
-import { writeStoredZip } from './stored-zip.ts';
+import {
+  type Chunking,
+  type DocumentChunk,
+  DocumentError,
+  type DocumentErrorCode,
+} from '../../src/platform/knowledge/read/document.ts';
+import type { DocumentReader } from '../../src/platform/knowledge/read/document-reader.ts';
+import { writeStoredZip } from '../../src/platform/knowledge/read/stored-zip.ts';
 
 export interface Sent {
   readonly filename?: string;
