@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
 import { FREE_PORTS, makeFolder, runVerb } from './server-process.ts';
 
 const VERBS = [
@@ -23,7 +24,7 @@ const VERBS = [
 
 for (const verb of VERBS) {
   test(`${['ironcraft', ...verb].join(' ')} --help explains itself and the environment`, async (t) => {
-    const { code, stdout, stderr } = await runVerb([...verb, '--help'], await makeFolder(t));
+    const { code, stdout, stderr } = await runVerbInProcess([...verb, '--help'], await makeFolder(t));
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
     assert.match(stdout, new RegExp(`^Usage: ironcraft${verb.map((word) => ` ${word}`).join('')}`));
     for (const { name } of ENVIRONMENT) assert.ok(stdout.includes(name), name);
@@ -56,12 +57,22 @@ const WRONG_USAGE: readonly [string, readonly string[], RegExp][] = [
 for (const [what, args, message] of WRONG_USAGE) {
   test(`${what} is wrong usage: exit code 2, and the message says what to do`, async (t) => {
     const folder = await makeFolder(t);
-    const { code, stdout, stderr } = await runVerb(args, folder);
+    const { code, stdout, stderr } = await runVerbInProcess(args, folder);
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
     assert.match(stderr, message);
     await assert.rejects(stat(join(folder, '.ironcraft')), 'nothing was made');
   });
 }
+
+test('a process of its own ends with these exit codes, and prints to the same places', async (t) => {
+  const folder = await makeFolder(t);
+  const help = await runVerb(['--help'], folder);
+  assert.deepEqual(help, await runVerbInProcess(['--help'], folder));
+  assert.equal(help.code, 0);
+  const wrong = await runVerb(['fly'], folder);
+  assert.deepEqual(wrong, await runVerbInProcess(['fly'], folder));
+  assert.equal(wrong.code, 2);
+});
 
 test('a bad environment is refused with every problem at once, without values of secrets or a stack', async (t) => {
   const variables = {
@@ -70,7 +81,7 @@ test('a bad environment is refused with every problem at once, without values of
     IRONCRAFT_DATABASE_URL: 'mysql://root:hunter2@localhost/db',
   };
   for (const verb of [['serve'], ['migrate'], ['token', 'mint']]) {
-    const { code, stderr } = await runVerb(verb, await makeFolder(t), variables);
+    const { code, stderr } = await runVerbInProcess(verb, await makeFolder(t), variables);
     assert.equal(code, 2);
     for (const name of Object.keys(variables)) assert.ok(stderr.includes(name), `${verb}: ${name}`);
     assert.doesNotMatch(stderr, /hunter2|\bat .*\.ts:/);
@@ -88,10 +99,10 @@ test('a .env file in the working folder is read', async (t) => {
 test('an unreachable database is a one-line failure that says what to check; debug adds the stack', async (t) => {
   const variables = { IRONCRAFT_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:9/app' };
   const folder = await makeFolder(t);
-  const { code, stderr } = await runVerb(['migrate'], folder, variables);
+  const { code, stderr } = await runVerbInProcess(['migrate'], folder, variables);
   assert.equal(code, 1);
   assert.match(stderr, /^error: .*127\.0\.0\.1:9\/app.*Check the database URL.*\n$/);
-  const debug = await runVerb(['migrate'], folder, { ...variables, IRONCRAFT_LOG_LEVEL: 'debug' });
+  const debug = await runVerbInProcess(['migrate'], folder, { ...variables, IRONCRAFT_LOG_LEVEL: 'debug' });
   assert.match(debug.stderr, /\bat .*\.ts:/);
   assert.doesNotMatch(stderr + debug.stderr, /hunter2/);
 });
@@ -103,21 +114,21 @@ test('before the first start, verbs say so and doctor finds nothing wrong; neith
     ['org', 'create', 'Acme'],
     ['keys', 'rotate'],
   ]) {
-    const { code, stderr } = await runVerb(verb, folder);
+    const { code, stderr } = await runVerbInProcess(verb, folder);
     assert.equal(code, 1);
     assert.match(stderr, /There is no database in .*\.ironcraft yet/);
   }
   assert.match(
-    (await runVerb(['migrate', '--dry-run'], folder)).stdout,
+    (await runVerbInProcess(['migrate', '--dry-run'], folder)).stdout,
     /^would apply +platform\/0001_foundation\.sql$/m,
   );
-  const doctor = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  const doctor = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
   assert.equal(doctor.code, 0, doctor.stdout);
   await assert.rejects(stat(join(folder, '.ironcraft')));
 });
 
 test('doctor names each bad setting', async (t) => {
-  const { code, stdout } = await runVerb(['doctor', '--json'], await makeFolder(t), {
+  const { code, stdout } = await runVerbInProcess(['doctor', '--json'], await makeFolder(t), {
     IRONCRAFT_PORT: 'x',
     IRONCRAFT_LOG_LEVEL: 'loud',
   });
@@ -135,7 +146,10 @@ test('doctor names each bad setting', async (t) => {
 });
 
 test('doctor warns of a variable that no setting has, and passes', async (t) => {
-  const { code, stdout } = await runVerb(['doctor'], await makeFolder(t), { IRONCRAFT_PORT: '0', IRONCRAFT_PROT: '1' });
+  const { code, stdout } = await runVerbInProcess(['doctor'], await makeFolder(t), {
+    IRONCRAFT_PORT: '0',
+    IRONCRAFT_PROT: '1',
+  });
   assert.equal(code, 0);
   assert.match(stdout, /^WARNING +environment +IRONCRAFT_PROT is no setting\n +→ /m);
 });
@@ -147,7 +161,7 @@ test('doctor and serve find a port that another program holds', async (t) => {
   const address = other.address();
   const port = typeof address === 'object' && address !== null ? String(address.port) : '';
   const folder = await makeFolder(t);
-  const doctor = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: port });
+  const doctor = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: port });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +port .*in use by another program\n +→ .*IRONCRAFT_PORT/m);
   const serve = await runVerb(['serve'], folder, { ...FREE_PORTS, IRONCRAFT_PORT: port });
@@ -156,7 +170,7 @@ test('doctor and serve find a port that another program holds', async (t) => {
 });
 
 test('doctor reports a database that cannot be reached, with the mend', async (t) => {
-  const { code, stdout } = await runVerb(['doctor'], await makeFolder(t), {
+  const { code, stdout } = await runVerbInProcess(['doctor'], await makeFolder(t), {
     IRONCRAFT_PORT: '0',
     IRONCRAFT_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:9/app',
   });
@@ -170,9 +184,9 @@ let folder = '';
 const cleanups: Array<() => Promise<void>> = [];
 before(async () => {
   folder = await makeFolder({ after: (work) => cleanups.push(work) });
-  const { code, stderr } = await runVerb(['migrate'], folder);
+  const { code, stderr } = await runVerbInProcess(['migrate'], folder);
   assert.equal(code, 0, stderr);
-  const organization = await runVerb(['org', 'create', 'Acme', '--json'], folder);
+  const organization = await runVerbInProcess(['org', 'create', 'Acme', '--json'], folder);
   assert.equal(organization.code, 0, organization.stderr);
 });
 after(async () => {
@@ -180,15 +194,15 @@ after(async () => {
 });
 
 test('migrate applies what is missing once', async () => {
-  const again = await runVerb(['migrate'], folder);
+  const again = await runVerbInProcess(['migrate'], folder);
   assert.deepEqual([again.code, again.stdout], [0, 'The database is up to date.\n']);
-  const { stdout } = await runVerb(['migrate', '--status'], folder);
+  const { stdout } = await runVerbInProcess(['migrate', '--status'], folder);
   assert.match(stdout, /^applied +platform\/0001_foundation\.sql$/m);
   assert.doesNotMatch(stdout, /pending/);
 });
 
 test('doctor finds a healthy database healthy', async () => {
-  const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
   assert.equal(code, 0, stdout);
   for (const check of ['node', 'environment', 'data folder', 'master key', 'database', 'pgvector', 'writing']) {
     assert.match(stdout, new RegExp(`^ok +${check} `, 'm'));
@@ -204,7 +218,7 @@ test('a token is printed alone on standard output, so that a script can keep it'
 });
 
 test('a verb that needs a project says how to make one', async () => {
-  const { code, stderr } = await runVerb(['token', 'mint'], folder);
+  const { code, stderr } = await runVerbInProcess(['token', 'mint'], folder);
   assert.equal(code, 1);
   assert.match(stderr, /There is no project yet.*POST \/v1\/organization\/projects/);
 });
@@ -213,7 +227,7 @@ test('a file mode that gives secrets away fails the doctor', async () => {
   const key = join(folder, '.ironcraft', 'master.key');
   await chmod(key, 0o644);
   try {
-    const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+    const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
     assert.equal(code, 1);
     assert.match(stdout, /^FAILED +master key .*chmod 600/m);
   } finally {
@@ -223,12 +237,14 @@ test('a file mode that gives secrets away fails the doctor', async () => {
 
 test('another master key than the database was set up with is refused, and nothing is made in its place', async () => {
   const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), ...FREE_PORTS };
-  for (const verb of [['keys', 'rotate'], ['serve']]) {
-    const { code, stderr } = await runVerb(verb, folder, wrong);
-    assert.equal(code, 1, `${verb}`);
-    assert.match(stderr, /master key of this process does not open/);
+  for (const failed of [
+    await runVerbInProcess(['keys', 'rotate'], folder, wrong),
+    await runVerb(['serve'], folder, wrong),
+  ]) {
+    assert.equal(failed.code, 1);
+    assert.match(failed.stderr, /master key of this process does not open/);
   }
-  const doctor = await runVerb(['doctor'], folder, wrong);
+  const doctor = await runVerbInProcess(['doctor'], folder, wrong);
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +signing keys /m);
 });
@@ -237,7 +253,7 @@ test('a new master key takes over: the old one reads until everything is sealed 
   const old = (await readFile(join(folder, '.ironcraft', 'master.key'), 'utf8')).trim();
   const next = Buffer.alloc(32, 9).toString('base64');
   const both = { IRONCRAFT_MASTER_KEY: `${next},${old}` };
-  const resealed = await runVerb(['keys', 'reseal'], folder, both);
+  const resealed = await runVerbInProcess(['keys', 'reseal'], folder, both);
   assert.deepEqual(
     [resealed.code, resealed.stdout],
     [
@@ -246,9 +262,11 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'domains.orders: 0 sealed again\ndomains.payments: 0 sealed again\n',
     ],
   );
-  const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder, { IRONCRAFT_MASTER_KEY: next });
+  const minted = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder, {
+    IRONCRAFT_MASTER_KEY: next,
+  });
   assert.equal(minted.code, 0, minted.stderr);
-  const back = await runVerb(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
+  const back = await runVerbInProcess(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
   assert.match(back.stdout, /^signing_keys: 1 sealed again$/m);
 });
 
@@ -256,15 +274,15 @@ test('keys recover goes on without a lost master key, and only when it is meant'
   const key = join(folder, '.ironcraft', 'master.key');
   await rename(key, `${key}.lost`);
 
-  const counted = await runVerb(['keys', 'recover'], folder);
+  const counted = await runVerbInProcess(['keys', 'recover'], folder);
   assert.equal(counted.code, 1);
   assert.match(counted.stdout, /^signing_keys: 1 cannot be opened$/m);
   await assert.rejects(stat(key), 'counting makes no key');
-  const given = await runVerb(['keys', 'recover', '--yes'], folder);
+  const given = await runVerbInProcess(['keys', 'recover', '--yes'], folder);
   assert.equal(given.code, 0, given.stderr);
-  const minted = await runVerb(['token', 'mint', '--scope', 'organization'], folder);
+  const minted = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder);
   assert.equal(minted.code, 0, minted.stderr);
-  const untouched = await runVerb(['keys', 'recover', '--yes'], folder);
+  const untouched = await runVerbInProcess(['keys', 'recover', '--yes'], folder);
   assert.deepEqual(
     [untouched.code, untouched.stdout],
     [0, 'The master key opens every stored secret: nothing is lost.\n'],

@@ -138,11 +138,17 @@ interface Launched {
   stderr(): string;
 }
 
+/** Where programs are, where scratch files go, and what other processes have compiled: no setting of the program. */
+function inherited(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE };
+}
+
 function launch(args: readonly string[], folder: string, variables: Variables): Launched {
   const child = spawn(process.execPath, [mainFile, ...args], {
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...variables },
+    env: { ...inherited(), ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

@@ -18,6 +18,7 @@ const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bmock\.timers\b|mock\.method\(performance\b/, 'turns the clock of the whole process'],
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
+  [/\brunVerbInProcess\b/, 'changes the environment and the working folder'],
   [/process\.env(?:\.\w+|\[\w+\]) = /, 'changes the environment'],
 ]);
 
