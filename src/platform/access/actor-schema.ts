@@ -7,7 +7,7 @@ export const Actor = component(
   Type.Object({
     kind: oneOf(['smith', 'tenant', 'operator'], {
       description:
-        '`smith`: a smith token, or the smith itself on a scheduled or channel-driven turn. `tenant`: a tenant-admin token. `operator`: whoever stands above the project, such as its organization’s key.',
+        '`smith`: a smith token, or the smith itself on a scheduled or channel-driven turn. `tenant`: a tenant-admin token (`id`: the project), or a key of its organization (`id`: the organization). `operator`: staff of the installation.',
     }),
     id: Type.String(),
     token_id: Type.String({ description: 'Empty when no token acted.' }),

@@ -30,7 +30,7 @@ export type Caller = ProjectCaller | OrganizationCaller;
 export const TENANT_MARKER = 'tenant:*';
 export const ORGANIZATION_MARKER = 'organization:*';
 
-/** The actor that events and runs record for what this caller does. An organization stands above its projects. */
+/** The actor that events and runs record for what this caller does. `operator` is for the installation's own staff. */
 export function actorOf(caller: Caller): Actor {
   const { tokenId: token_id } = caller;
   switch (caller.kind) {
@@ -39,7 +39,7 @@ export function actorOf(caller: Caller): Actor {
     case 'tenant':
       return { kind: 'tenant', id: caller.projectId, token_id, email: '' };
     case 'organization':
-      return { kind: 'operator', id: caller.organizationId, token_id, email: '' };
+      return { kind: 'tenant', id: caller.organizationId, token_id, email: '' };
   }
 }
 

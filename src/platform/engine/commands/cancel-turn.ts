@@ -5,9 +5,7 @@
  */
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import type { Actor } from '../../tables.ts';
 import type { Engine } from '../engine.ts';
 import { TurnStopped } from '../execution/execute-turn.ts';
 import { closeCalls, expiryFrame } from '../execution/turn-records.ts';
@@ -20,11 +18,10 @@ import { isSettled, SEQ_JUMP } from '../turn.ts';
 /** How long the executing replica has to do it itself. */
 const GRACE_MS = 120;
 
-/** Throws `not_found`, and `invalid_state` for a run that completed or failed before. Cancelling twice is one. */
+/** Returns once the run has ended. One that had ended before is left as it is. Throws `not_found`. */
 export async function cancelTurn(
   engine: Engine,
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
-  actor: Actor,
 ): Promise<void> {
   const { db, signals } = engine;
   let current = await getRun(db, run.projectId, run.runId, run.smithId);
@@ -37,16 +34,9 @@ export async function cancelTurn(
     }
     current = await getRun(db, run.projectId, run.runId);
   }
-  if (!isSettled(current.status)) {
-    await overrule(db, current, actor);
-    signals.announce([run.runId]);
-    current = await getRun(db, run.projectId, run.runId);
-  }
-  if (current.status !== 'cancelled') {
-    throw new ApiError('invalid_state', {
-      message: `The run has ${current.status} already; there is nothing to cancel.`,
-    });
-  }
+  if (isSettled(current.status)) return;
+  await overrule(db, current);
+  signals.announce([run.runId]);
 }
 
 /** Has the replica that executes the run stop it, and waits until it has, no longer than GRACE_MS. */
@@ -62,7 +52,7 @@ async function askReplica(
       values: [run.projectId, run.runId],
     });
     await signals.requestCancel(run.runId);
-    // Not every news is the answer: the run's last words are on their way.
+    // A wake-up need not be the answer: the run's last frames wake readers as well.
     for (let leftMs = GRACE_MS; leftMs > 0; leftMs = deadlineMs - performance.now()) {
       await watch.next(leftMs);
       if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;
@@ -73,7 +63,7 @@ async function askReplica(
 }
 
 /** Settles a run that nobody executes or whose replica does not answer. Its open questions expire. */
-async function overrule(db: Database, run: RunRow, actor: Actor): Promise<void> {
+async function overrule(db: Database, run: RunRow): Promise<void> {
   await db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRow>({
       text: `
@@ -89,7 +79,7 @@ async function overrule(db: Database, run: RunRow, actor: Actor): Promise<void> 
       await appendEvent(tx, row.project_id, {
         type: 'approval.resolved',
         smithId: row.smith_id,
-        actor,
+        actor: row.actor,
         data: { run_id: row.id, thread_id: row.thread_id, ...data },
       });
     }

@@ -5,6 +5,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Admission, Engine } from '../engine.ts';
 import { attachFiles } from '../input/attached-files.ts';
+import { checkThreadId } from '../input/check-thread-id.ts';
 import { type InputMessage, parseInput } from '../input/parse-input.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../store/load-smith-turn.ts';
 import type { RunRow, Surface } from '../store/run-row.ts';
@@ -51,12 +52,13 @@ export type CreatedTurn =
 type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
 
 /**
- * Throws `not_found`, `agent_unpublished`, `invalid_input`, `invalid_variables`, `invalid_tool_choice`,
+ * Throws `not_found`, `agent_unpublished`, `invalid_request` (the thread's id), `invalid_input`, `invalid_variables`, `invalid_tool_choice`,
  * `invalid_reasoning_effort`, `model_key_missing`, `bedrock_unconfigured`, `conversation_locked`,
  * `concurrency_limit_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
-  const { projectId, idempotency } = request;
+  const { projectId, threadId, idempotency } = request;
+  if (threadId !== undefined) checkThreadId(threadId);
   const duplicate = await findDuplicate(engine.db, projectId, idempotency);
   if (duplicate !== undefined) return { kind: 'duplicate', run: duplicate };
   const admission = engine.admit(projectId);

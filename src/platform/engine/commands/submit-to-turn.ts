@@ -107,9 +107,14 @@ async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): P
   });
 }
 
+/** A run of an archived smith can be read and cancelled, but does not go on. */
 async function lockPausedRun(tx: Transaction, projectId: string, smithId: string, runId: string): Promise<RunRow> {
   const { rows } = await tx.query<RunRow>({
-    text: 'select * from runs where project_id = $1 and id = $2 and smith_id = $3 for update',
+    text: `
+      select * from runs
+      where project_id = $1 and id = $2 and smith_id = $3
+        and exists (select from smiths s where s.project_id = $1 and s.id = $3 and s.archived_at is null)
+      for update`,
     values: [projectId, runId, smithId],
   });
   const run = rows[0];

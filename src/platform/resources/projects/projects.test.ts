@@ -153,8 +153,7 @@ test('a project token carries tenant:*, works, and is told of on the feed', asyn
   const event = events.body.data[0];
   assert.equal(event.tenant_id, project.id);
   assert.equal(event.smith_id, null);
-  assert.equal(event.actor.kind, 'operator');
-  assert.equal(event.actor.id, project.organization);
+  assert.deepEqual([event.actor.kind, event.actor.id], ['tenant', project.organization]);
   assert.match(event.actor.token_id, /^tok_/);
   assert.deepEqual(event.data, {
     token_id: id,

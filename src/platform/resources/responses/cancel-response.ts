@@ -1,5 +1,3 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { cancelTurn, type Engine } from '../../engine/index.ts';
 import { foldStored, getStretch } from '../../surfaces/openai/responses/response-segment.ts';
@@ -13,12 +11,7 @@ export function cancelResponse(engine: Engine) {
     if (before.ended) return before.response as Response;
     const { run } = stretch;
     const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
-    try {
-      await cancelTurn(engine, key, actorOf(caller));
-    } catch (error) {
-      // It ended of itself in between.
-      if (!(error instanceof ApiError) || error.code !== 'invalid_state') throw error;
-    }
+    await cancelTurn(engine, key);
     return (await foldStored(db, stretch)).response as Response;
   };
 }

@@ -169,6 +169,40 @@ test('a gated call of the client is approved first, then answered', async () => 
   assert.equal(body.output.content, 'The tool pay returned: {"paid":3}');
 });
 
+test('every event of a run has the run’s actor, whoever decides, brings results or cancels', async () => {
+  const smith = await makeSmith(platform);
+  const { project } = smith;
+  const starter = project.as(await project.smithToken(smith.id, ['runs:write']));
+  const start = async (text: string, more: object = {}) => {
+    const { body } = await starter.post(smith.runs, { input: [{ role: 'user', content: text }], ...more });
+    assert.equal(body.status, 'paused', JSON.stringify(body));
+    return body;
+  };
+  const decided = await start('Call the tool guarded with {}');
+  await smith.submit(decided.id, approve(decided.output.tool_calls[0].approval_id));
+  const asked = await start('Call the tool pay with {}', { tools: [clientTool('pay')] });
+  await smith.submit(asked.id, { kind: 'tool_result', tool_call_id: asked.output.tool_calls[0].id, result: {} });
+  const cancelled = await start('Call the tool guarded with {}');
+  assert.equal((await smith.cancel(cancelled.id)).status, 200);
+  assert.equal((await smith.get(decided.id)).status, 'completed');
+  assert.equal((await smith.get(asked.id)).status, 'completed');
+
+  const { body: feed } = await project.get('/v1/events?limit=100');
+  const ofRuns = (feed.data as Awaited<ReturnType<typeof readEvents>>).filter(({ data }) => data.run_id !== undefined);
+  const types = new Set(ofRuns.map(({ type }) => type));
+  for (const type of ['approval.required', 'approval.resolved', 'run.paused', 'run.completed', 'tool.completed']) {
+    assert.ok(types.has(type), `no ${type}`);
+  }
+  for (const { type, actor } of ofRuns) assert.deepEqual(actor, decided.actor, type);
+  assert.deepEqual([decided.actor.kind, decided.actor.id], ['smith', smith.id]);
+  // Who decided is told in the event's data.
+  const resolved = ofRuns.filter(({ type }) => type === 'approval.resolved').map(({ data }) => data);
+  assert.deepEqual(
+    new Set(resolved.map(({ run_id, actor }) => `${run_id} ${actor}`)),
+    new Set([`${decided.id} ${project.projectId}`, `${cancelled.id} null`]),
+  );
+});
+
 test('a cancelled run’s open approvals expire', async () => {
   const smith = await makeSmith(platform);
   const paused = await pauseOn(smith, 'Call the tool guarded with {"n":1} and call the tool guarded with {"n":2}');

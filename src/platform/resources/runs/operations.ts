@@ -101,7 +101,9 @@ export function runOperations({ engine }: { engine: Engine }) {
       posture: 'any',
       scope: 'runs:write',
       summary: 'Answer what a paused run waits for',
-      description: 'Deciding an approval needs the scope `approvals:write` as well.',
+      description:
+        'Deciding an approval needs the scope `approvals:write` as well. A run whose smith has been archived is `not_found` ' +
+        'here: it can be read and cancelled, but does not go on.',
       streams: true,
       params: RunPath,
       body: Submit,
@@ -126,7 +128,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       summary: 'Ask a run’s question again, as a new run',
       description:
         'The new run has a thread of its own that holds the conversation as it stood, and runs with the smith’s ' +
-        'configuration of today.',
+        'configuration of today. An archived smith’s runs are `not_found` here: it starts no turns.',
       status: 201,
       // The stream of a repeated Idempotency-Key: one `run.duplicate` frame that points to the run.
       alsoStatus: [200],
@@ -145,10 +147,11 @@ export function runOperations({ engine }: { engine: Engine }) {
       posture: 'any',
       scope: 'runs:write',
       summary: 'Cancel a run',
-      description: 'Stops the turn wherever it is; the upstream call is closed. Cancelling twice is one.',
+      description:
+        'Stops the turn wherever it is; the upstream call is closed. Acknowledged in any state: a run that has ended keeps ' +
+        'its status, and cancelling twice is one. Works for runs of archived smiths too.',
       params: RunPath,
       reply: RunCancelAck,
-      errors: ['invalid_state'],
       handler: cancelRun(engine),
     }),
     project.read({

@@ -10,6 +10,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 
 const Actor = Type.Object({
   kind: oneOf(['smith', 'tenant', 'operator']),
@@ -143,14 +144,18 @@ const ToolChoice = Type.Unsafe<string | { name: string }>({
   ...failsWith('invalid_tool_choice'),
 });
 
-const threadId = Type.String({ pattern: '^[A-Za-z0-9_.:@/+=-]{1,128}$' });
+const threadId = Type.String({ minLength: 1, maxLength: MAX_THREAD_ID_CHARS });
 
 export const RunIn = component(
   'RunIn',
   closedObject({
     // How many there may be is parse-input.ts's to say, with a code of its own.
     input: Type.Array(InputMessage, INVALID_INPUT),
-    thread_id: Type.Optional(nullable(threadId, { description: 'The conversation; a new one when left out.' })),
+    thread_id: Type.Optional(
+      nullable(threadId, {
+        description: 'The conversation: any printable text without control characters. A new one when left out.',
+      }),
+    ),
     stream: Type.Optional(Type.Boolean({ default: false })),
     channel: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'api' })),
     metadata: Type.Optional(jsonObject({ maxProperties: 100 })),

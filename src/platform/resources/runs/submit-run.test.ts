@@ -71,6 +71,26 @@ test('a run pauses on a call for the client and goes on with its result', async 
   assert.equal((await readEvents(smith.project, 'run.completed')).length, 1);
 });
 
+test('a run whose smith has been archived takes nothing and is not replayed; it can still be read', async () => {
+  const smith = await makeSmith(platform);
+  const { body: done } = await smith.ask('Hello');
+  const paused = await pauseOn(smith, 'Call the tool weather with {} and call the tool clock with {}');
+  const [first] = paused.output.tool_calls;
+  assert.equal((await smith.project.delete(`/v1/smiths/${smith.id}`)).status, 204);
+  const frames = await (await smith.events(paused.id)).text();
+  for (const [id, answer] of [
+    [paused.id, result(first.id)],
+    [done.id, result('call_none')],
+  ] as const) {
+    const { status, body } = await smith.submit(id, answer);
+    assert.deepEqual([status, body.error?.code], [404, 'not_found'], id);
+  }
+  const replayed = await smith.project.post(`${smith.runs}/${done.id}/replay`);
+  assert.deepEqual([replayed.status, replayed.body.error?.code], [404, 'not_found']);
+  assert.deepEqual(await smith.get(paused.id), paused);
+  assert.equal(await (await smith.events(paused.id)).text(), frames);
+});
+
 test('a streamed submission shows what follows it, numbered beyond the pause', async () => {
   const smith = await makeSmith(platform);
   const before = await collectFrames(await smith.stream('Call the tool weather with {}', { tools: [WEATHER] }));

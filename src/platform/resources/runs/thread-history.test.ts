@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type OpenAiAnswer, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
+import { collectFrames } from '../../../../test/support/read-frames.ts';
 import {
   clientTool,
   eventually,
@@ -45,6 +47,36 @@ test('a turn sees the turns before it on its thread, and no other thread’s', a
   assert.deepEqual(sentTexts(upstream), ['system: Be brief.', 'user: First', 'assistant: One', 'user: Second']);
   assert.deepEqual(sentTexts(upstream, -3), ['system: Be brief.', 'user: Elsewhere']);
   assert.deepEqual(sentTexts(upstream, -2), ['user: Next door']);
+});
+
+test('a thread id is any printable text of up to 256 characters, and comes back as it was sent', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const ids = [
+    ' ',
+    '__proto__',
+    `Größe/№ 42?a=1&b="2"#c%2F%00\\u0000 'x' <b>{}[]`,
+    '對話 · שיחה · محادثة',
+    '👨‍👩‍👧‍👦',
+    '𝒜'.repeat(256),
+  ];
+  for (const thread_id of ids) {
+    upstream.respondWith([says('One'), calls('look_up'), says('Two'), says('Again')]);
+    const { body: first, status } = await smith.ask('First', { thread_id });
+    assert.equal(status, 201, JSON.stringify(first));
+    const { body: paused } = await smith.ask('Second', { thread_id, tools: [clientTool('look_up')] });
+    assert.equal(paused.status, 'paused', JSON.stringify(paused));
+    const [call] = paused.output.tool_calls;
+    const { body: second } = await smith.submit(paused.id, { kind: 'tool_result', tool_call_id: call.id, result: {} });
+    assert.deepEqual(sentTexts(upstream).slice(0, 3), ['user: First', 'assistant: One', 'user: Second']);
+    assert.deepEqual([first.thread_id, second.thread_id], [thread_id, thread_id]);
+    assert.equal((await smith.get(second.id)).thread_id, thread_id);
+    const [started] = await collectFrames(await smith.events(second.id));
+    assert.equal(started?.data.data.thread_id, thread_id);
+    const events = await readEvents(smith.project, 'run.completed');
+    assert.equal(events.at(-1)?.data.thread_id, thread_id);
+    const replayed = await smith.project.post(`${smith.runs}/${first.id}/replay`);
+    assert.equal(replayed.body.output.content, 'Again', replayed.text);
+  }
 });
 
 test('several messages of one input keep their order and roles; system messages come first', async () => {
