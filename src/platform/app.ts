@@ -210,5 +210,6 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
 
 const DESCRIPTION = `Define agents, give each user a smith (one agent instance with its own memory and history), run turns
 that stream and survive crashes. Every request carries \`Authorization: Bearer <token>\`; the project is the token's.
-Native lists page with \`limit\` and \`cursor\`. Creates honour \`Idempotency-Key\` for 24 hours. Errors have one envelope,
-\`{error: {message, type, param, code}}\`; branch on \`code\`.`;
+What only a tenant-admin token may do and no scope opens needs \`tenant:*\`. A request may refer only to what its token
+could get itself: anything else is as if it were not there. Native lists page with \`limit\` and \`cursor\`. Creates honour
+\`Idempotency-Key\` for 24 hours. Errors have one envelope, \`{error: {message, type, param, code}}\`; branch on \`code\`.`;

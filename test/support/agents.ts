@@ -22,6 +22,13 @@ export async function publishVersion(
   return published.body.version;
 }
 
+/** Makes a vector store of the tenant. Returns its id. */
+export async function createVectorStore(project: TestProject): Promise<string> {
+  const created = await project.post('/v1/vector_stores', {});
+  assert.equal(created.status, 200, created.text);
+  return created.body.id;
+}
+
 export interface FeedEntry {
   readonly type: string;
   readonly smith_id: string | null;

@@ -16,7 +16,8 @@ export function createGate(verifier: TokenVerifier): Gate<Caller> {
     authorize(operation, caller, params) {
       checkPosture(operation.posture, caller);
       if (caller.kind === 'organization') return;
-      if (operation.scope !== undefined) requireScope(caller, operation.scope);
+      const scope = scopeOf(operation);
+      if (scope !== undefined) requireScope(caller, scope);
       const smithId = params[SMITH_PARAMETER];
       if (smithId !== undefined) requireSmith(caller, smithId);
     },
@@ -29,7 +30,10 @@ export function createGate(verifier: TokenVerifier): Gate<Caller> {
 export function requireScope(caller: ProjectCaller, scope: string): void {
   if (hasScope(caller, scope)) return;
   throw new ApiError('insufficient_scope', {
-    message: `This needs the scope ${scope}. Mint a token whose permissions include it.`,
+    message:
+      scope === TENANT_MARKER
+        ? `This needs a tenant-admin token with ${scope}: a token with some of the scopes does not reach it.`
+        : `This needs the scope ${scope}. Mint a token whose permissions include it.`,
     details: { required_scope: scope },
   });
 }
@@ -56,13 +60,23 @@ function refusalByPosture(allowed: readonly string[]): string {
   return 'organization_required';
 }
 
-function refusalsOf({ posture, scope, path }: OperationFacts): string[] {
+/**
+ * What a token of the project must hold: the operation's scope. What the tenant alone may do and no scope opens takes the
+ * whole of `tenant:*`; `admin` says so by its posture.
+ */
+function scopeOf({ posture, scope }: OperationFacts): string | undefined {
+  if (scope !== undefined) return scope;
+  return posture.split('|').includes('tenant') ? TENANT_MARKER : undefined;
+}
+
+function refusalsOf(operation: OperationFacts): string[] {
+  const { posture, path } = operation;
   if (posture === 'public') return [];
   const allowed = posture.split('|');
   return [
     'unauthenticated',
     refusalByPosture(allowed),
-    ...(scope === undefined ? [] : ['insufficient_scope']),
+    ...(scopeOf(operation) === undefined ? [] : ['insufficient_scope']),
     ...(allowed.includes('any') && path.includes(`{${SMITH_PARAMETER}}`) ? ['smith_mismatch'] : []),
   ];
 }

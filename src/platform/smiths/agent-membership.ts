@@ -40,14 +40,16 @@ export async function holdAgents(
 
 /** Throws `not_found` (param `agent_id`) for a missing agent, `agent_unpublished` for one without a version. */
 export function requirePublished(agent: HeldAgent | undefined): PublishedAgent {
-  if (agent === undefined) {
-    throw new ApiError('not_found', {
-      param: 'agent_id',
-      message: 'This project has no such agent. Take an id from `GET /v1/agents`.',
-    });
-  }
+  if (agent === undefined) throw agentNotFound();
   if (agent.active_version === null) throw new ApiError('agent_unpublished', { param: 'agent_id' });
   return { ...agent, active_version: agent.active_version };
+}
+
+export function agentNotFound(): ApiError {
+  return new ApiError('not_found', {
+    param: 'agent_id',
+    message: 'This token can get no such agent. Take an id from `GET /v1/agents`.',
+  });
 }
 
 /** Throws `not_found` (param `pin`) for a version that the agent never had. Versions are numbered without gaps. */

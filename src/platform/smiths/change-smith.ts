@@ -13,6 +13,7 @@ import {
   requireVersion,
 } from './agent-membership.ts';
 import { assignRolloutSlot } from './assign-rollout-slot.ts';
+import { checkReferences } from './check-references.ts';
 import { countMoved } from './customer-link.ts';
 import { recordRevisions } from './revision-store.ts';
 import { compareStates, type SmithState } from './smith-state.ts';
@@ -29,7 +30,8 @@ export interface SmithChange {
 
 /**
  * Makes the smith `next`. Without a difference nothing is written: no revision, no event. Throws `not_found` (param
- * `agent_id` or `pin`), `agent_unpublished`, `smith_exists`, `invalid_request` for a pin without an agent.
+ * `agent_id`, `pin` or a setting), `agent_unpublished`, `smith_exists`, `invalid_request` for a pin without an agent, and
+ * what `checkReferences` throws.
  */
 export async function changeSmith(
   tx: Transaction,
@@ -39,6 +41,7 @@ export async function changeSmith(
   const { changed, cleared } = compareStates(smith, next);
   if (changed.length + cleared.length === 0 && !always) return;
   const db = tenantDb(tx, caller.projectId);
+  await checkReferences(tx, caller, smith, next);
   await countMoved(db, smith.customer_id, next.customer_id);
   const slot = await placeSmith(db, smith, next);
   if (!(await updateSmith(db, smith.id, next, slot))) {

@@ -31,7 +31,7 @@ export async function requireCustomer(db: TenantDb, id: string): Promise<void> {
 export function customerNotFound(): ApiError {
   return new ApiError('not_found', {
     param: 'customer_id',
-    message: 'This project has no such customer. Take an id from `GET /v1/customers`.',
+    message: 'This token can get no such customer. Take an id from `GET /v1/customers`.',
   });
 }
 

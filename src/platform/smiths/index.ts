@@ -1,5 +1,6 @@
 /** Smiths as everyone above knows them: provisioned, found, held, joined to agents. Their operations are a resource. */
 export {
+  agentNotFound,
   countJoined,
   countLeft,
   type HeldAgent,

@@ -2,11 +2,13 @@ import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { actorOf, type ProjectCaller } from '../access/caller.ts';
+import { mayRefer } from '../access/references.ts';
 import { checkConfig } from '../configuration/check-config.ts';
 import { pickSet } from '../configuration/effective-config.ts';
 import { appendEvent } from '../feed/append-event.ts';
 import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import {
+  agentNotFound,
   countJoined,
   type HeldAgent,
   holdAgents,
@@ -16,6 +18,7 @@ import {
 } from './agent-membership.ts';
 import { assignRolloutSlot } from './assign-rollout-slot.ts';
 import { checkProfile } from './check-profile.ts';
+import { checkReferences } from './check-references.ts';
 import { countMoved, requireCustomer } from './customer-link.ts';
 import { recordRevisions } from './revision-store.ts';
 import type { SmithPatch } from './smith-state.ts';
@@ -45,12 +48,15 @@ export async function provisionSmith(
   checkConfig(body);
   const db = tenantDb(tx, caller.projectId);
   const smith = newSmith(body);
+  if (smith.agent_id !== null && !mayRefer(caller, 'agent')) throw agentNotFound();
   if (body.agent_id == null && Object.keys(smith.config).length === 0) smith.agent_id = await findDefaultAgent(db);
   // One that was made before the project had a default agent has not become another smith by that.
   const agentIds = body.agent_id == null ? [smith.agent_id, null] : [smith.agent_id];
 
   const existing = await findExisting(db, smith, agentIds);
   if (existing !== undefined) return { smith: existing, isNew: false };
+  // The default agent is none that the caller named.
+  await checkReferences(tx, caller, undefined, { ...smith, agent_id: body.agent_id ?? null });
   refusePinWithoutAgent(smith.agent_id, smith.pin);
   if (smith.customer_id !== null) await requireCustomer(db, smith.customer_id);
   if (smith.agent_id !== null) {

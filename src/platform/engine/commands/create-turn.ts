@@ -2,6 +2,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Admission, Engine } from '../engine.ts';
 import { attachFiles } from '../input/attached-files.ts';
@@ -27,6 +28,8 @@ export interface TurnRequest extends ThreadChoice {
   readonly channel: string;
   readonly metadata: JsonObject;
   readonly actor: Actor | null;
+  /** Who names files in the input; null where an earlier run of the smith was given them. */
+  readonly reader: ProjectCaller | null;
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Neither the smith's memory nor its stores: the answer rests on the request alone. */
   readonly stateless?: boolean;
@@ -82,7 +85,8 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw blameModel(error);
   });
-  const { input, messages } = await attachFiles(engine.files, { projectId, smithId }, request.input, parsed);
+  const reader = { projectId, smithId, caller: request.reader };
+  const { input, messages } = await attachFiles(engine.files, reader, request.input, parsed);
   const thread = await chooseThread(db, request);
   const newTurn = {
     run: describeRun(request, { smith, config, input, threadId: thread.id, replicaId: engine.replicaId }),

@@ -10,6 +10,7 @@ import type {
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { StoredMessage } from '../turn.ts';
 import type { InputMessage } from './parse-input.ts';
@@ -21,10 +22,18 @@ export interface AttachedFile {
   readonly bytes: number;
 }
 
+/** Whose turn a file is for, and who names it. */
+export interface FileReader {
+  readonly projectId: string;
+  readonly smithId: string;
+  /** Null: an earlier run of the smith was given the files that it names. */
+  readonly caller: ProjectCaller | null;
+}
+
 /** The file store as turns use it. */
 export interface TurnFiles {
-  /** Undefined for a file that is not there or not this smith's to read. */
-  find(projectId: string, smithId: string, fileId: string): Promise<AttachedFile | undefined>;
+  /** Undefined for a file that is not there, not for this smith, or that the caller could not get itself. */
+  find(reader: FileReader, fileId: string): Promise<AttachedFile | undefined>;
   /** Keeps a file that is reachable by its id alone. */
   save(
     projectId: string,
@@ -59,7 +68,7 @@ interface StoredFilePart {
  */
 export async function attachFiles(
   files: TurnFiles,
-  owner: { readonly projectId: string; readonly smithId: string },
+  reader: FileReader,
   input: readonly InputMessage[],
   messages: readonly NewMessage[],
 ): Promise<{ input: InputMessage[]; messages: NewMessage[] }> {
@@ -73,7 +82,7 @@ export async function attachFiles(
         read.map(async (part, at) => {
           const shown = parts[at] ?? {};
           if (part.type !== 'file') return { part, shown };
-          const stored = await storePart(files, owner, part, `input.${index}.content.${at}`);
+          const stored = await storePart(files, reader, part, `input.${index}.content.${at}`);
           return stored === undefined ? { part, shown } : { part: stored, shown: showStored(shown, stored) };
         }),
       );
@@ -91,21 +100,24 @@ export async function attachFiles(
 /** Undefined for a part that names an address: it is the model's to fetch. */
 async function storePart(
   files: TurnFiles,
-  { projectId, smithId }: { readonly projectId: string; readonly smithId: string },
+  reader: FileReader,
   part: LanguageModelV4FilePart | StoredFilePart,
   at: string,
 ): Promise<StoredFilePart | undefined> {
   const { data, mediaType, filename } = part;
   if (data.type === 'stored') {
-    const file = await files.find(projectId, smithId, data.file_id);
+    const file = await files.find(reader, data.file_id);
     if (file === undefined) {
-      const message = `\`${at}.file_id\` names no file that this smith can read. Upload it with POST /v1/files.`;
+      const message =
+        `\`${at}.file_id\` names no file that this token and this smith can read. Upload it with POST /v1/files, and ` +
+        'refer to it with a token that has files:read.';
       throw new ApiError('invalid_input', { param: `${at}.file_id`, message });
     }
     return storedPart(file);
   }
   if (data.type !== 'data' || typeof data.data !== 'string') return undefined;
   const content = Buffer.from(data.data, 'base64');
+  const { projectId, smithId } = reader;
   return storedPart(await files.save(projectId, smithId, { filename: filename ?? '', mediaType, content }), mediaType);
 }
 

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { EMPTY_DRAFT } from './draft.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 
-const everySetting = {
+const everySettingWith = (vectorStoreId: string) => ({
   instructions: 'Speak {{tone}}.',
   model: 'builtin/demo',
   enabled_hosted_tools: ['current_time'],
-  vector_store_ids: ['vs_1'],
+  vector_store_ids: [vectorStoreId],
   mcp_servers: ['files'],
   skills: [{ skill_id: 'skill_a', version: 3 }, { skill_id: 'skill_b' }],
   auto_memory: true,
   memory_consolidation: false,
   variables: [{ name: 'tone', default: 'warmly', description: 'How to sound', required: true }],
-};
+});
 
 test('a new agent has every field, an empty draft and no version', async () => {
   const project = await platform.createProject();
@@ -43,6 +43,7 @@ test('a new agent has every field, an empty draft and no version', async () => {
 
 test('a draft keeps every setting as it was given', async () => {
   const project = await platform.createProject();
+  const everySetting = everySettingWith(await createVectorStore(project));
   const { body } = await project.post('/v1/agents', { name: 'Concierge', slug: 'front-desk', ...everySetting });
   assert.equal(body.slug, 'front-desk');
   assert.deepEqual(body.draft, { ...everySetting, ui_resources: [] });
@@ -153,6 +154,7 @@ test('archiving and provisioning that race never leave a smith on an archived ag
 
 test('a patch changes what it names, and null clears it', async () => {
   const project = await platform.createProject();
+  const everySetting = everySettingWith(await createVectorStore(project));
   const { body } = await project.post('/v1/agents', { name: 'A', slug: 'desk', ...everySetting });
   const patched = await project.patch(`/v1/agents/${body.id}`, {
     name: 'B',
@@ -195,7 +197,7 @@ test('patches that race each keep what they set', async () => {
   const patches = [
     { instructions: 'a' },
     { model: 'builtin/demo' },
-    { vector_store_ids: ['v'] },
+    { vector_store_ids: [await createVectorStore(project)] },
     { mcp_servers: ['m'] },
     { auto_memory: true },
     { memory_consolidation: true },
@@ -261,6 +263,7 @@ test('an agent tells how many live smiths it has and when it last ran', async ()
 
 test('a smith’s configuration becomes the draft of a new agent', async () => {
   const project = await platform.createProject();
+  const everySetting = everySettingWith(await createVectorStore(project));
   const { name: _name, ...settings } = { name: '', ...everySetting };
   const agent = await publishAgent(project, settings);
   await publishVersion(project, agent, { instructions: 'Not rolled out.' });

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
+import { requireConfigReferences } from '../../access/config-references.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
@@ -23,6 +24,7 @@ export async function updateAgent({
   if (agent === undefined) throw new ApiError('not_found');
 
   const next = { name: name ?? agent.name, draft: applySettings(agent.draft, settings) };
+  await requireConfigReferences(tx, caller, next.draft, agent.draft);
   const changed = [...(next.name === agent.name ? [] : ['name']), ...compareDrafts(agent.draft, next.draft)];
   if (changed.length > 0) {
     await updateRow(db, agent.id, next);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { publishAgent, readEvents } from '../../../../test/support/agents.ts';
+import { createVectorStore, publishAgent, readEvents } from '../../../../test/support/agents.ts';
 import { type Answer, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { parseChunks } from '../../../../test/support/read-chunks.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
@@ -419,7 +419,9 @@ test('a schema alone, asked of a smith without tools, is answered without its me
 });
 
 test('what a file search found and the answer cites is annotated, counted over everything that is shown', async () => {
-  const { ask } = await makeUpstreamChat({ vector_store_ids: ['vs_1'] });
+  const { project, smithId, ask } = await makeUpstreamChat();
+  const vector_store_ids = [await createVectorStore(project)];
+  assert.equal((await project.patch(`/v1/smiths/${smithId}`, { vector_store_ids })).status, 200);
   const marker = '【1†notes.txt】';
   for (const stream of [false, true]) {
     upstream.respondWith([

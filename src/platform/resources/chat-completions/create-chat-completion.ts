@@ -58,7 +58,7 @@ async function findThread({ db, caller, body }: Request, smithId: string): Promi
   const { conversation } = body;
   if (conversation === undefined || conversation === null) return undefined;
   const id = typeof conversation === 'string' ? conversation : conversation.id;
-  const found = await findConversation(db, caller.projectId, id, smithId);
+  const found = await findConversation(db, caller, id, smithId);
   if (found === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
   return found.id;
 }
@@ -114,6 +114,7 @@ async function begin(
     channel: 'api',
     metadata: body.metadata ?? {},
     actor: actorOf(caller),
+    reader: caller,
     settings: {
       overrides: {
         ...(model === undefined ? {} : { model }),

@@ -1,14 +1,17 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { findFile } from '../files/index.ts';
+import { findReadable } from '../files/index.ts';
 import { appendMessages, findCall, type ThreadOf } from './item-store.ts';
 import type { MessageRow } from './message-row.ts';
 import { invalid, readNewItems, sizedMessage } from './read-new-items.ts';
 
 export interface ProjectThread extends ThreadOf {
   readonly projectId: string;
+  /** Who adds to it. */
+  readonly caller: ProjectCaller;
 }
 
 /**
@@ -65,10 +68,12 @@ async function findTool(db: TenantDb, thread: ThreadOf, callId: string, param: s
 async function fillFile(tx: Executor, thread: ProjectThread, part: JsonObject, param: string): Promise<void> {
   const data = part.data as JsonObject | undefined;
   if (data?.type !== 'stored') return;
-  const file = await findFile(tx, thread.projectId, String(data.file_id), null);
-  // The tenant's own files are for all of its smiths.
-  if (file === undefined || (file.smith_id ?? thread.smith_id) !== thread.smith_id) {
-    const problem = `names a file that this smith cannot read: ${data.file_id}. Upload it with POST /v1/files`;
+  const { projectId, smith_id: smithId, caller } = thread;
+  const file = await findReadable(tx, { projectId, smithId, caller }, String(data.file_id));
+  if (file === undefined) {
+    const problem =
+      `names a file that this token and this smith cannot read: ${data.file_id}. Upload it with POST /v1/files, and ` +
+      'refer to it with a token that has files:read';
     throw invalid(`${param}.content`, problem);
   }
   Object.assign(part, {

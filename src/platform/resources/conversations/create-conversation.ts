@@ -24,6 +24,7 @@ export async function createConversation({
     metadata: body.metadata ?? {},
   });
   const items = body.items ?? [];
-  if (items.length > 0) await appendItems(tx, { projectId: caller.projectId, id, smith_id: smithId }, items);
+  const { projectId } = caller;
+  if (items.length > 0) await appendItems(tx, { projectId, caller, id, smith_id: smithId }, items);
   return renderConversation(await requireConversation(tx, caller, id));
 }

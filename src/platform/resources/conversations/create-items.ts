@@ -18,7 +18,7 @@ export async function createItems({
   const { id, smith_id } = await requireConversation(tx, caller, params.cnvId);
   // Those who add wait here for each other and not at the thread's row, so that a run that starts seldom finds it taken.
   if (!(await touchConversation(tenantDb(tx, projectId), id))) throw new ApiError('conversation_not_found');
-  const rows = await appendItems(tx, { projectId, id, smith_id }, body.items);
+  const rows = await appendItems(tx, { projectId, caller, id, smith_id }, body.items);
   const data = rows
     .flatMap((row) => itemsOf(id, row, undefined))
     .flatMap(({ item }) => (item === undefined ? [] : [item]));

@@ -1,5 +1,7 @@
 /** What other resources may ask of conversations. */
 import type { Executor } from '../../../kernel/db/database.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import { mayRefer } from '../../access/references.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { type ConversationRow, findConversation as findRow } from './store.ts';
 
@@ -7,14 +9,15 @@ export { defineConversationPurge } from './purge-conversation.ts';
 export type { ConversationRow } from './store.ts';
 
 /**
- * The conversation; its id is that of the thread in which its turns run. With a smith, that smith's alone; null: any of
- * the project. Undefined also for a deleted one, and one whose smith is archived.
+ * The smith's conversation, as far as the caller may refer to it; its id is that of the thread in which its turns run.
+ * Undefined also for a deleted one, and one whose smith is archived.
  */
 export async function findConversation(
   db: Executor,
-  projectId: string,
+  caller: ProjectCaller,
   conversationId: string,
-  smithId: string | null,
+  smithId: string,
 ): Promise<ConversationRow | undefined> {
-  return findRow(tenantDb(db, projectId), conversationId, smithId ?? undefined);
+  if (!mayRefer(caller, 'conversation')) return undefined;
+  return findRow(tenantDb(db, caller.projectId), conversationId, smithId);
 }

@@ -1,8 +1,9 @@
 /** Files as turns use them: see attached-files.ts of the engine. */
 import { buffer } from 'node:stream/consumers';
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
-import type { Database } from '../../../kernel/db/database.ts';
-import type { AttachedFile, TurnFiles } from '../../engine/index.ts';
+import type { Database, Executor } from '../../../kernel/db/database.ts';
+import { mayRefer, smithOf } from '../../access/references.ts';
+import type { AttachedFile, FileReader, TurnFiles } from '../../engine/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { openFile } from './get-content.ts';
 import { saveInlineFile } from './save-inline-file.ts';
@@ -10,10 +11,9 @@ import { type FileRow, findFile } from './store.ts';
 
 export function createTurnFiles(parts: { db: Database; blobs: BlobStore }, maxBytes: number): TurnFiles {
   return {
-    async find(projectId, smithId, fileId) {
-      const row = await findFile(tenantDb(parts.db, projectId), fileId, undefined);
-      // The tenant's own files are for all of its smiths.
-      return row === undefined || (row.smith_id ?? smithId) !== smithId ? undefined : asAttached(row);
+    find: async (reader, fileId) => {
+      const row = await findReadable(parts.db, reader, fileId);
+      return row && asAttached(row);
     },
     async save(projectId, smithId, file) {
       return asAttached(await saveInlineFile(parts, { projectId, smithId, ...file }, maxBytes));
@@ -22,6 +22,18 @@ export function createTurnFiles(parts: { db: Database; blobs: BlobStore }, maxBy
       return buffer(await openFile(parts.blobs, projectId, { id: fileId }));
     },
   };
+}
+
+/** The file, if it is there for this smith and the caller could get it itself. */
+export async function findReadable(
+  db: Executor,
+  { projectId, smithId, caller }: FileReader,
+  fileId: string,
+): Promise<FileRow | undefined> {
+  if (caller !== null && !mayRefer(caller, 'file')) return undefined;
+  const row = await findFile(tenantDb(db, projectId), fileId, caller === null ? undefined : smithOf(caller));
+  // The tenant's own files are for all of its smiths.
+  return (row?.smith_id ?? smithId) === smithId ? row : undefined;
 }
 
 function asAttached({ id, filename, media_type: mediaType, bytes }: FileRow): AttachedFile {

@@ -2,7 +2,7 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
-import { actorOf } from '../../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
   createTurn,
@@ -82,7 +82,7 @@ async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun
 async function begin(engine: Engine, request: Request): Promise<Begun> {
   const { caller, body } = request;
   const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
-  const conversationId = await findConversationId(engine.db, { projectId: caller.projectId, smithId: smith.id }, body);
+  const conversationId = await findConversationId(engine.db, caller, smith.id, body);
   const plan = await planTurn(engine.db, caller, smith.id, {
     input: body.input,
     previousResponseId: body.previous_response_id,
@@ -94,7 +94,8 @@ async function begin(engine: Engine, request: Request): Promise<Begun> {
 /** Throws `conversation_not_found`, `invalid_input`, and `invalid_request` beside a previous response. */
 async function findConversationId(
   db: Executor,
-  { projectId, smithId }: { projectId: string; smithId: string },
+  caller: ProjectCaller,
+  smithId: string,
   { conversation, previous_response_id: previous }: ResponseIn,
 ): Promise<string | undefined> {
   if (conversation == null) return undefined;
@@ -106,7 +107,7 @@ async function findConversationId(
   }
   const id = typeof conversation === 'string' ? conversation : conversation.id;
   if (typeof id !== 'string') throw invalid('conversation', 'must be the id of a conversation, or an object with `id`');
-  const row = await findConversation(db, projectId, id, smithId);
+  const row = await findConversation(db, caller, id, smithId);
   if (row === undefined) throw new ApiError('conversation_not_found', { param: 'conversation' });
   return row.id;
 }
@@ -166,6 +167,7 @@ async function start(
     channel: 'api',
     metadata: body.metadata ?? {},
     actor: actorOf(caller),
+    reader: caller,
     settings: {
       overrides: {
         ...(model === undefined ? {} : { model }),

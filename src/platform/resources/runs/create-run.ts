@@ -1,5 +1,7 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import { isId } from '../../../kernel/ids/ids.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type ToolChoice,
   type TurnSettings,
 } from '../../engine/index.ts';
+import { findConversation } from '../conversations/index.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 
@@ -24,6 +27,7 @@ export function createRun(engine: Engine) {
     idempotency,
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
+    await requireConversation(engine, { caller, params, body });
     const created = await createTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
@@ -32,12 +36,24 @@ export function createRun(engine: Engine) {
       channel: body.channel ?? 'api',
       metadata: body.metadata ?? {},
       actor: actorOf(caller),
+      reader: caller,
       settings: readSettings(body),
       idempotency,
     });
     const prefer = readPreference(headers.prefer);
     return answerCreated(engine, created, { stream: body.stream === true, prefer, signal: request.signal });
   };
+}
+
+/** A thread that is a conversation's takes what getting the conversation takes. Throws `conversation_not_found`. */
+async function requireConversation(
+  { db }: Engine,
+  { caller, params, body }: Pick<Request, 'caller' | 'params' | 'body'>,
+): Promise<void> {
+  const { thread_id: threadId } = body;
+  if (!isId('cnv', threadId)) return;
+  const conversation = await findConversation(db, caller, threadId, params.sid);
+  if (conversation === undefined) throw new ApiError('conversation_not_found', { param: 'thread_id' });
 }
 
 function readSettings(body: RunIn): TurnSettings {

@@ -36,6 +36,7 @@ export function replayRun(engine: Engine) {
       channel: original.channel,
       metadata: original.metadata,
       actor: actorOf(caller),
+      reader: null,
       // The stores that a request brought are its caller's to name: this caller may not have the right to them.
       settings: { ...settings, tools: { ...settings.tools, file_search: null } },
       idempotency,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 
 const platform = await startPlatform();
@@ -52,7 +52,7 @@ test('a smith keeps everything that it is given', async () => {
     model: 'builtin/demo',
     instructions: 'Plan: {{plan}}, {{seats}} seats.',
     enabled_hosted_tools: ['current_time'],
-    vector_store_ids: ['vs_1'],
+    vector_store_ids: [await createVectorStore(project)],
     mcp_servers: [],
     skills: [{ skill_id: 'skill_a', version: 2 }, { skill_id: 'skill_b' }],
     auto_memory: true,

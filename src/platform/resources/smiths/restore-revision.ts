@@ -3,6 +3,7 @@ import type { ProjectChange } from '../../access/operation.ts';
 import { changeSmith } from '../../smiths/change-smith.ts';
 import { lockLinkedSmith } from '../../smiths/customer-link.ts';
 import { findRevision } from '../../smiths/revision-store.ts';
+import type { SmithState } from '../../smiths/smith-state.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { getSmith } from './get-smith.ts';
 import type { RestoreIn, RevisionPath, Smith } from './schema.ts';
@@ -19,23 +20,30 @@ export async function restoreRevision({
   if (revision === undefined) throw new ApiError('not_found');
   const next = revision.snapshot;
   const { smith, hasNext } = await lockLinkedSmith(tx, caller.projectId, params.sid, next.customer_id);
-  if (!hasNext) throw gone(params.n, `worked for the customer ${next.customer_id}`);
+  if (!hasNext) throw gone(params.n, describe(next, 'customer_id'));
   if (smith === undefined) throw new ApiError('not_found');
   try {
     await changeSmith(tx, caller, { smith, next, note: body.note ?? null, always: true });
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_found') {
-      throw gone(params.n, `followed the agent ${next.agent_id}`);
+      throw gone(params.n, describe(next, error.detail.param));
     }
     throw error;
   }
   return getSmith({ db: tx, caller, params });
 }
 
+/** What the smith referred to, by the member that could not be restored. */
+function describe(state: SmithState, param: string | undefined): string {
+  if (param === 'customer_id') return `worked for the customer ${state.customer_id}`;
+  if (param === 'agent_id' || param === 'pin') return `followed the agent ${state.agent_id}`;
+  return `had others in \`${param}\``;
+}
+
 function gone(version: number, what: string): ApiError {
   return new ApiError('invalid_state', {
     message:
-      `In revision ${version} the smith ${what}, which has been deleted since. ` +
+      `In revision ${version} the smith ${what}: not there for this token any more. ` +
       'Set the fields that you want back with `PATCH /v1/smiths/{sid}`.',
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 
 const platform = await startPlatform();
@@ -139,7 +139,7 @@ test('patches that race lose nothing, and their revisions are numbered without g
     { timezone: 'UTC' },
     { metadata: { a: 1 } },
     { instructions: 'x' },
-    { vector_store_ids: ['v'] },
+    { vector_store_ids: [await createVectorStore(project)] },
     { mcp_servers: ['m'] },
     { auto_memory: true },
     { memory_consolidation: true },

@@ -3,6 +3,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import { mayRefer } from '../../access/references.ts';
 import { addFiles, dispatchFiles, listAttached, type NewStoreFile } from '../../knowledge/ingest/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { holdSourceFiles } from './store-file-store.ts';
@@ -31,14 +32,17 @@ export async function attachFiles(
   { vectorStoreId, files, batchId }: Attachment,
 ): Promise<void> {
   const ids = files.map(({ fileId }) => fileId);
+  const isReferable = mayRefer(caller, 'file');
   // Files before stores: whoever deletes a file takes the locks in that order too.
   const known = await holdSourceFiles(tenantDb(tx, caller.projectId), ids, smithOf(caller));
   const store = await holdVisibleStore(tx, caller, vectorStoreId);
-  const missing = files.find(({ fileId }) => !known.has(fileId));
+  const missing = files.find(({ fileId }) => !isReferable || !known.has(fileId));
   if (missing !== undefined) {
     throw new ApiError('not_found', {
       param: missing.param,
-      message: `No file with the id ${missing.fileId} is visible to this token. Upload it with POST /v1/files first.`,
+      message:
+        `No file with the id ${missing.fileId} is visible to this token. Upload it with POST /v1/files first, and refer ` +
+        'to it with a token that has files:read.',
     });
   }
   const attached = new Set(await listAttached(tx, store, ids));

@@ -4,8 +4,8 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { findMissing } from '../../access/references.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { findSmith } from '../../smiths/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { attachFiles, collapseRepeated } from './attach-files.ts';
 import { getVectorStore } from './get.ts';
@@ -49,7 +49,7 @@ async function readOwner(tx: Transaction, caller: ProjectCaller, asked: string |
     if (asked !== null && asked !== caller.smithId) throw new ApiError('smith_mismatch', { param: 'smith_id' });
     return caller.smithId;
   }
-  if (asked !== null && (await findSmith(tenantDb(tx, caller.projectId), asked)) === undefined) {
+  if (asked !== null && (await findMissing(tx, caller, 'smith', [asked])) !== undefined) {
     throw new ApiError('not_found', {
       param: 'smith_id',
       message: `There is no smith ${asked} in this project. Create it with POST /v1/smiths first, or leave \`smith_id\` out.`,

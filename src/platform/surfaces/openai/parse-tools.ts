@@ -5,9 +5,9 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { requireReferences } from '../../access/references.ts';
 import type { ClientTool, ToolChoice } from '../../engine/index.ts';
 import { parseFilter } from '../../knowledge/search/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import type { FileSearchConfig } from '../../tools/tool.ts';
@@ -51,27 +51,16 @@ export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
 }
 
 /**
- * Throws `not_found` for a store that this caller does not see: a smith token sees its smith's own, others the project's.
+ * Throws `not_found` for a store that this caller could not get: a smith token gets its smith's own, others the project's.
  */
 export async function requireStores(
   db: Executor,
   caller: ProjectCaller,
   fileSearch: FileSearchConfig | undefined,
 ): Promise<void> {
-  const ids = fileSearch?.vector_store_ids ?? [];
-  if (ids.length === 0) return;
-  let query = tenantDb(db, caller.projectId)
-    .selectFrom('vector_stores')
-    .select('id')
-    .where('id', 'in', ids)
-    .where('deleted_at', 'is', null);
-  if (caller.kind === 'smith') query = query.where('smith_id', '=', caller.smithId);
-  const seen = new Set((await query.execute()).map(({ id }) => id));
-  const missing = ids.find((id) => !seen.has(id));
-  if (missing === undefined) return;
-  throw new ApiError('not_found', {
-    param: 'tools',
-    message: `No vector store ${missing} is visible to this token. Take an id from \`GET /v1/vector_stores\`.`,
+  await requireReferences(db, caller, 'vector_store', fileSearch?.vector_store_ids ?? [], (id) => {
+    const message = `No vector store ${id} is visible to this token. Take an id from \`GET /v1/vector_stores\`.`;
+    return new ApiError('not_found', { param: 'tools', message });
   });
 }
 

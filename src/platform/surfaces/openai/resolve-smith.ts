@@ -4,8 +4,9 @@ import type { Database, Executor, Transaction } from '../../../kernel/db/databas
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
+import { mayRefer } from '../../access/references.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../../engine/index.ts';
-import { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../smiths/index.ts';
+import { agentNotFound, MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../smiths/index.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 
 export interface SmithQuestion {
@@ -52,6 +53,7 @@ export async function resolveSmithForTurn(
       : new ApiError('user_required', { param: 'user' });
   }
   if (agentId === undefined) return { id: await findByUser(scoped, externalId) };
+  if (!mayRefer(caller, 'agent')) throw new ApiError('not_found', { ...agentNotFound().detail, param: 'IC-Agent-Id' });
   const [known] = await selectByExternalId(scoped, externalId).where('agent_id', '=', agentId).execute();
   return { id: known?.id ?? (await provision(db, caller, externalId, agentId)) };
 }

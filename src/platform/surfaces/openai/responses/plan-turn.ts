@@ -9,6 +9,7 @@ import type { Database } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../../access/caller.ts';
 import { requireScope } from '../../../access/gate.ts';
+import { mayRefer } from '../../../access/references.ts';
 import type { InputMessage, RunRow, Submission } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { readResponseId } from '../item-ids.ts';
@@ -33,6 +34,13 @@ export type TurnPlan =
       readonly items: readonly JsonObject[];
       readonly conversationId: string | undefined;
     };
+
+/** The smith of the turn, and who asks for it. */
+interface Owner {
+  readonly caller: ProjectCaller;
+  readonly projectId: string;
+  readonly smithId: string;
+}
 
 type Answer = Extract<InputItem, { kind: 'result' | 'decision' }>;
 
@@ -62,7 +70,7 @@ export async function planTurn(
   body: PlannedRequest,
 ): Promise<TurnPlan> {
   const { conversationId } = body;
-  const owner = { projectId: caller.projectId, smithId };
+  const owner = { caller, projectId: caller.projectId, smithId };
   const previous = await findPrevious(db, owner, body);
   const read = readInput(body.input);
   const answers = answersAmong(read);
@@ -86,11 +94,11 @@ export async function planTurn(
 
 async function findPrevious(
   db: Database,
-  { projectId, smithId }: { projectId: string; smithId: string },
+  { caller, projectId, smithId }: Owner,
   { previousResponseId: id }: PlannedRequest,
 ): Promise<RunRow | undefined> {
   if (id == null) return undefined;
-  const named = readResponseId(id);
+  const named = mayRefer(caller, 'response') ? readResponseId(id) : undefined;
   const run = named === undefined ? undefined : await findRun(db, projectId, named.runId, smithId);
   if (run !== undefined && run.hidden_at === null) return run;
   throw new ApiError('not_found', {

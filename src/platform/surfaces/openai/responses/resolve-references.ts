@@ -1,6 +1,8 @@
 /** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
 import type { Executor } from '../../../../kernel/db/database.ts';
 import { isId } from '../../../../kernel/ids/ids.ts';
+import type { ProjectCaller } from '../../../access/caller.ts';
+import { mayRefer } from '../../../access/references.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { runOfItem } from '../item-ids.ts';
@@ -12,7 +14,7 @@ import { findRun } from './response-store.ts';
 /** Throws `invalid_input` for an id that no stored response of the smith has shown. */
 export async function resolveReferences(
   db: Executor,
-  owner: { readonly projectId: string; readonly smithId: string },
+  owner: { readonly caller: ProjectCaller; readonly projectId: string; readonly smithId: string },
   items: readonly InputItem[],
 ): Promise<InputItem[]> {
   const known = new Map<string, Map<string, JsonObject>>();
@@ -24,7 +26,7 @@ export async function resolveReferences(
     }
     // Of a request for an approval the run itself knows.
     if (isId('apr', item.id)) continue;
-    const runId = runOfItem(item.id);
+    const runId = mayRefer(owner.caller, 'response') ? runOfItem(item.id) : undefined;
     if (runId !== undefined && !known.has(runId)) known.set(runId, await loadItems(db, owner, runId));
     const found = known.get(runId ?? '')?.get(item.id);
     if (found === undefined) {
