@@ -9,6 +9,7 @@ import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
@@ -110,6 +111,7 @@ export interface Execution {
 }
 
 export const CONCURRENCY_RETRY_SECONDS = 1;
+const CLEANUP_MS = 600_000;
 
 export function createEngine(parts: EngineParts): Engine {
   const { db, logger } = parts;
@@ -120,10 +122,15 @@ export function createEngine(parts: EngineParts): Engine {
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
   const writer = createTimelineWriter({ db, signals, logger, liveTurns: () => live.values() });
   const timeline = { db, signals, findLive: (runId: string) => live.get(runId), draining: draining.signal };
-  let heartbeat: NodeJS.Timeout | undefined;
-  let adopting: Promise<void> | undefined;
-  let beats = 0;
-  let gone = false;
+  // Apart from each other: however long taking over takes, the next heartbeat is in time.
+  const heartbeat = everySecond('heartbeat', () => beat(db, replicaId));
+  const adoption = everySecond('adoption of turns', takeOver);
+  const cleanup = createPeriodicWorker({
+    name: 'removal of old replicas',
+    intervalMs: CLEANUP_MS,
+    pass: () => forgetOldReplicas(db),
+    logger,
+  });
 
   parts.metrics.gauge('runs_in_flight', 'Turns that this replica executes', [], (gauge) => gauge.set(live.size));
 
@@ -137,10 +144,10 @@ export function createEngine(parts: EngineParts): Engine {
       await registerReplica(db, replicaId);
       await signals.start({
         onCancel: (runId) => live.get(runId)?.abort.abort(new TurnStopped('cancelled')),
-        onOrphans: adopt,
+        onOrphans: () => adoption.wake(),
       });
       writer.start();
-      heartbeat = setTimeout(pulse, 0);
+      for (const worker of [heartbeat, adoption, cleanup]) worker.start();
     },
     admit(projectId) {
       if (draining.signal.aborted) {
@@ -228,12 +235,11 @@ export function createEngine(parts: EngineParts): Engine {
 
   /** Hands every turn on to whoever takes it. The last heartbeat: until here the turns were this replica's. */
   async function letGo(): Promise<void> {
-    await adopting;
+    await Promise.all([adoption.stop(), cleanup.stop()]);
     const held = [...live.values()];
     for (const turn of held) turn.abort.abort(new TurnStopped('detached'));
     await Promise.all(held.map((turn) => turn.done));
-    gone = true;
-    clearTimeout(heartbeat);
+    await heartbeat.stop();
     if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
   }
 
@@ -242,25 +248,10 @@ export function createEngine(parts: EngineParts): Engine {
     await Promise.race([timeout, Promise.all([...live.values()].map((turn) => turn.done))]);
   }
 
-  async function pulse(): Promise<void> {
-    try {
-      await beat(db, replicaId);
-      if (beats++ % 600 === 0) await forgetOldReplicas(db);
-    } catch (error) {
-      logger.warn({ err: error }, 'heartbeat missed');
-    }
-    if (gone) return;
-    heartbeat = setTimeout(pulse, HEARTBEAT_MS);
-    // Not waited for: however long taking over takes, the next heartbeat is in time.
-    adopt().catch((error) => logger.warn({ err: error }, 'no look for turns that were left behind'));
-  }
-
-  function adopt(): Promise<void> {
-    if (draining.signal.aborted) return Promise.resolve();
-    adopting ??= takeOver().finally(() => {
-      adopting = undefined;
-    });
-    return adopting;
+  /** As often after a failure: the lease of every turn depends on it. */
+  function everySecond(name: string, pass: () => Promise<void>): PeriodicWorker {
+    const backoff = { firstMs: HEARTBEAT_MS, longestMs: HEARTBEAT_MS };
+    return createPeriodicWorker({ name, intervalMs: HEARTBEAT_MS, pass, backoff, logger });
   }
 
   /** A turn that cannot be read back now stays this replica's without being executed, and is tried again later. */
