@@ -16,7 +16,7 @@ export function readProcessState(): ProcessState {
   ]);
   for (const name of GLOBALS) state.set(`the global ${name}`, globalThis[name]);
   for (const event of EVENTS) state.set(`the listeners of ${event}`, process.listenerCount(event));
-  for (const [name, value] of Object.entries(process.env)) state.set(`the environment's ${name}`, value);
+  for (const [name, value] of Object.entries(process.env)) state.set(`the environment’s ${name}`, value);
   return state;
 }
 

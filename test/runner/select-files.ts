@@ -16,6 +16,7 @@ const PROCESS_FOLDERS = /^test\/(?:boot|faults|readme)\//;
 /** What a file holds that cannot share its process with what other files have started, and why. */
 const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bmock\.timers\b|mock\.method\(performance\b/, 'turns the clock of the whole process'],
+  [/\bcreateLatenessMonitor\b|\boverloadDelayMs: \d/, 'holds the event loop up and measures it'],
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
   [/\brunVerbInProcess\b/, 'changes the environment and the working folder'],
@@ -38,6 +39,7 @@ export function selectFiles(selection: Selection, patterns: readonly string[]): 
 
 function findPattern(pattern: string): string[] {
   const relative = pattern.startsWith(root) ? pattern.slice(root.length + 1) : pattern;
+  if (/\.ts$/.test(relative) && existsSync(join(root, relative))) return [relative];
   const found = globSync([relative, `${relative}/**`], { cwd: root }).filter((file) => file.endsWith('.test.ts'));
   if (found.length === 0) throw new Error(`no test file is named ${pattern}`);
   return found;

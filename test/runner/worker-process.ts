@@ -6,13 +6,14 @@ import type { FileReport, Order, WorkerMessage } from './messages.ts';
 
 const workerFile = join(import.meta.dirname, 'worker.ts');
 const reporterFile = join(import.meta.dirname, 'report-events.ts');
-/** What a worker that honours the limit of a file needs beyond it. */
 const GRACE_MS = 15_000;
 
 export interface WorkerOptions {
   readonly cwd: string;
   /** Made for this worker, and removed with it: its scratch folder. */
   readonly scratch: string;
+  /** What a worker that honours the limit of a file may need beyond it, and at its end. Default 15,000. */
+  readonly graceMs?: number;
   /** What the worker and the files print. */
   onOutput(text: string): void;
   onTrouble(text: string): void;
@@ -24,10 +25,12 @@ export class WorkerProcess {
   readonly #ready: Promise<void>;
   readonly #exit: Promise<string>;
   #finish: ((report: FileReport) => void) | undefined;
+  readonly #graceMs: number;
   #hasFailure = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#graceMs = options.graceMs ?? GRACE_MS;
     mkdirSync(options.scratch, { recursive: true });
     this.#child = fork(workerFile, {
       cwd: options.cwd,
@@ -65,7 +68,7 @@ export class WorkerProcess {
       processorMs: 0,
     });
     await Promise.race([this.#ready, this.#exit]);
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), limitMs + GRACE_MS);
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), limitMs + this.#graceMs);
     const report = await Promise.race([
       new Promise<FileReport>((resolve) => {
         this.#finish = resolve;
@@ -82,7 +85,7 @@ export class WorkerProcess {
   async end(): Promise<void> {
     if (this.isAlive) {
       this.#send({ type: 'end' });
-      const timer = setTimeout(() => this.#child.kill('SIGKILL'), 2 * GRACE_MS);
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), 2 * this.#graceMs);
       const how = await this.#exit;
       clearTimeout(timer);
       // With a failure it ends with 1, as node:test does.

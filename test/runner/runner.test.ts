@@ -1,0 +1,139 @@
+/** The runner on files that go wrong in every way: each failure is told, and told of the file that it belongs to. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { FileReport } from './messages.ts';
+import { root } from './select-files.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+const LIMIT_MS = 2_000;
+const fixture = (name: string) => `test/runner/fixtures/${name}.ts`;
+
+let scratch = '';
+before(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'runner-'));
+});
+after(() => rm(scratch, { recursive: true }));
+
+interface Watched {
+  readonly worker: WorkerProcess;
+  readonly troubles: string[];
+  output(): string;
+}
+
+let workers = 0;
+
+function startWorker(t: TestContext): Watched {
+  workers += 1;
+  const troubles: string[] = [];
+  let output = '';
+  const worker = new WorkerProcess({
+    cwd: root,
+    scratch: join(scratch, String(workers)),
+    graceMs: 1_000,
+    onOutput: (text) => {
+      output += text;
+    },
+    onTrouble: (text) => void troubles.push(text),
+  });
+  t.after(() => worker.end());
+  return { worker, troubles, output: () => output };
+}
+
+/** State, path, and the first line of the error. */
+function summarize({ outcomes }: FileReport): string[] {
+  return outcomes.map(({ state, path, error }) => {
+    const [line = ''] = error.split('\n');
+    return [state, path.join(' › '), line].filter((part) => part !== '').join(': ');
+  });
+}
+
+test('hooks, groups and failures are the file’s own, whatever ran before it in its process', async (t) => {
+  const { worker, troubles } = startWorker(t);
+  const first = await worker.run(fixture('hooks-once-more'), LIMIT_MS);
+  assert.deepEqual(summarize(first), ['passed: passes', 'failed: Error: the last hook of this file fails']);
+  const second = await worker.run(fixture('hooks-and-outcomes'), LIMIT_MS);
+  assert.deepEqual(second.diagnostics, ['told to whoever runs it']);
+  assert.deepEqual(summarize(second), [
+    'passed: passes › with a part that passes',
+    'passed: passes',
+    'failed: a group › with a test that fails: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+    'skipped: a group › with a test that is skipped',
+    'skipped: a group that is skipped',
+  ]);
+  const third = await worker.run(fixture('import-fails'), LIMIT_MS);
+  assert.deepEqual(summarize(third), ['failed: Error: nothing after this line is declared']);
+  assert.deepEqual(summarize(await worker.run(fixture('no-test'), LIMIT_MS)), ['failed: The file declares no test.']);
+  await worker.end();
+  assert.deepEqual(troubles, []);
+});
+
+test('what a file leaves behind fails it', async (t) => {
+  const { worker, troubles } = startWorker(t);
+  const report = await worker.run(fixture('leaves-traces'), LIMIT_MS);
+  assert.deepEqual(summarize(report), [
+    'passed: leaves a folder and a variable',
+    'failed: The file changed what all files of a process share: the environment’s RUNNER_FIXTURE.',
+  ]);
+  await worker.end();
+  assert.equal(troubles.length, 1);
+  assert.match(troubles[0] ?? '', /^test\/runner\/fixtures\/leaves-traces\.ts left left-behind-\w+ in the scratch/);
+});
+
+test('a file past its limit fails, and the next one runs', async (t) => {
+  const { worker } = startWorker(t);
+  const late = await worker.run(fixture('never-ends'), 500);
+  assert.deepEqual(
+    summarize(late).map((line) => line.split(':')[0]),
+    ['failed', 'failed'],
+  );
+  assert.match(summarize(late)[1] ?? '', /timed out after 500ms/);
+  assert.deepEqual(summarize(await worker.run(fixture('no-test'), LIMIT_MS)), ['failed: The file declares no test.']);
+});
+
+for (const name of ['blocks', 'exits']) {
+  test(`a file that ${name} fails with its process`, async (t) => {
+    const { worker } = startWorker(t);
+    const report = await worker.run(fixture(name), 500);
+    assert.match(summarize(report).join(), /^failed: The process ended \((?:SIGKILL|code 0)\) before the file did/);
+    assert.equal(worker.isAlive, false);
+  });
+}
+
+test('what fails after its test has passed is no success', async (t) => {
+  const { worker, troubles, output } = startWorker(t);
+  const report = await worker.run(fixture('throws-late'), LIMIT_MS);
+  assert.deepEqual(summarize(report), ['passed: passes, and something that it started fails']);
+  await worker.end();
+  assert.deepEqual(troubles, ['A worker process ended with code 1.']);
+  assert.match(output(), /too late for the test/);
+});
+
+test('the exit code tells, failures are repeated, and nothing is left in the scratch folder', async () => {
+  const run = async (...args: string[]) => {
+    const child = spawn(process.execPath, ['test/runner/run-tests.ts', ...args], {
+      cwd: root,
+      env: { ...process.env, TMPDIR: scratch },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const [code] = await once(child, 'close');
+    return { code, output };
+  };
+  const before = await readdir(scratch);
+  const passed = await run('test/support/shared.test.ts');
+  assert.equal(passed.code, 0, passed.output);
+  assert.match(passed.output, /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s\)$/m);
+  const failed = await run(fixture('hooks-and-outcomes'), 'test/support/shared.test.ts');
+  assert.equal(failed.code, 1);
+  assert.equal(failed.output.match(/✖ .*hooks-and-outcomes.ts › a group › with a test that fails$/gm)?.length, 2);
+  assert.match(failed.output, /^ℹ fail 1\nℹ skipped 2$/m);
+  assert.deepEqual(await readdir(scratch), before);
+});
