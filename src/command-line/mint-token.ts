@@ -1,23 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock } from '../kernel/clock/clock.ts';
-import { publicUrlFor } from '../kernel/config/config.ts';
-import type { Transaction } from '../kernel/db/database.ts';
-import {
-  createTokenIssuer,
-  DEFAULT_SMITH_TTL_SECONDS,
-  type IssuedToken,
-  MAX_SMITH_TTL_SECONDS,
-  MAX_TTL_SECONDS,
-  type TokenIssuer,
-} from '../platform/access/issue-token.ts';
+import type { AnswerOf, RequestOf } from '../kernel/operator/index.ts';
+import { DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS, MAX_TTL_SECONDS } from '../platform/access/issue-token.ts';
 import { isScope, SCOPES } from '../platform/access/scopes.ts';
-import { createTokenSigner } from '../platform/access/sign-token.ts';
-import { createSigningKeys } from '../platform/access/signing-keys.ts';
-import { tenantDb } from '../platform/store/tenant-db.ts';
-import { chooseOrganization, chooseProject } from './choose-owner.ts';
+import type { PlatformVerbs } from '../platform/operator/index.ts';
+import { askPlatform } from './ask-platform.ts';
 import { CommandError, EXIT_USAGE } from './command-error.ts';
-import { openVault, type Store, withMigratedStore } from './open-store.ts';
-import { operator } from './operator.ts';
+
+type MintRequest = RequestOf<PlatformVerbs, 'mint_token'>;
+type MintedToken = AnswerOf<PlatformVerbs, 'mint_token'>;
 
 interface Options {
   readonly scope: 'admin' | 'smith' | 'organization';
@@ -30,16 +20,13 @@ interface Options {
   readonly json?: true;
 }
 
-const whileServing =
-  'Ask the server instead: POST /v1/tenant/tokens with the tenant_token of credentials.json, or stop the server first.';
-
 export function addMintToken(token: Command): void {
   token
     .command('mint')
     .summary('mint a token')
     .description(
-      'Mints a token and prints it, once, on standard output; what it is goes to standard error. Needs the database and the ' +
-        'master key, and no running server. Revoke it with DELETE /v1/tenant/tokens/{id}.',
+      'Mints a token and prints it, once, on standard output; what it is goes to standard error. Works beside a ' +
+        'running server and without one. Revoke it with DELETE /v1/tenant/tokens/{id}.',
     )
     .addOption(
       new Option('--scope <scope>', 'admin: everything in a project; smith: one smith; organization: its projects')
@@ -66,7 +53,7 @@ export function addMintToken(token: Command): void {
     )
     .action(async (options: Options) => {
       checkOptions(options);
-      show(await withMigratedStore(whileServing, (store) => mint(store, options)), options);
+      show(await askPlatform('mint_token', requestOf(options)), options);
     });
 }
 
@@ -100,44 +87,25 @@ function checkOptions({ scope, smith, permission, ttl, project, organization }: 
   }
 }
 
-async function mint({ config, db }: Store, options: Options): Promise<IssuedToken> {
-  const keys = createSigningKeys(db, await openVault(config, db));
-  const signer = createTokenSigner(keys, publicUrlFor(config, config.port));
-  const issuer = createTokenIssuer({ signer, clock: systemClock });
-  return db.transaction((tx) => issue(tx, issuer, options));
+/** The options as the verb takes them. */
+function requestOf({ scope, project, organization, smith, permission, ttl, name }: Options): MintRequest {
+  const named = {
+    ...(organization === undefined ? {} : { organization }),
+    ...(project === undefined ? {} : { project }),
+    ...(ttl === undefined ? {} : { ttl_seconds: ttl }),
+    ...(name === undefined ? {} : { name }),
+  };
+  return scope === 'smith'
+    ? { scope, ...named, smith_id: smith ?? '', permissions: [...(permission ?? [])] }
+    : { scope, ...named };
 }
 
-async function issue(tx: Transaction, issuer: TokenIssuer, options: Options): Promise<IssuedToken> {
-  const { scope, name, ttl: ttlSeconds } = options;
-  if (scope === 'organization') {
-    const { id } = await chooseOrganization(tx, options.organization);
-    return issuer.issueOrganizationKey(tx, { organizationId: id, name });
-  }
-  const { id: projectId } = await chooseProject(tx, options.project, options.organization);
-  if (scope === 'admin') return issuer.issueProjectToken(tx, { projectId, name, ttlSeconds, actor: operator });
-  const smithId = await requireSmith(tx, projectId, options.smith ?? '');
-  const permissions = options.permission ?? [];
-  return issuer.issueSmithToken(tx, { projectId, smithId, permissions, ttlSeconds, name, actor: operator });
-}
-
-async function requireSmith(tx: Transaction, projectId: string, smithId: string): Promise<string> {
-  const smith = await tenantDb(tx, projectId)
-    .selectFrom('smiths')
-    .select('id')
-    .where('id', '=', smithId)
-    .where('archived_at', 'is', null)
-    .executeTakeFirst();
-  if (smith !== undefined) return smith.id;
-  throw new CommandError(`The project ${projectId} has no smith ${smithId}. List its smiths with GET /v1/smiths.`);
-}
-
-function show(issued: IssuedToken, { json }: Options): void {
-  const expiresAt = issued.expiresAt?.toISOString() ?? null;
+function show(issued: MintedToken, { json }: Options): void {
   if (json) {
-    const { id, token, sub, scopes } = issued;
-    process.stdout.write(`${JSON.stringify({ id, token, sub, scopes, expires_at: expiresAt })}\n`);
+    process.stdout.write(`${JSON.stringify(issued)}\n`);
     return;
   }
+  const { expires_at: expiresAt } = issued;
   process.stderr.write(
     `${issued.id} for ${issued.sub}: ${issued.scopes.join(' ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}\n`,
   );

@@ -7,6 +7,7 @@ import { openDatabase } from '../kernel/db/open-database.ts';
 import { mountHealth } from '../kernel/http/health.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { createMetrics } from '../kernel/metrics/metrics.ts';
+import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../kernel/operator/index.ts';
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
@@ -44,6 +45,7 @@ export async function serve(services: readonly Service[]): Promise<number> {
   });
   const outbound = createOutbound({ allow: config.outboundAllow });
   const running: Running[] = [];
+  let operator: OperatorSocket | undefined;
   try {
     try {
       // Every port first: one that is in use is found before anything is made.
@@ -52,11 +54,13 @@ export async function serve(services: readonly Service[]): Promise<number> {
       const process_ = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
       for (const place of places) running.push(await prepare(process_, place));
       for (const one of running) await listen(one);
+      operator = await openOperatorSocket(config, logger, db, running);
       stop.beginServing();
       // The first service has the most to say, and the last word.
       for (const one of running.toReversed()) process.stdout.write(welcome(one));
       await runUntilStopped({ config, logger, running }, stop);
     } finally {
+      await operator?.close();
       await Promise.all(running.map(({ served }) => served.stop()));
     }
     logger.info('stopped');
@@ -135,6 +139,18 @@ async function listen({ place, served }: Running): Promise<void> {
   } catch (error) {
     throw error instanceof Error ? explainListenError(error, host, port, variable) : error;
   }
+}
+
+/** An operator reaches a server's database directly; the embedded one is this process's alone. */
+async function openOperatorSocket(
+  config: Config,
+  logger: Logger,
+  db: Database,
+  running: readonly Running[],
+): Promise<OperatorSocket | undefined> {
+  if (db.kind !== 'embedded') return undefined;
+  const services = running.map(({ served }) => served.operated);
+  return startOperatorSocket({ path: operatorSocketPath(config.dataDir), logger, services });
 }
 
 /** Said once everything listens: whoever reads it may stop the server again. */

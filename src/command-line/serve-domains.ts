@@ -4,7 +4,7 @@ import { createDomains } from '../domains/app.ts';
 import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
-import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../domains/operator/index.ts';
+import { operateDomains } from '../domains/operator/index.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
 import type { ServedService, ServerParts } from './served-service.ts';
 import { renderDomainsWelcome } from './welcome.ts';
@@ -24,21 +24,12 @@ export async function serveDomains(parts: ServerParts): Promise<ServedService> {
     // Play money never buys a real name.
     demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,
   });
-  let operator: OperatorSocket | undefined;
   return {
     app: domains.app,
-    async start() {
-      await domains.start();
-      // An operator reaches a server's database himself; the embedded one is this process's alone.
-      if (parts.db.kind === 'embedded') {
-        operator = await startOperatorSocket({ ...surroundings, path: operatorSocketPath(config.dataDir) });
-      }
-    },
+    operated: operateDomains(surroundings),
+    start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
-    async stop() {
-      await operator?.close();
-      await domains.stop();
-    },
+    stop: () => domains.stop(),
     welcome: (localUrl) =>
       renderDomainsWelcome({
         baseUrl: `${publicUrl}${BASE_PATH}`,

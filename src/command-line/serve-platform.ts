@@ -5,6 +5,7 @@ import { systemClock } from '../kernel/clock/clock.ts';
 import { createPlatform } from '../platform/app.ts';
 import { credentialsPath } from '../platform/boot/credentials-file.ts';
 import { bootFirst } from '../platform/boot/first-boot.ts';
+import { operatePlatform } from '../platform/operator/index.ts';
 import { proveVault } from './open-store.ts';
 import type { ServedService, ServerParts } from './served-service.ts';
 import { renderWelcome } from './welcome.ts';
@@ -18,6 +19,7 @@ export async function servePlatform(parts: ServerParts): Promise<ServedService> 
   await proveVault(db, vault);
   return {
     app: platform.app,
+    operated: operatePlatform({ db, issuer: platform.issuer }),
     // First, so that no turn is started by a replica that is not registered.
     start: () => platform.start(),
     drain: (timeoutMs) => platform.drain(timeoutMs),

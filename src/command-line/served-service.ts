@@ -3,6 +3,7 @@ import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
+import type { OperatedService } from '../kernel/operator/index.ts';
 import type { Outbound } from '../kernel/outbound/outbound.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 
@@ -27,6 +28,8 @@ export interface ServedService {
   /** Finishes or hands on what is in flight, within the time. */
   drain(timeoutMs: number): Promise<void>;
   stop(): Promise<void>;
+  /** What an operator can ask of it, beside its interface. */
+  readonly operated: OperatedService;
   /** What people are told once it listens; `localUrl` is what a shell on this machine reaches. */
   welcome(localUrl: string): string;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { issueToken } from '../../src/domains/access/tokens.ts';
-import { operatorSocketPath, startOperatorSocket } from '../../src/domains/operator/index.ts';
+import { operateDomains } from '../../src/domains/operator/index.ts';
 import { openWallet } from '../../src/domains/wallet/index.ts';
 import { systemDb } from '../../src/domains/workspace-scope.ts';
 import { systemClock } from '../../src/kernel/clock/clock.ts';
@@ -13,6 +13,7 @@ import { migrate } from '../../src/kernel/db/migrate.ts';
 import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
+import { operatorSocketPath, startOperatorSocket } from '../../src/kernel/operator/index.ts';
 import { makeFolder, runVerb } from './server-process.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -43,7 +44,11 @@ test('the verbs go through the server that holds the store, and do without one',
     assert.match(silent.stderr, /no server answers on .*operator\.sock/);
 
     const logger = createLogger({ logLevel: 'silent' });
-    const socket = await startOperatorSocket({ path: operatorSocketPath(folder), db, clock: systemClock, logger });
+    const socket = await startOperatorSocket({
+      path: operatorSocketPath(folder),
+      logger,
+      services: [operateDomains({ db, clock: systemClock })],
+    });
     t.after(() => socket.close());
     const minted = await run('token', 'mint', '--name', 'ci', '--scope', 'read');
     assert.equal(minted.code, 0, minted.stderr);

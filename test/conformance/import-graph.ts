@@ -15,7 +15,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   main: { paths: ['src/main.ts'], may: ['command-line'] },
   'command-line': {
     paths: ['src/command-line/'],
-    may: ['app', 'boot', 'resources', 'engine', 'models', 'access', 'tables', ...DOMAINS],
+    may: ['app', 'boot', 'operator', 'resources', 'engine', 'models', 'access', 'tables', ...DOMAINS],
   },
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
@@ -24,6 +24,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   upkeep: { paths: ['src/platform/upkeep/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
+  operator: { paths: ['src/platform/operator/'], may: ['resources', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
     may: ['surfaces', 'smiths', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],

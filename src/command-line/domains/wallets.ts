@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { AnswerOf } from '../../domains/operator/index.ts';
+import type { DomainVerbs } from '../../domains/operator/index.ts';
 import { formatEuros } from '../../domains/prices/money.ts';
+import type { AnswerOf } from '../../kernel/operator/index.ts';
 import { ask } from './ask.ts';
 
 const MAX_CENTS = 100_000_000;
@@ -59,7 +60,7 @@ async function show({ workspace, json }: ShowOptions): Promise<void> {
   print([describe(answer), ...bookings.map((line) => line.trimEnd())].join('\n'));
 }
 
-function describe(wallet: Omit<AnswerOf<'show_wallet'>, 'bookings'>): string {
+function describe(wallet: Omit<AnswerOf<DomainVerbs, 'show_wallet'>, 'bookings'>): string {
   const { workspace_id, workspace_name, available_cents, held_cents } = wallet;
   return `${workspace_id} (${workspace_name}): ${formatEuros(available_cents)} available, ${formatEuros(held_cents)} held`;
 }

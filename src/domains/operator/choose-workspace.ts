@@ -1,7 +1,7 @@
 /** Which workspace an operator means: the one that was named, or the only one. */
 import type { Database } from '../../kernel/db/database.ts';
+import { OperatorError } from '../../kernel/operator/index.ts';
 import { systemDb } from '../workspace-scope.ts';
-import { OperatorError } from './verbs.ts';
 
 export interface FoundWorkspace {
   readonly id: string;

@@ -1,10 +1,3 @@
-/** What an operator does beside the interface: by the command line, through the running server where it holds the store. */
-export { askOperator, OperatorUnreachableError } from './ask-operator.ts';
-export { type OperatorDependencies, operate } from './operate.ts';
-export {
-  type OperatorSocket,
-  type OperatorSocketDependencies,
-  operatorSocketPath,
-  startOperatorSocket,
-} from './operator-socket.ts';
-export { type AnswerOf, OperatorError, type OperatorVerb, type RequestOf } from './verbs.ts';
+/** What an operator does beside the domain service's interface. */
+export { createOperator, type OperatorDependencies, operateDomains } from './operate.ts';
+export { type DomainVerbs, domainVerbs } from './verbs.ts';

@@ -1,6 +1,6 @@
 /** What moved a wallet of late. */
 import type { Executor } from '../../kernel/db/database.ts';
-import type { AnswerOf } from './verbs.ts';
+import type { Bookings } from './verbs.ts';
 
 const LISTED = 20;
 
@@ -14,10 +14,7 @@ interface BookingRow {
 }
 
 /** The last bookings, newest first. */
-export async function listBookings(
-  executor: Executor,
-  workspaceId: string,
-): Promise<AnswerOf<'show_wallet'>['bookings']> {
+export async function listBookings(executor: Executor, workspaceId: string): Promise<Bookings> {
   const { rows } = await executor.query<BookingRow>({
     text: `
       select booked.created_at, booked.kind, booked.reference, booked.description,

@@ -2,79 +2,74 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import { type OperatedService, OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/tokens.ts';
 import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { listBookings } from './list-bookings.ts';
-import { type AnswerOf, OperatorError, type OperatorVerb, type RequestOf } from './verbs.ts';
+import { type DomainVerbs, domainVerbs } from './verbs.ts';
 
 export interface OperatorDependencies {
   readonly db: Database;
   readonly clock: Clock;
 }
 
-type Handlers = {
-  readonly [Verb in OperatorVerb]: (deps: OperatorDependencies, request: RequestOf<Verb>) => Promise<AnswerOf<Verb>>;
-};
-
-/** Carries out one verb. Throws OperatorError for what the operator can mend. */
-export function operate<Verb extends OperatorVerb>(
-  deps: OperatorDependencies,
-  verb: Verb,
-  request: RequestOf<Verb>,
-): Promise<AnswerOf<Verb>> {
-  return handlers[verb](deps, request);
+/** The verbs of the domain service, for the operator's socket. */
+export function operateDomains(dependencies: OperatorDependencies): OperatedService {
+  return { ...domainVerbs, handlers: createOperator(dependencies) };
 }
 
-const handlers: Handlers = {
-  async mint_token({ db }, { workspace: wanted, scope, name }) {
-    const workspace = await chooseWorkspace(db, wanted);
-    const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));
-    return { ...issued, ...ownerOf(workspace) };
-  },
-  async revoke_token({ db, clock }, { token }) {
-    const now = clock.now();
-    const column = token.startsWith(TOKEN_PREFIX) ? 'hash' : 'id';
-    const found = await systemDb(db)
-      .selectFrom('tokens')
-      .select(['id', 'workspace_id', 'revoked_at'])
-      .where(column, '=', column === 'hash' ? hashToken(token) : token)
-      .executeTakeFirst();
-    if (found === undefined) {
-      throw new OperatorError('There is no such token. Name it by its id, dtk_…, or give the token itself.');
-    }
-    const { id, workspace_id } = found;
-    await revokeToken(db, workspace_id, id, now);
-    return { id, workspace_id, revoked_at: (found.revoked_at ?? now).toISOString() };
-  },
-  async top_up({ db }, { workspace: wanted, cents, note }) {
-    const workspace = await chooseWorkspace(db, wanted);
-    const reference = `operator:${mintId('top')}`;
-    const wallet = await db.transaction(async (tx) => {
-      const booking = { workspaceId: workspace.id, source: 'operator', amountCents: cents, reference } as const;
-      await credit(tx, { ...booking, description: note });
-      return readWallet(tx, workspace.id);
-    });
-    return {
-      ...ownerOf(workspace),
-      available_cents: wallet.availableCents,
-      held_cents: wallet.heldCents,
-      credited_cents: cents,
-      reference,
-    };
-  },
-  async show_wallet({ db }, { workspace: wanted }) {
-    const workspace = await chooseWorkspace(db, wanted);
-    const { availableCents, heldCents } = await readWallet(db, workspace.id);
-    return {
-      ...ownerOf(workspace),
-      available_cents: availableCents,
-      held_cents: heldCents,
-      bookings: await listBookings(db, workspace.id),
-    };
-  },
-};
+export function createOperator({ db, clock }: OperatorDependencies): VerbHandlers<DomainVerbs> {
+  return {
+    async mint_token({ workspace: wanted, scope, name }) {
+      const workspace = await chooseWorkspace(db, wanted);
+      const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));
+      return { ...issued, ...ownerOf(workspace) };
+    },
+    async revoke_token({ token }) {
+      const now = clock.now();
+      const column = token.startsWith(TOKEN_PREFIX) ? 'hash' : 'id';
+      const found = await systemDb(db)
+        .selectFrom('tokens')
+        .select(['id', 'workspace_id', 'revoked_at'])
+        .where(column, '=', column === 'hash' ? hashToken(token) : token)
+        .executeTakeFirst();
+      if (found === undefined) {
+        throw new OperatorError('There is no such token. Name it by its id, dtk_…, or give the token itself.');
+      }
+      const { id, workspace_id } = found;
+      await revokeToken(db, workspace_id, id, now);
+      return { id, workspace_id, revoked_at: (found.revoked_at ?? now).toISOString() };
+    },
+    async top_up({ workspace: wanted, cents, note }) {
+      const workspace = await chooseWorkspace(db, wanted);
+      const reference = `operator:${mintId('top')}`;
+      const wallet = await db.transaction(async (tx) => {
+        const booking = { workspaceId: workspace.id, source: 'operator', amountCents: cents, reference } as const;
+        await credit(tx, { ...booking, description: note });
+        return readWallet(tx, workspace.id);
+      });
+      return {
+        ...ownerOf(workspace),
+        available_cents: wallet.availableCents,
+        held_cents: wallet.heldCents,
+        credited_cents: cents,
+        reference,
+      };
+    },
+    async show_wallet({ workspace: wanted }) {
+      const workspace = await chooseWorkspace(db, wanted);
+      const { availableCents, heldCents } = await readWallet(db, workspace.id);
+      return {
+        ...ownerOf(workspace),
+        available_cents: availableCents,
+        held_cents: heldCents,
+        bookings: await listBookings(db, workspace.id),
+      };
+    },
+  };
+}
 
 function ownerOf({ id, name }: FoundWorkspace): { workspace_id: string; workspace_name: string } {
   return { workspace_id: id, workspace_name: name };

@@ -9,26 +9,27 @@ import { after, describe, type TestContext, test } from 'node:test';
 import { startDomains } from '../../../test/support/domains.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { createLogger } from '../../kernel/log/log.ts';
-import { auditLedger, readWallet, unconfiguredPayments } from '../wallet/index.ts';
 import {
   askOperator,
   OperatorError,
   OperatorUnreachableError,
-  operate,
   operatorSocketPath,
   startOperatorSocket,
-} from './index.ts';
+} from '../../kernel/operator/index.ts';
+import { auditLedger, readWallet, unconfiguredPayments } from '../wallet/index.ts';
+import { createOperator, domainVerbs, operateDomains } from './index.ts';
 
 const service = await startDomains({ payments: unconfiguredPayments });
 after(() => service.close());
 const { db } = service;
-const deps = { db, clock: systemClock, logger: createLogger({ logLevel: 'silent' }) };
+const dependencies = { db, clock: systemClock };
+const socketOptions = { logger: createLogger({ logLevel: 'silent' }), services: [operateDomains(dependencies)] };
 
 async function openSocket(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'operator-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const path = operatorSocketPath(folder);
-  const socket = await startOperatorSocket({ ...deps, path });
+  const socket = await startOperatorSocket({ ...socketOptions, path });
   t.after(() => socket.close());
   return { folder, path, socket };
 }
@@ -46,7 +47,7 @@ describe('an operator', () => {
     const { path } = await openSocket(t);
     const { id, email } = await signUp();
     for (const workspace of [id, email, email.toUpperCase()]) {
-      const minted = await askOperator(path, 'mint_token', { workspace, scope: 'read', name: 'ci' });
+      const minted = await askOperator(path, domainVerbs, 'mint_token', { workspace, scope: 'read', name: 'ci' });
       assert.deepEqual([minted.workspace_id, minted.scope, minted.name], [id, 'read', 'ci']);
       assert.equal((await service.anybody.as(minted.token).get('/domains')).status, 200);
     }
@@ -56,24 +57,31 @@ describe('an operator', () => {
     const { path } = await openSocket(t);
     const { id } = await signUp();
     for (const name of ['id', 'token'] as const) {
-      const minted = await askOperator(path, 'mint_token', { workspace: id, scope: 'write', name });
-      const first = await askOperator(path, 'revoke_token', { token: minted[name] });
+      const minted = await askOperator(path, domainVerbs, 'mint_token', { workspace: id, scope: 'write', name });
+      const first = await askOperator(path, domainVerbs, 'revoke_token', { token: minted[name] });
       assert.equal(first.id, minted.id);
       const { status, body } = await service.anybody.as(minted.token).get('/domains');
       assert.deepEqual([status, body.error], [401, 'revoked_token']);
-      assert.deepEqual(await askOperator(path, 'revoke_token', { token: minted[name] }), first);
+      assert.deepEqual(await askOperator(path, domainVerbs, 'revoke_token', { token: minted[name] }), first);
     }
-    await assert.rejects(askOperator(path, 'revoke_token', { token: 'dtk_none' }), refused(/no such token/));
+    await assert.rejects(
+      askOperator(path, domainVerbs, 'revoke_token', { token: 'dtk_none' }),
+      refused(/no such token/),
+    );
   });
 
   test('tops up a wallet and sees why it has what it has', async (t) => {
     const { path } = await openSocket(t);
     const { id, email } = await signUp();
-    const topped = await askOperator(path, 'top_up', { workspace: email, cents: 1_250, note: 'bank transfer 17' });
+    const topped = await askOperator(path, domainVerbs, 'top_up', {
+      workspace: email,
+      cents: 1_250,
+      note: 'bank transfer 17',
+    });
     assert.deepEqual([topped.workspace_id, topped.available_cents, topped.credited_cents], [id, 1_250, 1_250]);
-    await askOperator(path, 'top_up', { workspace: id, cents: 50, note: '' });
+    await askOperator(path, domainVerbs, 'top_up', { workspace: id, cents: 50, note: '' });
     assert.deepEqual(await readWallet(db, id), { availableCents: 1_300, heldCents: 0 });
-    const shown = await askOperator(path, 'show_wallet', { workspace: id });
+    const shown = await askOperator(path, domainVerbs, 'show_wallet', { workspace: id });
     assert.equal(shown.available_cents, 1_300);
     assert.deepEqual(
       shown.bookings.map(({ kind, description, available_cents }) => [kind, description, available_cents]),
@@ -88,9 +96,9 @@ describe('an operator', () => {
   test('has to name the workspace where there are several, and one that exists', async () => {
     await signUp();
     await signUp();
-    await assert.rejects(operate(deps, 'show_wallet', {}), refused(/several workspaces.*\n {2}wsp_/));
+    await assert.rejects(createOperator(dependencies).show_wallet({}), refused(/several workspaces.*\n {2}wsp_/));
     await assert.rejects(
-      operate(deps, 'show_wallet', { workspace: 'nobody@example.com' }),
+      createOperator(dependencies).show_wallet({ workspace: 'nobody@example.com' }),
       refused(/no workspace nobody/),
     );
   });
@@ -103,7 +111,7 @@ describe('the operator’s socket', () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     await socket.close();
     await assert.rejects(stat(path), { code: 'ENOENT' });
-    await assert.rejects(askOperator(path, 'show_wallet', {}), OperatorUnreachableError);
+    await assert.rejects(askOperator(path, domainVerbs, 'show_wallet', {}), OperatorUnreachableError);
   });
 
   test('takes the place of one that a killed process left behind', async (t) => {
@@ -115,40 +123,45 @@ describe('the operator’s socket', () => {
     killed.kill('SIGKILL');
     await once(killed, 'exit');
     assert.ok((await stat(path)).isSocket());
-    const next = await startOperatorSocket({ ...deps, path });
+    const next = await startOperatorSocket({ ...socketOptions, path });
     t.after(() => next.close());
     const { id } = await signUp();
-    assert.equal((await askOperator(path, 'show_wallet', { workspace: id })).workspace_id, id);
+    assert.equal((await askOperator(path, domainVerbs, 'show_wallet', { workspace: id })).workspace_id, id);
   });
 
   test('takes the place of nothing that is in use, or that is no socket', async (t) => {
     const { path, folder } = await openSocket(t);
-    assert.equal((await startOperatorSocket({ ...deps, path })).isListening, false);
+    assert.equal((await startOperatorSocket({ ...socketOptions, path })).isListening, false);
     const { id } = await signUp();
-    assert.equal((await askOperator(path, 'show_wallet', { workspace: id })).workspace_id, id);
+    assert.equal((await askOperator(path, domainVerbs, 'show_wallet', { workspace: id })).workspace_id, id);
     const file = join(folder, 'file');
     await writeFile(file, 'mine');
-    assert.equal((await startOperatorSocket({ ...deps, path: file })).isListening, false);
+    assert.equal((await startOperatorSocket({ ...socketOptions, path: file })).isListening, false);
     assert.equal(await readFile(file, 'utf8'), 'mine');
   });
 
   test('is left out where its path is too long, and asking says so', async (t) => {
     const { folder } = await openSocket(t);
     const path = operatorSocketPath(join(folder, 'x'.repeat(100)));
-    const socket = await startOperatorSocket({ ...deps, path });
+    const socket = await startOperatorSocket({ ...socketOptions, path });
     assert.equal(socket.isListening, false);
     await socket.close();
-    await assert.rejects(askOperator(path, 'show_wallet', {}), refused(/at most 10[37].*IRONCRAFT_DATA_DIR/));
+    await assert.rejects(
+      askOperator(path, domainVerbs, 'show_wallet', {}),
+      refused(/at most 10[37].*IRONCRAFT_DATA_DIR/),
+    );
   });
 
   test('answers what it does not understand with a message', async (t) => {
     const { path } = await openSocket(t);
     const cases: readonly [method: string, verb: string, body: string, status: number][] = [
-      ['GET', 'show_wallet', '', 404],
-      ['POST', 'toString', '{}', 404],
-      ['POST', 'top_up', '{', 400],
-      ['POST', 'top_up', '{"cents": -1, "note": ""}', 400],
-      ['POST', 'top_up', JSON.stringify({ cents: 1, note: 'x'.repeat(70_000) }), 400],
+      ['GET', 'domains/show_wallet', '', 404],
+      ['POST', 'domains/toString', '{}', 404],
+      ['POST', 'nobody/show_wallet', '{}', 404],
+      ['POST', 'domains', '{}', 404],
+      ['POST', 'domains/top_up', '{', 400],
+      ['POST', 'domains/top_up', '{"cents": -1, "note": ""}', 400],
+      ['POST', 'domains/top_up', JSON.stringify({ cents: 1, note: 'x'.repeat(70_000) }), 400],
     ];
     for (const [method, verb, body, status] of cases) {
       const asked = httpRequest({ socketPath: path, method, path: `/${verb}` }).end(body);

@@ -1,6 +1,6 @@
-/** What an operator can ask for, and what is answered: shapes that also travel over the operator's socket. */
-import Type, { type Static, type TSchema } from 'typebox';
-import { createValidators, type Validator } from '../../kernel/http/validation.ts';
+/** What an operator can ask the domain service for, and what is answered. */
+import Type from 'typebox';
+import type { AnswerOf, OperatorVerbs } from '../../kernel/operator/index.ts';
 
 const workspace = Type.Optional(Type.String());
 const scope = Type.Union([Type.Literal('read'), Type.Literal('write')]);
@@ -13,7 +13,7 @@ const wallet = {
 };
 
 /** `workspace` is a workspace's id or a user's e-mail address; it may be left out where there is one workspace. */
-export const verbs = {
+const verbs = {
   mint_token: {
     request: Type.Object({ workspace, scope, name: Type.String() }),
     answer: Type.Object({
@@ -57,31 +57,7 @@ export const verbs = {
   },
 } as const;
 
-export type OperatorVerb = keyof typeof verbs;
-export type RequestOf<Verb extends OperatorVerb> = Static<(typeof verbs)[Verb]['request']>;
-export type AnswerOf<Verb extends OperatorVerb> = Static<(typeof verbs)[Verb]['answer']>;
+export type DomainVerbs = typeof verbs;
+export const domainVerbs: OperatorVerbs<DomainVerbs> = { service: 'domains', verbs };
 
-export function isOperatorVerb(text: string): text is OperatorVerb {
-  return Object.hasOwn(verbs, text);
-}
-
-const validators = new Map<TSchema, Validator>();
-
-export function isRequestOf<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is RequestOf<Verb> {
-  return matches(verbs[verb].request, body);
-}
-
-export function isAnswerOf<Verb extends OperatorVerb>(verb: Verb, body: unknown): body is AnswerOf<Verb> {
-  return matches(verbs[verb].answer, body);
-}
-
-function matches(schema: TSchema, body: unknown): boolean {
-  const validator = validators.get(schema) ?? createValidators(new Map()).compile('body', schema);
-  validators.set(schema, validator);
-  return validator(body);
-}
-
-/** A refusal for the operator to read; says what to do next. */
-export class OperatorError extends Error {
-  override readonly name = 'OperatorError';
-}
+export type Bookings = AnswerOf<DomainVerbs, 'show_wallet'>['bookings'];

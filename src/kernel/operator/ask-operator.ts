@@ -1,8 +1,15 @@
-/** The other end of the operator's socket. */
+/** The command line's end of the operator's socket. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { checkSocketPath } from './operator-socket.ts';
-import { type AnswerOf, isAnswerOf, OperatorError, type OperatorVerb, type RequestOf } from './verbs.ts';
+import {
+  type AnswerOf,
+  matchesSchema,
+  OperatorError,
+  type OperatorVerbs,
+  type RequestOf,
+  type VerbTable,
+} from './verbs.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -12,26 +19,27 @@ export class OperatorUnreachableError extends Error {
 }
 
 /** Has the server on that socket carry out the verb. Throws OperatorError for what it refuses, OperatorUnreachableError. */
-export async function askOperator<Verb extends OperatorVerb>(
+export async function askOperator<Table extends VerbTable, Verb extends keyof Table & string>(
   path: string,
+  { service, verbs }: OperatorVerbs<Table>,
   verb: Verb,
-  request: RequestOf<Verb>,
-): Promise<AnswerOf<Verb>> {
+  request: RequestOf<Table, Verb>,
+): Promise<AnswerOf<Table, Verb>> {
   checkSocketPath(path);
-  const { status, body } = await post(path, verb, JSON.stringify(request));
+  const { status, body } = await post(path, `/${service}/${verb}`, JSON.stringify(request));
   if (status !== 200) {
-    const isTold = typeof body === 'object' && body !== null && 'message' in body;
-    throw new OperatorError(isTold ? String(body.message) : `The server answered with status ${status}.`);
+    const hasMessage = typeof body === 'object' && body !== null && 'message' in body;
+    throw new OperatorError(hasMessage ? String(body.message) : `The server answered with status ${status}.`);
   }
-  if (isAnswerOf(verb, body)) return body;
+  if (verbs[verb] !== undefined && matchesSchema(verbs[verb].answer, body)) return body as AnswerOf<Table, Verb>;
   throw new OperatorError('The server’s answer is not understood: it is of another version.');
 }
 
-async function post(path: string, verb: string, text: string): Promise<{ status: number; body: unknown }> {
+async function post(socketPath: string, path: string, text: string): Promise<{ status: number; body: unknown }> {
   const asked = httpRequest({
-    socketPath: path,
+    socketPath,
     method: 'POST',
-    path: `/${verb}`,
+    path,
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
@@ -42,6 +50,6 @@ async function post(path: string, verb: string, text: string): Promise<{ status:
     for await (const chunk of response.setEncoding('utf8')) answered += String(chunk);
     return { status: response.statusCode ?? 0, body: JSON.parse(answered) };
   } catch (error) {
-    throw new OperatorUnreachableError(`no server answers on ${path}`, { cause: error });
+    throw new OperatorUnreachableError(`no server answers on ${socketPath}`, { cause: error });
   }
 }

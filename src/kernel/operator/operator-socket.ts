@@ -1,16 +1,15 @@
 /**
  * The way to a running server that holds the embedded database, for the operator's verbs: HTTP over a Unix domain socket in
  * the data folder. Whoever may write to the socket is the operator: it is for its owner alone (mode 0600), and there is no
- * port. `POST /<verb>` with the request as JSON answers 200 with the verb's answer, or `{message}`.
+ * port. `POST /<service>/<verb>` with the request as JSON answers 200 with the verb's answer, or `{message}`.
  */
 import { once } from 'node:events';
 import { lstat, unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { Logger } from '../../kernel/log/log.ts';
-import { type OperatorDependencies, operate } from './operate.ts';
-import { isOperatorVerb, isRequestOf, OperatorError } from './verbs.ts';
+import type { Logger } from '../log/log.ts';
+import { matchesSchema, type OperatedService, OperatorError } from './verbs.ts';
 
 const SOCKET_FILE = 'operator.sock';
 /** A socket's address holds 108 bytes on Linux and 104 elsewhere, the last of them zero. */
@@ -19,10 +18,11 @@ const MAX_BODY_BYTES = 65_536;
 /** Files that are made meanwhile are for their owner alone. */
 const OWNER_ONLY = 0o177;
 
-export interface OperatorSocketDependencies extends OperatorDependencies {
+export interface OperatorSocketOptions {
   /** Of `operatorSocketPath`. */
   readonly path: string;
   readonly logger: Logger;
+  readonly services: readonly OperatedService[];
 }
 
 export interface OperatorSocket {
@@ -45,10 +45,9 @@ export function checkSocketPath(path: string): void {
 }
 
 /** Call it only where this process holds the data folder's lock: a socket that nobody answers on is replaced. */
-export async function startOperatorSocket(deps: OperatorSocketDependencies): Promise<OperatorSocket> {
-  const { path, logger } = deps;
+export async function startOperatorSocket({ path, logger, services }: OperatorSocketOptions): Promise<OperatorSocket> {
   const server = createServer((request, response) => {
-    answer(deps, request, response).catch((error: unknown) => {
+    answer(services, request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'an operator’s command failed');
       send(response, 500, { message: 'The server failed at this command; its log says why.' });
     });
@@ -110,17 +109,24 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-async function answer(deps: OperatorDependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const verb = (request.url ?? '').slice(1);
-  if (request.method !== 'POST' || !isOperatorVerb(verb)) {
+async function answer(
+  services: readonly OperatedService[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [, service, verb = ''] = (request.url ?? '').split('/');
+  const operated = services.find((one) => one.service === service);
+  const schemas = operated !== undefined && Object.hasOwn(operated.verbs, verb) ? operated.verbs[verb] : undefined;
+  const handler = operated?.handlers[verb];
+  if (request.method !== 'POST' || schemas === undefined || handler === undefined) {
     return send(response, 404, { message: 'The server does not know this command: it is of another version.' });
   }
   const body = await readJson(request);
-  if (!isRequestOf(verb, body)) {
+  if (!matchesSchema(schemas.request, body)) {
     return send(response, 400, { message: 'The server does not understand this command: it is of another version.' });
   }
   try {
-    send(response, 200, await operate(deps, verb, body));
+    send(response, 200, (await handler(body as never)) as object);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     send(response, 422, { message: error.message });

@@ -1,7 +1,7 @@
-/** Which organization or project a verb means: the one that was named, or the only one. */
-import type { Transaction } from '../kernel/db/database.ts';
-import { systemDb } from '../platform/store/tenant-db.ts';
-import { CommandError } from './command-error.ts';
+/** Which organization or project an operator means: the one that was named, or the only one. */
+import type { Transaction } from '../../kernel/db/database.ts';
+import { OperatorError } from '../../kernel/operator/index.ts';
+import { systemDb } from '../store/tenant-db.ts';
 
 interface Owner {
   readonly id: string;
@@ -11,7 +11,7 @@ interface Owner {
 /** Enough to choose from by eye. */
 const LISTED = 20;
 
-/** Throws CommandError, listing the choice, unless exactly one organization has the id or name. */
+/** Throws OperatorError, listing the choice, unless exactly one organization has the id or name. */
 export async function chooseOrganization(tx: Transaction, wanted: string | undefined): Promise<Owner> {
   let query = systemDb(tx).selectFrom('organizations').select(['id', 'name']).orderBy('id').limit(LISTED);
   if (wanted !== undefined) query = query.where((eb) => eb.or([eb('id', '=', wanted), eb('name', '=', wanted)]));
@@ -40,12 +40,12 @@ function onlyOne(kind: 'organization' | 'project', wanted: string | undefined, f
   const [first, ...others] = found;
   if (first !== undefined && others.length === 0) return first;
   if (first === undefined) {
-    throw new CommandError(
+    throw new OperatorError(
       wanted === undefined
         ? `There is no ${kind} yet. ${kind === 'organization' ? 'Make one with: npm run ironcraft -- org create NAME' : 'Make one with POST /v1/organization/projects and an organization key.'}`
         : `There is no ${kind} ${wanted}.`,
     );
   }
   const list = found.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
-  throw new CommandError(`There are several: name one with --${kind}.\n${list}`);
+  throw new OperatorError(`There are several: name one with --${kind}.\n${list}`);
 }

@@ -1,0 +1,67 @@
+/** The operator's verbs, carried out on the database. */
+import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { type OperatedService, OperatorError, type RequestOf, type VerbHandlers } from '../../kernel/operator/index.ts';
+import type { IssuedToken, TokenIssuer } from '../access/issue-token.ts';
+import { createOrganization } from '../resources/projects/index.ts';
+import { tenantDb } from '../store/tenant-db.ts';
+import type { Actor } from '../tables.ts';
+import { chooseOrganization, chooseProject } from './choose-owner.ts';
+import { type PlatformVerbs, platformVerbs } from './verbs.ts';
+
+export interface OperatorDependencies {
+  readonly db: Database;
+  readonly issuer: TokenIssuer;
+}
+
+/** Who acts, as the feed shows it: the person who holds the machine. */
+const actor: Actor = { kind: 'operator', id: 'command-line', token_id: '', email: '' };
+
+/** The verbs of the platform, for the operator's socket. */
+export function operatePlatform(dependencies: OperatorDependencies): OperatedService {
+  return { ...platformVerbs, handlers: createOperator(dependencies) };
+}
+
+export function createOperator({ db, issuer }: OperatorDependencies): VerbHandlers<PlatformVerbs> {
+  return {
+    async mint_token(request) {
+      const issued = await db.transaction((tx) => mintToken(tx, issuer, request));
+      const { id, token, sub, scopes, expiresAt } = issued;
+      return { id, token, sub, scopes: [...scopes], expires_at: expiresAt?.toISOString() ?? null };
+    },
+    async create_organization({ name }) {
+      return db.transaction(async (tx) => {
+        const { id } = await createOrganization(tx, { name });
+        const key = await issuer.issueOrganizationKey(tx, { organizationId: id, name: 'command line' });
+        return { organization_id: id, name, organization_key: key.token };
+      });
+    },
+  };
+}
+
+async function mintToken(
+  tx: Transaction,
+  issuer: TokenIssuer,
+  request: RequestOf<PlatformVerbs, 'mint_token'>,
+): Promise<IssuedToken> {
+  const { name } = request;
+  if (request.scope === 'organization') {
+    const { id } = await chooseOrganization(tx, request.organization);
+    return issuer.issueOrganizationKey(tx, { organizationId: id, name });
+  }
+  const { id: projectId } = await chooseProject(tx, request.project, request.organization);
+  const ttlSeconds = request.ttl_seconds;
+  if (request.scope === 'admin') return issuer.issueProjectToken(tx, { projectId, name, ttlSeconds, actor });
+  const smithId = await requireSmith(tx, projectId, request.smith_id);
+  return issuer.issueSmithToken(tx, { projectId, smithId, permissions: request.permissions, ttlSeconds, name, actor });
+}
+
+async function requireSmith(tx: Transaction, projectId: string, smithId: string): Promise<string> {
+  const smith = await tenantDb(tx, projectId)
+    .selectFrom('smiths')
+    .select('id')
+    .where('id', '=', smithId)
+    .where('archived_at', 'is', null)
+    .executeTakeFirst();
+  if (smith !== undefined) return smith.id;
+  throw new OperatorError(`The project ${projectId} has no smith ${smithId}. List its smiths with GET /v1/smiths.`);
+}
