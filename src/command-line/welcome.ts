@@ -76,8 +76,6 @@ function explainMissing(credentialsPath: string): string[] {
     '',
     '  npm run ironcraft -- token mint                        a token for the project',
     '  npm run ironcraft -- token mint --scope organization   a key for the organization',
-    '',
-    'On the embedded database, stop this server first.',
   ];
 }
 
