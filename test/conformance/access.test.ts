@@ -2,6 +2,7 @@
  * Who may call what, proven on every operation: no token, a token that no longer stands, the wrong kind of caller, a
  * missing scope, another smith, another project. The tables are read from the operations themselves.
  */
+
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createManualClock } from '../../src/kernel/clock/clock.ts';
@@ -10,6 +11,7 @@ import { createTokenIssuer } from '../../src/platform/access/issue-token.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { createTokenSigner } from '../../src/platform/access/sign-token.ts';
 import { createSigningKeys } from '../../src/platform/access/signing-keys.ts';
+import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
@@ -404,7 +406,7 @@ async function startWorkOf(smithId: string): Promise<string[]> {
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {
   const { issuer } = platform.platform;
   const issued = await platform.db.transaction((tx) =>
-    issuer.issueProjectToken(tx, { projectId, scopes, actor: null }),
+    issuer.issueProjectToken(new TenantTransaction(tx, projectId), { scopes, actor: null }),
   );
   return issued.token;
 }
@@ -414,7 +416,7 @@ async function mintExpiredToken(projectId: string): Promise<string> {
   const signer = createTokenSigner(createSigningKeys(platform.db, platform.vault), platform.url);
   const issuer = createTokenIssuer({ signer, clock: createManualClock(new Date(Date.now() - 3_600_000)) });
   const issued = await platform.db.transaction((tx) =>
-    issuer.issueProjectToken(tx, { projectId, ttlSeconds: 60, actor: null }),
+    issuer.issueProjectToken(new TenantTransaction(tx, projectId), { ttlSeconds: 60, actor: null }),
   );
   return issued.token;
 }
@@ -433,7 +435,7 @@ async function mintForeignToken(projectId: string): Promise<string> {
     const { issuer } = other.platform;
     const { projectId: elsewhere } = await other.createProject();
     const issued = await other.db.transaction((tx) =>
-      issuer.issueProjectToken(tx, { projectId: elsewhere, actor: null }),
+      issuer.issueProjectToken(new TenantTransaction(tx, elsewhere), { actor: null }),
     );
     const [header = '', payload = '', signature = ''] = issued.token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));

@@ -42,7 +42,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
   tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
   knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'tables'] },
-  models: { paths: ['src/platform/models/'], may: [] },
+  models: { paths: ['src/platform/models/'], may: ['tables'] },
   access: {
     paths: ['src/platform/access/'],
     may: ['feed', 'tables'],

@@ -3,10 +3,12 @@
  * names an object is sent with ids that are foreign, forbidden or missing, and the answers are alike. The members are
  * derived from the operations: one that is neither in the table nor excused fails.
  */
+
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { componentOf } from '../../src/kernel/http/schema.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
+import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
 import { createWorld, missingId, slotsOf, startConversation, startResponse, uniqueName, uploadFile } from './world.ts';
@@ -627,7 +629,7 @@ async function mintSmithToken(smithId: string, permissions: readonly string[]): 
 async function mintProjectToken(scopes: readonly string[]): Promise<string> {
   const { issuer } = platform.platform;
   const issued = await platform.db.transaction((tx) =>
-    issuer.issueProjectToken(tx, { projectId: home.projectId, scopes, actor: null }),
+    issuer.issueProjectToken(new TenantTransaction(tx, home.projectId), { scopes, actor: null }),
   );
   return issued.token;
 }

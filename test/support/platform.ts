@@ -2,6 +2,7 @@
  * A platform server over real HTTP and real SQL. Tests make their own project in it: tenancy is the isolation, so files
  * that need no settings of their own share one server a process.
  */
+
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { createPlatform, type Platform, type PlatformParts } from '../../src/platform/app.ts';
 import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
+import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { shareInProcess } from './shared.ts';
@@ -167,7 +169,7 @@ async function withOrganization(server: TestServer): Promise<TestPlatform> {
         const name = `Project ${randomBytes(6).toString('hex')}`;
         const { project } = await createProject(tx, { organizationId: first.organizationId, name });
         const { id } = project;
-        const minted = await platform.issuer.issueProjectToken(tx, { projectId: id, actor: null });
+        const minted = await platform.issuer.issueProjectToken(new TenantTransaction(tx, id), { actor: null });
         return { projectId: id, token: minted.token };
       });
       return createTestProject(url, projectId, token);

@@ -85,23 +85,23 @@ interface Answer {
   readonly answers?: 'bytes' | readonly TextKind[];
 }
 
-export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
+export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Db>
   extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly db: Database },
+    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly db: Db },
   ) => Promise<Reply<R> | ByteContent>;
 }
 
-export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
+export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Tx>
   extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
   /** Honours `Idempotency-Key`, which replays JSON. Default: true for POST, unless the operation answers with texts. */
   readonly idempotent?: boolean;
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Transaction },
+    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Tx },
   ) => Promise<Reply<R>>;
 }
 
@@ -112,6 +112,7 @@ export interface UploadSpec<
   B extends TSchema,
   R extends TSchema,
   Stored extends StoredUpload,
+  Tx,
 > extends OperationFacts,
     Omit<Schemas<P, Q, B, R>, 'body'>,
     Answer {
@@ -123,7 +124,7 @@ export interface UploadSpec<
   readonly handler: (
     request: RequestContext<Caller> &
       RequestParts<P, Q, B> & {
-        readonly tx: Transaction;
+        readonly tx: Tx;
         /** The first, and the only one where the target takes one. */
         readonly file: Stored;
         /** All of them, in the order in which they came. */
@@ -136,7 +137,7 @@ export interface UploadSpec<
 export type UnverifiedRequest<P extends TSchema, Q extends TSchema> = Omit<RequestContext<unknown>, 'caller'> &
   RequestParts<P, Q, TSchema> & { readonly body: RawBody; readonly db: Database };
 
-export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends TSchema>
+export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends TSchema, Db>
   extends OperationFacts,
     Omit<Schemas<P, Q, TSchema, R>, 'body' | 'bodyFormat'>,
     Answer {
@@ -146,17 +147,17 @@ export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends
    */
   readonly verify?: (request: UnverifiedRequest<P, Q>) => Promise<Caller>;
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly body: RawBody; readonly db: Database },
+    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly body: RawBody; readonly db: Db },
   ) => Promise<Reply<R> | EventStream>;
 }
 
-export interface SocketSpec<Caller, P extends TSchema, Q extends TSchema>
+export interface SocketSpec<Caller, P extends TSchema, Q extends TSchema, Db>
   extends Omit<OperationFacts, 'method' | 'maxBodyBytes'>,
     Pick<Schemas<P, Q, TSchema, TSchema>, 'params' | 'query'> {
   readonly socket?: SocketRules;
   /** Runs before the upgrade: what it throws is answered over HTTP. The session has the connection to itself. */
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly db: Database },
+    request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly db: Db },
   ) => Promise<SocketSession>;
 }
 
@@ -167,7 +168,7 @@ export interface IdempotencyClaim {
   readonly fingerprint: string;
 }
 
-export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>
+export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Db>
   extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
@@ -175,7 +176,7 @@ export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extend
   readonly idempotent?: boolean;
   readonly handler: (
     request: RequestContext<Caller> &
-      RequestParts<P, Q, B> & { readonly db: Database; readonly idempotency: IdempotencyClaim | undefined },
+      RequestParts<P, Q, B> & { readonly db: Db; readonly idempotency: IdempotencyClaim | undefined },
   ) => Promise<Reply<R> | EventStream>;
 }
 
@@ -194,39 +195,55 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly socket: SocketRules | undefined;
   /** Present: finds out who the caller is from what it sent. */
   readonly verify: ((request: ErasedRequest<unknown>) => Promise<unknown>) | undefined;
+  readonly handles: Handles<Caller, unknown, unknown>;
   readonly handle: (request: ErasedRequest<Caller>) => Promise<unknown>;
+}
+
+/** What handlers work on: the store itself, or what a service makes of it for a caller, such as one tenant's rows. */
+export interface Handles<Caller, Db, Tx> {
+  readonly db: (db: Database, caller: Caller) => Db;
+  readonly tx: (tx: Transaction, caller: Caller) => Tx;
 }
 
 export interface ErasedRequest<Caller> extends RequestContext<Caller> {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
-  readonly db: Database;
-  readonly tx: Transaction | undefined;
+  /** As the operation's `handles` make them. */
+  readonly db: unknown;
+  readonly tx: unknown;
   readonly idempotency: IdempotencyClaim | undefined;
   readonly file: StoredUpload | undefined;
   readonly files: readonly StoredUpload[];
 }
 
-/** The six ways to define an operation, bound to one service's idea of a caller. */
+const STORE: Handles<unknown, Database, Transaction> = { db: (db) => db, tx: (tx) => tx };
+
+/** As `operationsWith`, with handlers that work on the store itself. */
 export function operationsFor<Caller>() {
+  return operationsWith<Caller, Database, Transaction>(STORE);
+}
+
+/** The six ways to define an operation, bound to one service's idea of a caller. */
+export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>) {
+  const erase = (...spec: Parameters<typeof eraseTypes<Caller>>) => ({ ...eraseTypes<Caller>(...spec), handles });
   return {
     /** Reads; no transaction. */
     read<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
-      spec: ReadSpec<Caller, P, Q, B, R>,
+      spec: ReadSpec<Caller, P, Q, B, R, Db>,
     ): Operation<Caller> {
       return erase(spec, 'read', false, (request) => spec.handler(request as never));
     },
     /** Changes; the handler runs inside one transaction, the stored idempotent answer in it too. */
     change<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
-      spec: ChangeSpec<Caller, P, Q, B, R>,
+      spec: ChangeSpec<Caller, P, Q, B, R, Tx>,
     ): Operation<Caller> {
       const isIdempotent = spec.idempotent ?? (spec.method === 'POST' && spec.answers === undefined);
       return erase(spec, 'change', isIdempotent, (request) => spec.handler(request as never));
     },
     /** A change whose body is a form with files, each stored while it arrives, before the transaction. */
     upload<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Stored extends StoredUpload>(
-      spec: UploadSpec<Caller, P, Q, B, R, Stored>,
+      spec: UploadSpec<Caller, P, Q, B, R, Stored, Tx>,
     ): Operation<Caller> {
       const { upload, fields, ...rest } = spec;
       const erased = erase(rest, 'change', spec.idempotent ?? true, (request) => spec.handler(request as never));
@@ -234,7 +251,9 @@ export function operationsFor<Caller>() {
       return { ...erased, bodyFormat: 'files', upload: { ...(upload as unknown as UploadTarget<Caller>), fields } };
     },
     /** Takes the body as it comes, of any type, and keeps its own account of repetitions. No transaction. */
-    raw<P extends TSchema, Q extends TSchema, R extends TSchema>(spec: RawSpec<Caller, P, Q, R>): Operation<Caller> {
+    raw<P extends TSchema, Q extends TSchema, R extends TSchema>(
+      spec: RawSpec<Caller, P, Q, R, Db>,
+    ): Operation<Caller> {
       const { verify, ...rest } = spec;
       const erased = erase(rest, 'raw', false, (request) => spec.handler(request as never));
       return {
@@ -244,26 +263,26 @@ export function operationsFor<Caller>() {
       };
     },
     /** Becomes a WebSocket, once every check has passed. */
-    socket<P extends TSchema, Q extends TSchema>(spec: SocketSpec<Caller, P, Q>): Operation<Caller> {
+    socket<P extends TSchema, Q extends TSchema>(spec: SocketSpec<Caller, P, Q, Db>): Operation<Caller> {
       const { socket = {}, ...rest } = spec;
       const erased = erase({ ...rest, method: 'GET' }, 'socket', false, (request) => spec.handler(request as never));
       return { ...erased, socket };
     },
     /** Outlives any transaction (a turn, a stream); keeps its own account of idempotency. */
     turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
-      spec: TurnSpec<Caller, P, Q, B, R>,
+      spec: TurnSpec<Caller, P, Q, B, R, Db>,
     ): Operation<Caller> {
       return erase(spec, 'turn', spec.idempotent ?? false, (request) => spec.handler(request as never));
     },
   };
 }
 
-function erase<Caller>(
+function eraseTypes<Caller>(
   spec: OperationFacts & Answer & Schemas<TSchema, TSchema, TSchema, TSchema>,
   kind: Operation<Caller>['kind'],
   idempotent: boolean,
   handle: Operation<Caller>['handle'],
-): Operation<Caller> {
+): Omit<Operation<Caller>, 'handles'> {
   const { params, query, body, bodyFormat = 'json', reply } = spec;
   const none = { upload: undefined, socket: undefined, verify: undefined };
   return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, reply, handle };

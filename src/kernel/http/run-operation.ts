@@ -74,7 +74,7 @@ async function takeVerified<Caller>(
 ): Promise<void> {
   if (verify === undefined) return;
   const { gate, meters } = options;
-  const unverified = erasedRequest(request, reply, options, input, undefined) as ErasedRequest<unknown>;
+  const unverified = erasedRequest<unknown>(request, reply, { db: options.db, tx: undefined }, input);
   const caller = (await verify(unverified)) as Caller;
   const wasUnknown = request.state.caller === undefined;
   request.state.caller = caller;
@@ -195,15 +195,20 @@ function handle<Caller>(
   input: Input,
   tx: Transaction | undefined,
 ): Promise<unknown> {
-  return operation.handle(erasedRequest(request, reply, options, input, tx));
+  const caller = request.state.caller as Caller;
+  const { handles } = operation;
+  const store = {
+    db: handles.db(options.db, caller),
+    tx: tx === undefined ? undefined : handles.tx(tx, caller),
+  };
+  return operation.handle(erasedRequest<Caller>(request, reply, store, input));
 }
 
 function erasedRequest<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
-  { db }: RunOptions<Caller>,
+  { db, tx }: { readonly db: unknown; readonly tx: unknown },
   { body, files, claim }: Input,
-  tx: Transaction | undefined,
 ): ErasedRequest<Caller> {
   return {
     caller: request.state.caller as Caller,

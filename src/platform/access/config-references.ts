@@ -1,6 +1,7 @@
 /** What settings of an agent or a smith refer to: stores, servers, skills and tools, by the rule of references.ts. */
-import type { Executor } from '../../kernel/db/database.ts';
+
 import { ApiError } from '../../kernel/http/errors.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { SmithConfig } from '../tables.ts';
 import type { ProjectCaller } from './caller.ts';
 import { type ReferenceKind, requireReferences } from './references.ts';
@@ -24,7 +25,7 @@ const lists: readonly { readonly key: ListKey; readonly kind: ReferenceKind; rea
  * itself. What stands there already may be sent back.
  */
 export async function requireConfigReferences(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   next: ReferringConfig,
   present: ReferringConfig,

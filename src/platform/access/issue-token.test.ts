@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { openAccessBench } from '../../../test/support/access.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { tenantDb } from '../store/tenant-db.ts';
+import { TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS, MAX_TTL_SECONDS } from './issue-token.ts';
 import { revokeToken } from './revoke-token.ts';
@@ -22,7 +22,7 @@ const claimsOf = (token: string) => decodeJwt(token.replace(/^th._live_/, ''));
 
 test('a project token says who it is for, who made it, and when', async () => {
   const issued = await db.transaction((tx) =>
-    issuer.issueProjectToken(tx, { projectId, name: 'ci', ttlSeconds: 90, actor }),
+    issuer.issueProjectToken(new TenantTransaction(tx, projectId), { name: 'ci', ttlSeconds: 90, actor }),
   );
   assert.deepEqual(claimsOf(issued.token), {
     iss: bench.issuerName,
@@ -55,7 +55,9 @@ test('a project token says who it is for, who made it, and when', async () => {
 
 test('a project token may carry a subset of scopes', async () => {
   const scopes = ['runs:read', 'files:write'];
-  const issued = await db.transaction((tx) => issuer.issueProjectToken(tx, { projectId, scopes, actor }));
+  const issued = await db.transaction((tx) =>
+    issuer.issueProjectToken(new TenantTransaction(tx, projectId), { scopes, actor }),
+  );
   assert.equal(claimsOf(issued.token).scope, 'runs:read files:write');
   assert.equal(claimsOf(issued.token).exp, undefined);
   assert.deepEqual([issued.scopes, issued.expiresAt], [scopes, null]);
@@ -63,7 +65,11 @@ test('a project token may carry a subset of scopes', async () => {
 
 test('a smith token names its project and its smith', async () => {
   const issued = await db.transaction((tx) =>
-    issuer.issueSmithToken(tx, { projectId, smithId, permissions: ['runs:read', 'runs:read'], actor }),
+    issuer.issueSmithToken(new TenantTransaction(tx, projectId), {
+      smithId,
+      permissions: ['runs:read', 'runs:read'],
+      actor,
+    }),
   );
   const { sub, scope, exp } = claimsOf(issued.token);
   assert.deepEqual(
@@ -79,8 +85,13 @@ for (const [kind, max] of [
   const issue = (ttlSeconds: number) =>
     db.transaction((tx) =>
       kind === 'project'
-        ? issuer.issueProjectToken(tx, { projectId, ttlSeconds, actor })
-        : issuer.issueSmithToken(tx, { projectId, smithId, permissions: ['runs:read'], ttlSeconds, actor }),
+        ? issuer.issueProjectToken(new TenantTransaction(tx, projectId), { ttlSeconds, actor })
+        : issuer.issueSmithToken(new TenantTransaction(tx, projectId), {
+            smithId,
+            permissions: ['runs:read'],
+            ttlSeconds,
+            actor,
+          }),
     );
   test(`a ${kind} token lives 1 to ${max} seconds`, async () => {
     for (const seconds of [1, max]) {
@@ -106,7 +117,12 @@ test('issuing and revoking tell the feed, in the same transaction', async () => 
       .limit(1)
       .executeTakeFirst();
   const issued = await db.transaction((tx) =>
-    issuer.issueSmithToken(tx, { projectId, smithId, permissions: ['files:read'], name: 'tablet', actor }),
+    issuer.issueSmithToken(new TenantTransaction(tx, projectId), {
+      smithId,
+      permissions: ['files:read'],
+      name: 'tablet',
+      actor,
+    }),
   );
   const sub = `${projectId}:${smithId}`;
   assert.deepEqual(await events(), {
@@ -122,7 +138,7 @@ test('issuing and revoking tell the feed, in the same transaction', async () => 
       expires_at: issued.expiresAt?.toISOString(),
     },
   });
-  await db.transaction((tx) => revokeToken(tx, { projectId, tokenId: issued.id, actor }));
+  await db.transaction((tx) => revokeToken(new TenantTransaction(tx, projectId), { tokenId: issued.id, actor }));
   const revoked = {
     type: 'token.revoked',
     smith_id: smithId,
@@ -132,7 +148,7 @@ test('issuing and revoking tell the feed, in the same transaction', async () => 
   assert.deepEqual(await events(), revoked);
 
   const failing = db.transaction(async (tx) => {
-    await issuer.issueProjectToken(tx, { projectId, name: 'lost', actor });
+    await issuer.issueProjectToken(new TenantTransaction(tx, projectId), { name: 'lost', actor });
     throw new Error('rolled back');
   });
   await assert.rejects(failing, /rolled back/);

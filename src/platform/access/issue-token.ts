@@ -7,7 +7,8 @@ import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { appendEvent } from '../feed/append-event.ts';
-import { systemDb, tenantDb } from '../store/tenant-db.ts';
+import { executorOf } from '../store/executor-of.ts';
+import { systemDb, type TenantDb, type TenantTransaction } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { ORGANIZATION_MARKER, subjectOf, TENANT_MARKER } from './caller.ts';
 import type { TokenClaims, TokenSigner } from './sign-token.ts';
@@ -30,7 +31,6 @@ export interface IssuedToken {
 }
 
 export interface ProjectTokenRequest {
-  readonly projectId: string;
   readonly name?: string | null | undefined;
   /** Absent or null: the token never expires. */
   readonly ttlSeconds?: number | null | undefined;
@@ -40,7 +40,6 @@ export interface ProjectTokenRequest {
 }
 
 export interface SmithTokenRequest {
-  readonly projectId: string;
   readonly smithId: string;
   readonly permissions: readonly string[];
   /** Absent or null: an hour. */
@@ -56,10 +55,10 @@ export interface OrganizationKeyRequest {
 
 /** Each throws `invalid_request` for a lifetime out of range and `minting_unavailable` when no key can sign. */
 export interface TokenIssuer {
-  /** A token of the whole project. The caller has made sure that the project is live. */
-  issueProjectToken(tx: Transaction, request: ProjectTokenRequest): Promise<IssuedToken>;
+  /** A token of the whole project that the transaction is scoped to. The caller has made sure that the project is live. */
+  issueProjectToken(tx: TenantTransaction, request: ProjectTokenRequest): Promise<IssuedToken>;
   /** A token bound to one smith, for at most 24 hours. The caller has made sure that the smith is live. */
-  issueSmithToken(tx: Transaction, request: SmithTokenRequest): Promise<IssuedToken>;
+  issueSmithToken(tx: TenantTransaction, request: SmithTokenRequest): Promise<IssuedToken>;
   /** A key of the organization; it never expires. Organizations have no feed, so no event tells of it. */
   issueOrganizationKey(tx: Transaction, request: OrganizationKeyRequest): Promise<IssuedToken>;
 }
@@ -77,32 +76,32 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
   }
 
   return {
-    async issueProjectToken(tx, { projectId, name = null, ttlSeconds, scopes = [TENANT_MARKER], actor }) {
+    async issueProjectToken(tx, { name = null, ttlSeconds, scopes = [TENANT_MARKER], actor }) {
       const issuedAt = clock.now();
       const expiresAt = ttlSeconds == null ? null : endLifetime(issuedAt, ttlSeconds, MAX_TTL_SECONDS);
-      const claims = { kind: 'tenant', subject: projectId, scopes, issuedAt, expiresAt } as const;
-      const issued = await issue(tx, claims, (id) =>
-        tenantDb(tx, projectId)
+      const claims = { kind: 'tenant', subject: tx.projectId, scopes, issuedAt, expiresAt } as const;
+      const issued = await issue(executorOf(tx), claims, (id) =>
+        tx
           .insertInto('tokens')
           .values({ id, scope: 'admin', scopes: [...scopes], name, expires_at: expiresAt, created_at: issuedAt })
           .execute(),
       );
-      await appendTokenCreated(tx, projectId, actor, null, { ...issued, name });
+      await appendTokenCreated(tx, actor, null, { ...issued, name });
       return { ...issued, name };
     },
 
-    async issueSmithToken(tx, { projectId, smithId, permissions, ttlSeconds, name = null, actor }) {
+    async issueSmithToken(tx, { smithId, permissions, ttlSeconds, name = null, actor }) {
       const issuedAt = clock.now();
       const expiresAt = endLifetime(issuedAt, ttlSeconds ?? DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS);
       const scopes = [...new Set(permissions)];
-      const claims = { kind: 'smith', subject: subjectOf(projectId, smithId), scopes, issuedAt, expiresAt } as const;
-      const issued = await issue(tx, claims, (id) =>
-        tenantDb(tx, projectId)
+      const claims = { kind: 'smith', subject: subjectOf(tx.projectId, smithId), scopes, issuedAt, expiresAt } as const;
+      const issued = await issue(executorOf(tx), claims, (id) =>
+        tx
           .insertInto('tokens')
           .values({ id, scope: 'smith', smith_id: smithId, scopes, name, expires_at: expiresAt, created_at: issuedAt })
           .execute(),
       );
-      await appendTokenCreated(tx, projectId, actor, smithId, { ...issued, name });
+      await appendTokenCreated(tx, actor, smithId, { ...issued, name });
       return { ...issued, name };
     },
 
@@ -136,13 +135,12 @@ function endLifetime(issuedAt: Date, ttlSeconds: number, maxSeconds: number): Da
 }
 
 async function appendTokenCreated(
-  tx: Transaction,
-  projectId: string,
+  tx: TenantDb,
   actor: Actor | null,
   smithId: string | null,
   issued: Omit<IssuedToken, 'token'>,
 ): Promise<void> {
-  await appendEvent(tx, projectId, {
+  await appendEvent(tx, {
     type: 'token.created',
     smithId,
     actor,

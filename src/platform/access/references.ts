@@ -8,9 +8,8 @@
  * configuration whoever starts it.
  */
 import { sql } from 'kysely';
-import type { Executor } from '../../kernel/db/database.ts';
 import type { ApiError } from '../../kernel/http/errors.ts';
-import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import { hasScope, type ProjectCaller, TENANT_MARKER } from './caller.ts';
 
 interface KindOfReference {
@@ -96,7 +95,7 @@ export function smithOf(caller: ProjectCaller): string | undefined {
 
 /** The first of these ids that the caller may not refer to, whatever the reason; undefined where it may name them all. */
 export async function findMissing(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   kind: ReferenceKind,
   ids: readonly string[],
@@ -105,14 +104,14 @@ export async function findMissing(
   if (!mayRefer(caller, kind)) return ids[0];
   const { find }: KindOfReference = kinds[kind];
   if (find === undefined) return undefined;
-  const rows = await find(tenantDb(db, caller.projectId), ids, smithOf(caller));
+  const rows = await find(db, ids, smithOf(caller));
   const found = new Set(rows.map(({ id }) => id));
   return ids.find((id) => !found.has(id));
 }
 
 /** Throws what `refuse` makes of the first id that the caller may not refer to. */
 export async function requireReferences(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   kind: ReferenceKind,
   ids: readonly string[],

@@ -1,23 +1,20 @@
 /** Ends a token before its time. Every replica asks the row on every request, so it holds from the commit on. */
 import { sql } from 'kysely';
-import type { Transaction } from '../../kernel/db/database.ts';
 import { appendEvent } from '../feed/append-event.ts';
-import { tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { subjectOf } from './caller.ts';
 
 export interface RevocationRequest {
-  readonly projectId: string;
   readonly tokenId: string;
   readonly actor: Actor | null;
 }
 
 /**
- * Revokes one token of a project and writes `token.revoked`. False when the project never had such a token. A token
+ * Revokes one token of the project and writes `token.revoked`. False when the project never had such a token. A token
  * that was revoked before stays so, without a second event.
  */
-export async function revokeToken(tx: Transaction, { projectId, tokenId, actor }: RevocationRequest): Promise<boolean> {
-  const db = tenantDb(tx, projectId);
+export async function revokeToken(db: TenantDb, { tokenId, actor }: RevocationRequest): Promise<boolean> {
   const token = await db.selectFrom('tokens').select(['smith_id', 'name']).where('id', '=', tokenId).executeTakeFirst();
   if (token === undefined) return false;
   const result = await db
@@ -27,11 +24,11 @@ export async function revokeToken(tx: Transaction, { projectId, tokenId, actor }
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return true;
-  await appendEvent(tx, projectId, {
+  await appendEvent(db, {
     type: 'token.revoked',
     smithId: token.smith_id,
     actor,
-    data: { token_id: tokenId, sub: subjectOf(projectId, token.smith_id), name: token.name },
+    data: { token_id: tokenId, sub: subjectOf(db.projectId, token.smith_id), name: token.name },
   });
   return true;
 }

@@ -5,6 +5,7 @@ import { decodeProtectedHeader } from 'jose';
 import { openAccessBench, type Replica } from '../../../test/support/access.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { createVault } from '../../kernel/vault/vault.ts';
+import { TenantTransaction } from '../store/tenant-db.ts';
 import { addSigningKey, createSigningKeys } from './signing-keys.ts';
 
 const bench = await openAccessBench();
@@ -13,7 +14,9 @@ const { db, vault } = bench;
 const projectId = await bench.createProject();
 
 function issue(replica: Replica) {
-  return db.transaction((tx) => replica.issuer.issueProjectToken(tx, { projectId, actor: null }));
+  return db.transaction((tx) =>
+    replica.issuer.issueProjectToken(new TenantTransaction(tx, projectId), { actor: null }),
+  );
 }
 
 const kidOf = (token: string) => decodeProtectedHeader(token.replace(/^tha_live_/, '')).kid;
@@ -22,8 +25,8 @@ const kidOf = (token: string) => decodeProtectedHeader(token.replace(/^tha_live_
 test('a key that is made by a transaction which rolls back signs nothing afterwards', async () => {
   const replica = bench.startReplica();
   const attempt = db.transaction(async (tx) => {
-    await replica.issuer.issueProjectToken(tx, { projectId, actor: null });
-    await replica.issuer.issueProjectToken(tx, { projectId, actor: null });
+    await replica.issuer.issueProjectToken(new TenantTransaction(tx, projectId), { actor: null });
+    await replica.issuer.issueProjectToken(new TenantTransaction(tx, projectId), { actor: null });
     throw new Error('rolled back');
   });
   await assert.rejects(attempt, /rolled back/);

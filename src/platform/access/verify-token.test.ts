@@ -5,7 +5,7 @@ import { decodeProtectedHeader, exportSPKI, generateKeyPair, SignJWT } from 'jos
 import { openAccessBench } from '../../../test/support/access.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { systemDb, tenantDb } from '../store/tenant-db.ts';
+import { systemDb, TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import { revokeToken } from './revoke-token.ts';
 import type { TokenClaims } from './sign-token.ts';
 
@@ -17,7 +17,7 @@ const replica = bench.startReplica();
 async function issueProjectToken(ttlSeconds?: number) {
   const projectId = await bench.createProject();
   const issued = await db.transaction((tx) =>
-    replica.issuer.issueProjectToken(tx, { projectId, ttlSeconds, actor: null }),
+    replica.issuer.issueProjectToken(new TenantTransaction(tx, projectId), { ttlSeconds, actor: null }),
   );
   return { projectId, ...issued };
 }
@@ -26,7 +26,11 @@ async function issueSmithToken() {
   const projectId = await bench.createProject();
   const smithId = await bench.createSmith(projectId);
   const issued = await db.transaction((tx) =>
-    replica.issuer.issueSmithToken(tx, { projectId, smithId, permissions: ['runs:read'], actor: null }),
+    replica.issuer.issueSmithToken(new TenantTransaction(tx, projectId), {
+      smithId,
+      permissions: ['runs:read'],
+      actor: null,
+    }),
   );
   return { projectId, smithId, ...issued };
 }
@@ -194,7 +198,10 @@ test('a revocation holds at once on a replica that has seen the token', async ()
   const { projectId, id, token } = await issueProjectToken();
   const other = bench.startReplica();
   await Promise.all([replica.verify(token), other.verify(token)]);
-  assert.equal(await db.transaction((tx) => revokeToken(tx, { projectId, tokenId: id, actor: null })), true);
+  assert.equal(
+    await db.transaction((tx) => revokeToken(new TenantTransaction(tx, projectId), { tokenId: id, actor: null })),
+    true,
+  );
   await assert.rejects(other.verify(token), isRefusal);
   await assert.rejects(replica.verify(token), isRefusal);
 });
@@ -202,7 +209,7 @@ test('a revocation holds at once on a replica that has seen the token', async ()
 test('a revocation that rolls back leaves the token as it was', async () => {
   const { projectId, id, token } = await issueProjectToken();
   const revoking = db.transaction(async (tx) => {
-    await revokeToken(tx, { projectId, tokenId: id, actor: null });
+    await revokeToken(new TenantTransaction(tx, projectId), { tokenId: id, actor: null });
     throw new Error('changed my mind');
   });
   await assert.rejects(revoking, /changed my mind/);
@@ -212,7 +219,10 @@ test('a revocation that rolls back leaves the token as it was', async () => {
 test('revoking a token of another project finds none', async () => {
   const { id, token } = await issueProjectToken();
   const projectId = await bench.createProject();
-  assert.equal(await db.transaction((tx) => revokeToken(tx, { projectId, tokenId: id, actor: null })), false);
+  assert.equal(
+    await db.transaction((tx) => revokeToken(new TenantTransaction(tx, projectId), { tokenId: id, actor: null })),
+    false,
+  );
   await replica.verify(token);
 });
 
@@ -225,7 +235,9 @@ test('the tokens of an archived project end with it', async () => {
 
 test('the tokens of an archived smith end with it, those of its project stay', async () => {
   const { projectId, smithId, token } = await issueSmithToken();
-  const admin = await db.transaction((tx) => replica.issuer.issueProjectToken(tx, { projectId, actor: null }));
+  const admin = await db.transaction((tx) =>
+    replica.issuer.issueProjectToken(new TenantTransaction(tx, projectId), { actor: null }),
+  );
   await replica.verify(token);
   const smiths = tenantDb(db, projectId).updateTable('smiths').set({ archived_at: clock.now() });
   await smiths.where('id', '=', smithId).execute();
@@ -236,7 +248,9 @@ test('the tokens of an archived smith end with it, those of its project stay', a
 test('requests that arrive together ask the store once, and each gets its own answer', async () => {
   const live = await Promise.all(Array.from({ length: 5 }, () => issueProjectToken()));
   const dead = await issueProjectToken();
-  await db.transaction((tx) => revokeToken(tx, { projectId: dead.projectId, tokenId: dead.id, actor: null }));
+  await db.transaction((tx) =>
+    revokeToken(new TenantTransaction(tx, dead.projectId), { tokenId: dead.id, actor: null }),
+  );
   let statements = 0;
   const counting: Database = {
     ...delegate(db),

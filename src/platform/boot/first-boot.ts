@@ -8,7 +8,7 @@
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import type { TokenIssuer } from '../access/issue-token.ts';
 import { createOrganization, createProject } from '../resources/projects/index.ts';
-import { systemDb } from '../store/tenant-db.ts';
+import { systemDb, TenantTransaction } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { hasCredentials, writeCredentials } from './credentials-file.ts';
 
@@ -45,7 +45,7 @@ export async function bootFirst({ db, issuer, dataDir, baseUrl }: FirstBootParts
     const organization = await createOrganization(tx, { name: NAME });
     const { project } = await createProject(tx, { organizationId: organization.id, name: NAME });
     const key = await issuer.issueOrganizationKey(tx, { organizationId: organization.id, name: 'first boot' });
-    const token = await issuer.issueProjectToken(tx, { projectId: project.id, name: 'first boot', actor });
+    const token = await issuer.issueProjectToken(new TenantTransaction(tx, project.id), { name: 'first boot', actor });
     const { keptAs } = await writeCredentials(dataDir, {
       base_url: baseUrl,
       organization_key: key.token,

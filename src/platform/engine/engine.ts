@@ -2,6 +2,7 @@
  * The one engine behind every surface that starts a turn. Owns the turns that this replica executes, its heartbeat, and
  * the taking over of turns that others left behind.
  */
+
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
@@ -12,6 +13,7 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../models/index.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import type { Tool, ToolSource } from '../tools/tool.ts';
 import { executeTurn, TurnStopped } from './execution/execute-turn.ts';
 import type { ModelOpener } from './execution/open-turn-model.ts';
@@ -170,7 +172,11 @@ export function createEngine(parts: EngineParts): Engine {
       const model = findModel(state.config.model);
       const openModel = async () =>
         execution.model ??
-        parts.models.open(key.projectId, state.config.model, await loadModelKeys(db, key.projectId, key.smithId));
+        parts.models.open(
+          key.projectId,
+          state.config.model,
+          await loadModelKeys(tenantDb(db, key.projectId), key.smithId),
+        );
       void executeTurn(
         {
           db,

@@ -2,9 +2,9 @@
  * The append-only feed. `appendEvent` runs in the transaction of the change that it tells of: the row and its event
  * commit together or not at all. An administrative event never carries the credential it concerns.
  */
-import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../tables.ts';
 import type { EventType } from './event-types.ts';
 
@@ -16,18 +16,11 @@ export interface FeedEvent {
 }
 
 /** Writes one event of the project's feed. Returns its id. */
-export async function appendEvent(tx: Executor, projectId: string, event: FeedEvent): Promise<string> {
+export async function appendEvent(tx: TenantDb, event: FeedEvent): Promise<string> {
   const id = mintId('evt');
-  await tx.query({
+  await tx.raw({
     text: `insert into events (project_id, id, type, smith_id, actor, data) values ($1, $2, $3, $4, $5, $6)`,
-    values: [
-      projectId,
-      id,
-      event.type,
-      event.smithId ?? null,
-      event.actor === null ? null : json(event.actor),
-      json(event.data),
-    ],
+    values: [id, event.type, event.smithId ?? null, event.actor === null ? null : json(event.actor), json(event.data)],
   });
   return id;
 }

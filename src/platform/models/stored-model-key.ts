@@ -1,7 +1,7 @@
 /** The keys that tenants and smiths stored for model providers, and which of them a call is made with. */
-import type { Executor } from '../../kernel/db/database.ts';
 import type { Outbound } from '../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { ModelCredentials } from './endpoint.ts';
 
 export interface StoredModelKey {
@@ -14,12 +14,12 @@ export interface StoredModelKey {
 }
 
 /** Every stored key that a smith may use, its own before the tenant's. An empty `smithId` finds the tenant's alone. */
-export async function loadModelKeys(db: Executor, projectId: string, smithId: string): Promise<StoredModelKey[]> {
-  const { rows } = await db.query<StoredModelKey>({
+export async function loadModelKeys(db: TenantDb, smithId: string): Promise<StoredModelKey[]> {
+  const { rows } = await db.raw<StoredModelKey>({
     text: `
       select smith_id, provider, sealed_api_key, base_url, workspace_id from model_keys
       where project_id = $1 and smith_id in ('', $2) order by smith_id desc`,
-    values: [projectId, smithId],
+    values: [smithId],
   });
   return rows;
 }

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { type OperatedService, OperatorError, type RequestOf, type VerbHandlers } from '../../kernel/operator/index.ts';
 import type { IssuedToken, TokenIssuer } from '../access/issue-token.ts';
 import { createOrganization } from '../resources/projects/index.ts';
-import { tenantDb } from '../store/tenant-db.ts';
+import { TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { chooseOrganization, chooseProject } from './choose-owner.ts';
 import { type PlatformVerbs, platformVerbs } from './verbs.ts';
@@ -50,9 +50,16 @@ async function mintToken(
   }
   const { id: projectId } = await chooseProject(tx, request.project, request.organization);
   const ttlSeconds = request.ttl_seconds;
-  if (request.scope === 'admin') return issuer.issueProjectToken(tx, { projectId, name, ttlSeconds, actor });
+  if (request.scope === 'admin')
+    return issuer.issueProjectToken(new TenantTransaction(tx, projectId), { name, ttlSeconds, actor });
   const smithId = await requireSmith(tx, projectId, request.smith_id);
-  return issuer.issueSmithToken(tx, { projectId, smithId, permissions: request.permissions, ttlSeconds, name, actor });
+  return issuer.issueSmithToken(new TenantTransaction(tx, projectId), {
+    smithId,
+    permissions: request.permissions,
+    ttlSeconds,
+    name,
+    actor,
+  });
 }
 
 async function requireSmith(tx: Transaction, projectId: string, smithId: string): Promise<string> {

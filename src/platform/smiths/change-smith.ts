@@ -1,9 +1,8 @@
 /** Every change to a smith that exists: the row, its next revision, the customers' and agents' counts and the event, together. */
-import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import { appendEvent } from '../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../store/tenant-db.ts';
 import {
   countJoined,
   countLeft,
@@ -34,24 +33,23 @@ export interface SmithChange {
  * what `checkReferences` throws.
  */
 export async function changeSmith(
-  tx: Transaction,
+  tx: TenantTransaction,
   caller: ProjectCaller,
   { smith, next, note = null, always = false }: SmithChange,
 ): Promise<void> {
   const { changed, cleared } = compareStates(smith, next);
   if (changed.length + cleared.length === 0 && !always) return;
-  const db = tenantDb(tx, caller.projectId);
   await checkReferences(tx, caller, smith, next);
-  await countMoved(db, smith.customer_id, next.customer_id);
-  const slot = await placeSmith(db, smith, next);
-  if (!(await updateSmith(db, smith.id, next, slot))) {
+  await countMoved(tx, smith.customer_id, next.customer_id);
+  const slot = await placeSmith(tx, smith, next);
+  if (!(await updateSmith(tx, smith.id, next, slot))) {
     throw new ApiError('smith_exists', {
       param: 'agent_id',
       message: 'That agent already has a live smith with this `external_id`. Use that one, or archive it first.',
     });
   }
-  await recordRevisions(db, [smith.id], { tokenId: caller.tokenId, note });
-  await appendEvent(tx, caller.projectId, {
+  await recordRevisions(tx, [smith.id], { tokenId: caller.tokenId, note });
+  await appendEvent(tx, {
     type: 'smith.updated',
     smithId: smith.id,
     actor: actorOf(caller),

@@ -1,10 +1,9 @@
-import type { Executor } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { ProjectCaller, SmithCaller } from '../access/caller.ts';
 import { requireConfigReferences } from '../access/config-references.ts';
 import { mayRefer } from '../access/references.ts';
 import { effectiveConfig } from '../configuration/effective-config.ts';
-import { tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import { agentNotFound } from './agent-membership.ts';
 import { customerNotFound } from './customer-link.ts';
 import type { SmithState } from './smith-state.ts';
@@ -17,7 +16,7 @@ import { findSmith } from './smith-store.ts';
  * there is for those to find out who hold them.
  */
 export async function checkReferences(
-  tx: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   smith: (SmithState & { readonly id: string }) | undefined,
   next: SmithState,
@@ -25,12 +24,12 @@ export async function checkReferences(
   if (caller.kind === 'smith' && smith !== undefined) refuseRearrangement(smith, next);
   if (next.agent_id !== (smith?.agent_id ?? null) && !mayRefer(caller, 'agent')) throw agentNotFound();
   if (next.customer_id !== (smith?.customer_id ?? null) && !mayRefer(caller, 'customer')) throw customerNotFound();
-  const row = smith && (await findSmith(tenantDb(tx, caller.projectId), smith.id));
+  const row = smith && (await findSmith(db, smith.id));
   const snapshot = row?.agent_snapshot ?? null;
   const present = row && effectiveConfig(row.config, snapshot);
-  await requireConfigReferences(tx, caller, next.config, present ?? {});
+  await requireConfigReferences(db, caller, next.config, present ?? {});
   if (caller.kind === 'smith' && present !== undefined) {
-    await checkInherited(tx, caller, effectiveConfig(next.config, snapshot), present);
+    await checkInherited(db, caller, effectiveConfig(next.config, snapshot), present);
   }
 }
 
@@ -48,12 +47,12 @@ function refuseRearrangement(smith: SmithState, next: SmithState): void {
 
 /** Clearing a setting lets the agent's through: not for what the tenant withheld from this smith. */
 async function checkInherited(
-  tx: Executor,
+  db: TenantDb,
   caller: SmithCaller,
   next: ReturnType<typeof effectiveConfig>,
   present: ReturnType<typeof effectiveConfig>,
 ): Promise<void> {
-  await requireConfigReferences(tx, caller, next, present);
+  await requireConfigReferences(db, caller, next, present);
   // No list of servers is no limit.
   if (next.mcp_servers !== null || present.mcp_servers === null) return;
   throw new ApiError('tenant_token_required', {

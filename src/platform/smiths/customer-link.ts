@@ -1,8 +1,7 @@
 /** The customer's side of having smiths: which customers a change of a smith concerns, and how many live ones each has. */
 import { sql } from 'kysely';
-import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../store/tenant-db.ts';
 import { type LockedSmith, lockSmith } from './smith-store.ts';
 
 /**
@@ -51,20 +50,18 @@ const MAX_ATTEMPTS = 10;
  * it is another one by then, everything is let go again and the look-up repeated. Throws `service_overloaded` when that never ends.
  */
 export async function lockLinkedSmith(
-  tx: Transaction,
-  projectId: string,
+  tx: TenantTransaction,
   smithId: string,
   nextCustomerId: string | null,
 ): Promise<LinkedSmith> {
-  const db = tenantDb(tx, projectId);
-  await tx.query({ text: 'savepoint unlinked', values: [] });
+  await tx.savepoint('unlinked');
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const customerId = await findCustomerOf(db, smithId);
-    const held = await holdCustomers(db, [customerId, nextCustomerId]);
+    const customerId = await findCustomerOf(tx, smithId);
+    const held = await holdCustomers(tx, [customerId, nextCustomerId]);
     const hasNext = nextCustomerId === null || held.has(nextCustomerId);
-    const smith = await lockSmith(db, smithId);
+    const smith = await lockSmith(tx, smithId);
     if (smith === undefined || smith.customer_id === customerId) return { smith, hasNext };
-    await tx.query({ text: 'rollback to savepoint unlinked', values: [] });
+    await tx.rollbackTo('unlinked');
   }
   throw new ApiError('service_overloaded', {
     message: 'Others keep moving this smith between customers. Send the request again.',

@@ -2,9 +2,10 @@
  * Lets many smiths follow an agent in one statement. Settings of a smith that say what the agent says anyway are dropped;
  * the others stay and hide the agent's. The settings themselves never leave the database: they may be large.
  */
-import type { Transaction } from '../../kernel/db/database.ts';
+
 import { json } from '../../kernel/db/values.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../configuration/effective-config.ts';
+import type { TenantTransaction } from '../store/tenant-db.ts';
 import type { SmithConfig } from '../tables.ts';
 import type { PublishedAgent } from './agent-membership.ts';
 import { rolloutSlotSql } from './assign-rollout-slot.ts';
@@ -29,16 +30,14 @@ export interface JoinedSmith {
 
 /** The smiths are held by the transaction and do not follow the agent yet. Each row counts its next revision. */
 export async function joinAgent(
-  tx: Transaction,
-  projectId: string,
+  tx: TenantTransaction,
   joining: Joining,
   smithIds: readonly string[],
 ): Promise<JoinedSmith[]> {
   const { agent } = joining;
-  const { rows } = await tx.query<{ id: string; own: string[]; before: string[]; pinned: boolean }>({
+  const { rows } = await tx.raw<{ id: string; own: string[]; before: string[]; pinned: boolean }>({
     ...statement,
     values: [
-      projectId,
       agent.id,
       smithIds,
       agent.smith_ordinal + joining.joined,

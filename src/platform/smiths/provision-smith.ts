@@ -1,4 +1,3 @@
-import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { actorOf, type ProjectCaller } from '../access/caller.ts';
@@ -6,7 +5,7 @@ import { mayRefer } from '../access/references.ts';
 import { checkConfig } from '../configuration/check-config.ts';
 import { pickSet } from '../configuration/effective-config.ts';
 import { appendEvent } from '../feed/append-event.ts';
-import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../store/tenant-db.ts';
 import {
   agentNotFound,
   countJoined,
@@ -40,37 +39,36 @@ export interface ProvisionedSmith {
  * `unknown_provider`, `not_found` (param `agent_id`, `customer_id` or `pin`), `agent_unpublished` and `smith_exists`.
  */
 export async function provisionSmith(
-  tx: Transaction,
+  tx: TenantTransaction,
   caller: ProjectCaller,
   body: NewSmithSettings,
 ): Promise<ProvisionedSmith> {
   checkProfile(body);
   checkConfig(body);
-  const db = tenantDb(tx, caller.projectId);
   const smith = newSmith(body);
   if (smith.agent_id !== null && !mayRefer(caller, 'agent')) throw agentNotFound();
-  if (body.agent_id == null && Object.keys(smith.config).length === 0) smith.agent_id = await findDefaultAgent(db);
+  if (body.agent_id == null && Object.keys(smith.config).length === 0) smith.agent_id = await findDefaultAgent(tx);
   // One that was made before the project had a default agent has not become another smith by that.
   const agentIds = body.agent_id == null ? [smith.agent_id, null] : [smith.agent_id];
 
-  const existing = await findExisting(db, smith, agentIds);
+  const existing = await findExisting(tx, smith, agentIds);
   if (existing !== undefined) return { smith: existing, isNew: false };
   // The default agent is none that the caller named.
   await checkReferences(tx, caller, undefined, { ...smith, agent_id: body.agent_id ?? null });
   refusePinWithoutAgent(smith.agent_id, smith.pin);
-  if (smith.customer_id !== null) await requireCustomer(db, smith.customer_id);
+  if (smith.customer_id !== null) await requireCustomer(tx, smith.customer_id);
   if (smith.agent_id !== null) {
-    smith.rollout_slot = joinableSlot((await holdAgents(db, [smith.agent_id])).get(smith.agent_id), smith.pin);
+    smith.rollout_slot = joinableSlot((await holdAgents(tx, [smith.agent_id])).get(smith.agent_id), smith.pin);
   }
-  if (!(await insertSmith(db, smith))) {
-    const winner = await findExisting(db, smith, agentIds);
+  if (!(await insertSmith(tx, smith))) {
+    const winner = await findExisting(tx, smith, agentIds);
     if (winner !== undefined) return { smith: winner, isNew: false };
     throw new ApiError('smith_exists', {
       message: 'A smith with this `external_id` was archived at the same moment. Send the request again.',
     });
   }
-  await recordCreation(tx, caller, db, smith);
-  return { smith: await getSmithRow(db, smith.id), isNew: true };
+  await recordCreation(tx, caller, smith);
+  return { smith: await getSmithRow(tx, smith.id), isNew: true };
 }
 
 function newSmith(body: NewSmithSettings): NewSmith {
@@ -114,11 +112,11 @@ function joinableSlot(agent: HeldAgent | undefined, pin: number | null): number 
   return assignRolloutSlot(published.smith_ordinal + 1);
 }
 
-async function recordCreation(tx: Transaction, caller: ProjectCaller, db: TenantDb, smith: NewSmith): Promise<void> {
-  await countMoved(db, null, smith.customer_id);
-  if (smith.agent_id !== null) await countJoined(db, smith.agent_id, 1);
-  await recordRevisions(db, [smith.id], { tokenId: caller.tokenId });
-  await appendEvent(tx, caller.projectId, {
+async function recordCreation(tx: TenantTransaction, caller: ProjectCaller, smith: NewSmith): Promise<void> {
+  await countMoved(tx, null, smith.customer_id);
+  if (smith.agent_id !== null) await countJoined(tx, smith.agent_id, 1);
+  await recordRevisions(tx, [smith.id], { tokenId: caller.tokenId });
+  await appendEvent(tx, {
     type: 'smith.created',
     smithId: smith.id,
     actor: actorOf(caller),

@@ -3,9 +3,11 @@
  * keeps what was said so far. One that does not answer is overruled: the run is settled here, and the lease makes sure
  * that the other writes nothing more.
  */
+
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { Engine } from '../engine.ts';
 import { TurnStopped } from '../execution/execute-turn.ts';
 import { closeCalls, expiryFrame } from '../execution/turn-records.ts';
@@ -76,7 +78,7 @@ async function overrule(db: Database, run: RunRow): Promise<void> {
     if (row === undefined) return;
     const expired = (await expireApprovals(tx, row)).map(expiryFrame);
     for (const { data } of expired) {
-      await appendEvent(tx, row.project_id, {
+      await appendEvent(tenantDb(tx, row.project_id), {
         type: 'approval.resolved',
         smithId: row.smith_id,
         actor: row.actor,

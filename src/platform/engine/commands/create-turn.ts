@@ -1,8 +1,10 @@
 /** Starts a turn on a smith, whatever surface asks for it. */
+
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Admission, Engine } from '../engine.ts';
 import { attachFiles } from '../input/attached-files.ts';
@@ -79,7 +81,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const { db } = engine;
   const { projectId, smithId } = request;
   const parsed = parseInput(request.input);
-  const smith = request.smith ?? (await loadSmithForTurn(db, projectId, smithId));
+  const smith = request.smith ?? (await loadSmithForTurn(tenantDb(db, projectId), smithId));
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request.settings, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {

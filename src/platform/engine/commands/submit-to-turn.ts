@@ -3,12 +3,14 @@
  * answer, its event and the run's going on commit together; when the smith is busy with another turn, nothing is kept
  * and the caller tries again.
  */
+
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { type Engine, keyOf } from '../engine.ts';
 import { describePause, renderCall } from '../execution/turn-records.ts';
@@ -197,7 +199,7 @@ async function recordDecision(
     text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'approval.resolved', $4)`,
     values: [run.project_id, run.id, turn.lastSeq + 1, json(data)],
   });
-  await appendEvent(tx, run.project_id, {
+  await appendEvent(tenantDb(tx, run.project_id), {
     type: 'approval.resolved',
     smithId: run.smith_id,
     actor: run.actor,

@@ -1,10 +1,10 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { effectiveConfig } from '../../configuration/effective-config.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { loadSmithForTurn } from '../store/load-smith-turn.ts';
 
 /** Whether the smith has nothing but what a request itself says to shape an answer: no tools, stores, servers or skills. */
-export async function isToolless(db: Executor, projectId: string, smithId: string): Promise<boolean> {
-  const smith = await loadSmithForTurn(db, projectId, smithId);
+export async function isToolless(db: TenantDb, smithId: string): Promise<boolean> {
+  const smith = await loadSmithForTurn(db, smithId);
   if (smith === undefined) return false;
   const config = effectiveConfig(smith.config, smith.agent_snapshot);
   const lists = [config.enabled_hosted_tools, config.vector_store_ids, config.mcp_servers ?? [], config.skills];

@@ -1,6 +1,7 @@
 /** What the start of a turn must know of its smith: one statement. */
-import type { Executor } from '../../../kernel/db/database.ts';
+
 import type { StoredModelKey } from '../../models/index.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { AgentDraft, JsonObject, SmithConfig } from '../../tables.ts';
 
 export interface SmithForTurn {
@@ -19,12 +20,8 @@ export interface SmithForTurn {
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. */
-export async function loadSmithForTurn(
-  db: Executor,
-  projectId: string,
-  smithId: string,
-): Promise<SmithForTurn | undefined> {
-  const { rows } = await db.query<SmithForTurn>({
+export async function loadSmithForTurn(db: TenantDb, smithId: string): Promise<SmithForTurn | undefined> {
+  const { rows } = await db.raw<SmithForTurn>({
     text: `
       select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
         coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys
@@ -38,7 +35,7 @@ export async function loadSmithForTurn(
       ) k on true
       left join smith_memories w on w.project_id = s.project_id and w.smith_id = s.id
       where s.project_id = $1 and s.id = $2 and s.archived_at is null`,
-    values: [projectId, smithId],
+    values: [smithId],
   });
   return rows[0];
 }

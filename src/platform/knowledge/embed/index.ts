@@ -15,6 +15,7 @@ import {
   openEmbeddingModel,
   parseEmbeddingModelId,
 } from '../../models/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { type BuiltinEmbedder, createBuiltinEmbedder } from './builtin-embedder.ts';
 import type { Embedder } from './embedder.ts';
 import { createProviderEmbedder } from './provider-embedder.ts';
@@ -51,7 +52,7 @@ export function createEmbedders({ db, vault, outbound, allowPrivate, modelCall }
       const { provider, model } = parseEmbeddingModelId(modelId);
       const id = `${provider}/${model}`;
       if (id === BUILTIN_EMBED_MODEL) return openBuiltin(builtin, projectId);
-      const keys = await loadModelKeys(db, projectId, smithId ?? '');
+      const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
       const { credentials, fetch } = findAccess(projectId, provider, keys);
       return createProviderEmbedder(id, await openEmbeddingModel(id, credentials, fetch), modelCall);
     },

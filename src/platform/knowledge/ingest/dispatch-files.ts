@@ -3,8 +3,9 @@
  * of thousands takes no more of them than a batch of ten, so that another project's single file is soon next. The files
  * behind are rows without a place; the one that makes room gives the place on.
  */
-import type { Executor } from '../../../kernel/db/database.ts';
+
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 
 export const INGEST_FILE = 'ingest-file';
 
@@ -19,15 +20,14 @@ export interface IngestJob {
 }
 
 /**
- * Gives the project's free places to the files that wait longest. Call it in the transaction that adds files, after
+ * Gives the free places of the transaction's project to the files that wait longest. Call it in the transaction that adds files, after
  * every other lock of it.
  */
-export async function dispatchFiles(tx: Executor, jobs: Jobs, projectId: string): Promise<void> {
-  await tx.query({
-    text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
-    values: [`ingestion/${projectId}`],
+export async function dispatchFiles(tx: TenantTransaction, jobs: Jobs): Promise<void> {
+  await tx.raw({
+    text: "select pg_advisory_xact_lock(hashtextextended('ingestion/' || $1::text, 0))",
   });
-  const { rows } = await tx.query<{ vector_store_id: string; file_id: string; position: number }>({
+  const { rows } = await tx.raw<{ vector_store_id: string; file_id: string; position: number }>({
     // A row that somebody holds is being cancelled or removed; waiting for it here would be out of order.
     text: `
       with taken as (
@@ -46,11 +46,11 @@ export async function dispatchFiles(tx: Executor, jobs: Jobs, projectId: string)
       where f.project_id = $1 and f.vector_store_id = next.vector_store_id and f.file_id = next.file_id
         and f.position = next.position
       returning f.vector_store_id, f.file_id, f.position`,
-    values: [projectId, PLACES_PER_PROJECT],
+    values: [PLACES_PER_PROJECT],
   });
   for (const row of rows.sort((a, b) => a.position - b.position)) {
     const { vector_store_id: vectorStoreId, file_id: fileId, position } = row;
-    const data: IngestJob = { projectId, vectorStoreId, fileId, position };
-    await jobs.enqueue(tx, INGEST_FILE, data, { singletonKey: String(position) });
+    const data: IngestJob = { projectId: tx.projectId, vectorStoreId, fileId, position };
+    await tx.enqueue(jobs, INGEST_FILE, data, { singletonKey: String(position) });
   }
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { describeOnEachStore } from '../../../../test/support/database.ts';
-import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { TenantDatabase, type TenantTransaction } from '../../store/tenant-db.ts';
 import type { VectorStoreFileStatus } from '../../tables.ts';
 import {
   addFiles,
@@ -98,12 +99,12 @@ describeOnEachStore('the status of files in a store', {}, (current) => {
     const { db } = current();
     const { projectId, storeId } = await createStore(db);
     await db.query({ text: 'update vector_stores set deleted_at = now() where id = $1', values: [storeId] });
-    await db.transaction(async (tx) => assert.equal(await holdStore(tx, projectId, storeId), undefined));
+    assert.equal(await holdStore(new TenantDatabase(db, projectId), storeId), undefined);
   });
 });
 
 /** Takes the step in the database, and the same in the model by the rules that the module's head draws. */
-async function take(tx: Transaction, store: HeldStore, model: Map<string, Model>, step: Step): Promise<void> {
+async function take(tx: TenantTransaction, store: HeldStore, model: Map<string, Model>, step: Step): Promise<void> {
   switch (step.kind) {
     case 'add': {
       const attached = await listAttached(tx, store, step.files);
@@ -185,28 +186,28 @@ async function change<T>(
   db: Database,
   projectId: string,
   storeId: string,
-  work: (tx: Transaction, store: HeldStore) => Promise<T>,
+  work: (tx: TenantTransaction, store: HeldStore) => Promise<T>,
 ): Promise<T> {
-  return db.transaction(async (tx) => {
-    const store = await holdStore(tx, projectId, storeId);
+  return new TenantDatabase(db, projectId).transaction(async (tx) => {
+    const store = await holdStore(tx, storeId);
     assert.ok(store);
     return work(tx, store);
   });
 }
 
-async function insertChunks(tx: Transaction, store: HeldStore, fileIds: readonly string[]): Promise<void> {
-  await tx.query({
+async function insertChunks(tx: TenantTransaction, store: HeldStore, fileIds: readonly string[]): Promise<void> {
+  await tx.raw({
     text: `
       insert into vector_store_chunks (project_id, vector_store_id, file_id, position, text, tokens, embedding)
       select $1, $2, file_id, position, 'text', 1, '[1]' from unnest($3::text[]) file_id, generate_series(0, 1) position`,
-    values: [store.projectId, store.id, fileIds],
+    values: [store.id, fileIds],
   });
 }
 
-async function positionOf(tx: Transaction, store: HeldStore, fileId: string): Promise<number> {
-  const { rows } = await tx.query<{ position: number }>({
+async function positionOf(tx: TenantTransaction, store: HeldStore, fileId: string): Promise<number> {
+  const { rows } = await tx.raw<{ position: number }>({
     text: 'select position from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id = $3',
-    values: [store.projectId, store.id, fileId],
+    values: [store.id, fileId],
   });
   return rows[0]?.position ?? 0;
 }

@@ -7,14 +7,13 @@
  * the line of a project. Chunks of a file that leaves `in_progress` unfinished go in the same transaction, by a statement
  * of its own after the file's row was taken: chunks of a writer that was waited for are seen then.
  */
-import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { Actor, FileAttributes, IngestErrorCode, VectorStoreFileStatus } from '../../tables.ts';
 
 /** A live store, held by this transaction. */
 export interface HeldStore {
-  readonly projectId: string;
   readonly id: string;
   readonly smithId: string | null;
   readonly embeddingModel: string;
@@ -42,8 +41,8 @@ export interface IngestFailure {
 }
 
 /** Holds the store until the transaction ends; undefined when there is none, or it is deleted. */
-export async function holdStore(tx: Executor, projectId: string, id: string): Promise<HeldStore | undefined> {
-  const { rows } = await tx.query<{
+export async function holdStore(tx: TenantDb, id: string): Promise<HeldStore | undefined> {
+  const { rows } = await tx.raw<{
     smith_id: string | null;
     embedding_model: string;
     chunk_tokens: number;
@@ -51,12 +50,11 @@ export async function holdStore(tx: Executor, projectId: string, id: string): Pr
   }>({
     text: `select smith_id, embedding_model, chunk_tokens, overlap_tokens from vector_stores
            where project_id = $1 and id = $2 and deleted_at is null for no key update`,
-    values: [projectId, id],
+    values: [id],
   });
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
-    projectId,
     id,
     smithId: row.smith_id,
     embeddingModel: row.embedding_model,
@@ -66,11 +64,11 @@ export async function holdStore(tx: Executor, projectId: string, id: string): Pr
 }
 
 /** Those of the files that are in the store and indexed, or being indexed. */
-export async function listAttached(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<string[]> {
-  const { rows } = await tx.query<{ file_id: string }>({
+export async function listAttached(tx: TenantDb, store: HeldStore, fileIds: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.raw<{ file_id: string }>({
     text: `select file_id from vector_store_files
            where project_id = $1 and vector_store_id = $2 and file_id = any($3) and status in ('in_progress', 'completed')`,
-    values: [store.projectId, store.id, fileIds],
+    values: [store.id, fileIds],
   });
   return rows.map((row) => row.file_id);
 }
@@ -80,7 +78,7 @@ export async function listAttached(tx: Executor, store: HeldStore, fileIds: read
  * makes way for the new attempt.
  */
 export async function addFiles(
-  tx: Executor,
+  tx: TenantDb,
   store: HeldStore,
   files: readonly NewStoreFile[],
   origin: { readonly batchId: string | null; readonly actor: Actor | null },
@@ -91,7 +89,7 @@ export async function addFiles(
     store,
     files.map(({ fileId }) => fileId),
   );
-  await tx.query({
+  await tx.raw({
     text: `
       insert into vector_store_files
         (project_id, vector_store_id, file_id, batch_id, actor, attributes, chunk_tokens, overlap_tokens)
@@ -100,7 +98,6 @@ export async function addFiles(
         as added (file_id, attributes, chunk_tokens, overlap_tokens, place)
       order by added.place`,
     values: [
-      store.projectId,
       store.id,
       origin.batchId,
       origin.actor === null ? null : json(origin.actor),
@@ -115,23 +112,23 @@ export async function addFiles(
 
 /** in_progress ─▶ completed. False when it is not in progress any more, or is another addition of that file. */
 export async function completeFile(
-  tx: Executor,
+  tx: TenantDb,
   store: HeldStore,
   ref: StoreFileRef,
   { chunkCount, usageBytes }: { readonly chunkCount: number; readonly usageBytes: number },
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ actor: Actor | null }>({
+  const { rows } = await tx.raw<{ actor: Actor | null }>({
     text: `
       update vector_store_files
       set status = 'completed', chunk_count = $5, usage_bytes = $6, queued_at = null, updated_at = now()
       where project_id = $1 and vector_store_id = $2 and file_id = $3 and position = $4 and status = 'in_progress'
       returning actor`,
-    values: [store.projectId, store.id, ref.fileId, ref.position, chunkCount, usageBytes],
+    values: [store.id, ref.fileId, ref.position, chunkCount, usageBytes],
   });
   const [row] = rows;
   if (row === undefined) return false;
   await moveCounters(tx, store, { in_progress: -1, completed: 1 }, usageBytes);
-  await appendEvent(tx, store.projectId, {
+  await appendEvent(tx, {
     type: 'vector_store.file.completed',
     smithId: store.smithId,
     actor: row.actor,
@@ -142,25 +139,25 @@ export async function completeFile(
 
 /** in_progress ─▶ failed, its chunks removed. False as in `completeFile`; without a position it is any addition. */
 export async function failFile(
-  tx: Executor,
+  tx: TenantDb,
   store: HeldStore,
   ref: { readonly fileId: string; readonly position?: number },
   failure: IngestFailure,
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ actor: Actor | null }>({
+  const { rows } = await tx.raw<{ actor: Actor | null }>({
     text: `
       update vector_store_files
       set status = 'failed', error_code = $5, error_message = $6, queued_at = null, updated_at = now()
       where project_id = $1 and vector_store_id = $2 and file_id = $3 and position = coalesce($4, position)
         and status = 'in_progress'
       returning actor`,
-    values: [store.projectId, store.id, ref.fileId, ref.position, failure.code, failure.message],
+    values: [store.id, ref.fileId, ref.position, failure.code, failure.message],
   });
   const [row] = rows;
   if (row === undefined) return false;
   await removeChunks(tx, store, [ref.fileId]);
   await moveCounters(tx, store, { in_progress: -1, failed: 1 });
-  await appendEvent(tx, store.projectId, {
+  await appendEvent(tx, {
     type: 'vector_store.file.failed',
     smithId: store.smithId,
     actor: row.actor,
@@ -170,13 +167,13 @@ export async function failFile(
 }
 
 /** in_progress ─▶ cancelled for every file of the batch, their chunks removed. How many they were. */
-export async function cancelBatchFiles(tx: Executor, store: HeldStore, batchId: string): Promise<number> {
-  const { rows } = await tx.query<{ file_id: string }>({
+export async function cancelBatchFiles(tx: TenantDb, store: HeldStore, batchId: string): Promise<number> {
+  const { rows } = await tx.raw<{ file_id: string }>({
     text: `
       update vector_store_files set status = 'cancelled', queued_at = null, updated_at = now()
       where project_id = $1 and vector_store_id = $2 and batch_id = $3 and status = 'in_progress'
       returning file_id`,
-    values: [store.projectId, store.id, batchId],
+    values: [store.id, batchId],
   });
   await removeChunks(
     tx,
@@ -188,12 +185,12 @@ export async function cancelBatchFiles(tx: Executor, store: HeldStore, batchId: 
 }
 
 /** Takes the files out of the store, whatever their status, with their chunks. How many were there. */
-export async function removeFiles(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<number> {
-  const { rows } = await tx.query<{ file_id: string; status: VectorStoreFileStatus; usage_bytes: number }>({
+export async function removeFiles(tx: TenantDb, store: HeldStore, fileIds: readonly string[]): Promise<number> {
+  const { rows } = await tx.raw<{ file_id: string; status: VectorStoreFileStatus; usage_bytes: number }>({
     text: `
       delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id = any($3)
       returning file_id, status, usage_bytes`,
-    values: [store.projectId, store.id, fileIds],
+    values: [store.id, fileIds],
   });
   if (rows.length === 0) return 0;
   await removeChunks(
@@ -208,21 +205,21 @@ export async function removeFiles(tx: Executor, store: HeldStore, fileIds: reado
   return rows.length;
 }
 
-async function removeChunks(tx: Executor, store: HeldStore, fileIds: readonly string[]): Promise<void> {
+async function removeChunks(tx: TenantDb, store: HeldStore, fileIds: readonly string[]): Promise<void> {
   if (fileIds.length === 0) return;
-  await tx.query({
+  await tx.raw({
     text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = any($3)',
-    values: [store.projectId, store.id, fileIds],
+    values: [store.id, fileIds],
   });
 }
 
 async function moveCounters(
-  tx: Executor,
+  tx: TenantDb,
   store: HeldStore,
   by: Partial<Record<VectorStoreFileStatus, number>>,
   usageBytes = 0,
 ): Promise<void> {
-  await tx.query({
+  await tx.raw({
     text: `
       update vector_stores set
         files_in_progress = files_in_progress + $3,
@@ -232,14 +229,6 @@ async function moveCounters(
         usage_bytes = usage_bytes + $7,
         last_active_at = now()
       where project_id = $1 and id = $2`,
-    values: [
-      store.projectId,
-      store.id,
-      by.in_progress ?? 0,
-      by.completed ?? 0,
-      by.failed ?? 0,
-      by.cancelled ?? 0,
-      usageBytes,
-    ],
+    values: [store.id, by.in_progress ?? 0, by.completed ?? 0, by.failed ?? 0, by.cancelled ?? 0, usageBytes],
   });
 }

@@ -3,14 +3,15 @@
  * time, and in the end the file's status and the store's counters change together. A run that dies leaves a beginning of
  * the chunks, which nobody sees; the next one reads the file again and goes on behind it.
  */
+
 import { BlobNotFoundError } from '../../../kernel/blobs/blobs.ts';
-import type { Transaction } from '../../../kernel/db/database.ts';
 import type { Job } from '../../../kernel/jobs/job.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { TenantDatabase, type TenantDb } from '../../store/tenant-db.ts';
 import type { Embedder } from '../embed/index.ts';
 import type { DocumentChunk } from '../read/index.ts';
 import { dispatchFiles, type IngestJob } from './dispatch-files.ts';
-import { completeFile, failFile, type HeldStore, holdStore, type IngestFailure } from './file-status.ts';
+import { completeFile, failFile, holdStore, type IngestFailure } from './file-status.ts';
 import { CUT_OFF, FILE_DELETED, judgeFault, MAX_RUNS, NO_TEXT } from './ingest-failure.ts';
 import { countAttempt, findIngestSource, type IngestSource } from './ingest-source.ts';
 import type { IngestionMetrics } from './ingestion-metrics.ts';
@@ -45,7 +46,7 @@ export async function ingestFile(
     }
   }
   // A run that dies before this line runs again, finds nothing left to do, and comes here.
-  await parts.db.transaction((tx) => dispatchFiles(tx, jobs, job.data.projectId));
+  await new TenantDatabase(parts.db, job.data.projectId).transaction((tx) => dispatchFiles(tx, jobs));
 }
 
 /** Undefined when the file is not this job's any more. Rejects for a fault that may pass. */
@@ -164,20 +165,20 @@ async function openBlob({ blobs, db }: IngestionParts, source: IngestSource) {
  * as well; the look at the file is for one that was deleted while it was being added.
  */
 async function settle({ db }: IngestionParts, job: IngestJob, outcome: Outcome): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    const store = await holdStore(tx, job.projectId, job.vectorStoreId);
+  return new TenantDatabase(db, job.projectId).transaction(async (tx) => {
+    const store = await holdStore(tx, job.vectorStoreId);
     if (store === undefined) return false;
     if ('failure' in outcome) return failFile(tx, store, job, outcome.failure);
-    return (await fileExists(tx, store, job.fileId))
+    return (await fileExists(tx, job.fileId))
       ? completeFile(tx, store, job, outcome)
       : failFile(tx, store, job, FILE_DELETED);
   });
 }
 
-async function fileExists(tx: Transaction, store: HeldStore, fileId: string): Promise<boolean> {
-  const { rowCount } = await tx.query({
+async function fileExists(tx: TenantDb, fileId: string): Promise<boolean> {
+  const { rowCount } = await tx.raw({
     text: 'select from files where project_id = $1 and id = $2',
-    values: [store.projectId, fileId],
+    values: [fileId],
   });
   return rowCount > 0;
 }

@@ -1,4 +1,5 @@
 /** Runs of the job at its turning points: the reader and the embedder here stop and fail where a test wants them to. */
+
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
@@ -11,6 +12,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { createJobs, type Jobs } from '../../../kernel/jobs/jobs.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import type { Embedders } from '../embed/index.ts';
 import { type DocumentChunk, DocumentError, type DocumentReader } from '../read/index.ts';
 import { dispatchFiles, type IngestJob, PLACES_PER_PROJECT } from './dispatch-files.ts';
@@ -121,8 +123,8 @@ class Stage {
   }
 
   async held(work: (tx: never, store: never) => Promise<unknown>): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      const store = await holdStore(tx, this.projectId, this.storeId);
+    await new TenantDatabase(this.db, this.projectId).transaction(async (tx) => {
+      const store = await holdStore(tx, this.storeId);
       assert.ok(store);
       await work(tx as never, store as never);
     });
@@ -422,7 +424,8 @@ describeOnEachStore('ingestion', {}, (current) => {
   test('a project holds a few places in line, and who ends gives one on to the file that waits longest', async () => {
     const files = numbered(20, 'f');
     const stage = await stageWith(...files);
-    const dispatch = () => stage.db.transaction((tx) => dispatchFiles(tx, stage.jobs as Jobs, stage.projectId));
+    const dispatch = () =>
+      new TenantDatabase(stage.db, stage.projectId).transaction((tx) => dispatchFiles(tx, stage.jobs as Jobs));
     await dispatch();
     await dispatch();
     const first = files.slice(0, PLACES_PER_PROJECT);
@@ -443,7 +446,7 @@ describeOnEachStore('ingestion', {}, (current) => {
 
   test('a place whose job is lost is given anew', async () => {
     const stage = await stageWith('f');
-    await stage.db.transaction((tx) => dispatchFiles(tx, stage.jobs as Jobs, stage.projectId));
+    await new TenantDatabase(stage.db, stage.projectId).transaction((tx) => dispatchFiles(tx, stage.jobs as Jobs));
     const sweep = async () => {
       await sweepIngestion(stage.db, stage.jobs as Jobs, new AbortController().signal);
       // A sweep is for every project of the database.
@@ -481,8 +484,8 @@ describeOnEachStore('ingestion', {}, (current) => {
       values: [large.projectId, small.projectId],
     });
     await jobs.start();
-    await current().db.transaction((tx) => dispatchFiles(tx, jobs, large.projectId));
-    await current().db.transaction((tx) => dispatchFiles(tx, jobs, small.projectId));
+    await new TenantDatabase(current().db, large.projectId).transaction((tx) => dispatchFiles(tx, jobs));
+    await new TenantDatabase(current().db, small.projectId).transaction((tx) => dispatchFiles(tx, jobs));
     await eventually(async () => ((await large.counters())[1] === 60 ? true : undefined), 'the batch is indexed');
     await eventually(async () => ((await small.counters())[1] === 1 ? true : undefined), 'the single file is indexed');
     assert.equal(new Set(order).size, 61);

@@ -1,6 +1,8 @@
 /** Takes away the rows of a store that was deleted, in bites that hold no lock for long. */
-import type { Database, Executor } from '../../../kernel/db/database.ts';
-import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+
+import type { Database } from '../../../kernel/db/database.ts';
+import type { EnqueueOptions, Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 
 export const REMOVE_STORE = 'remove-vector-store';
 
@@ -13,8 +15,13 @@ export interface RemoveStoreJob {
 }
 
 /** Call it in the transaction that deletes the store. */
-export async function enqueueStoreRemoval(tx: Executor, jobs: Jobs, job: RemoveStoreJob): Promise<void> {
-  await jobs.enqueue(tx, REMOVE_STORE, job, { singletonKey: `${job.projectId}/${job.vectorStoreId}` });
+export async function enqueueStoreRemoval(tx: TenantTransaction, jobs: Jobs, vectorStoreId: string): Promise<void> {
+  await tx.enqueue(jobs, REMOVE_STORE, ...storeRemoval({ projectId: tx.projectId, vectorStoreId }));
+}
+
+/** The job's data, and that it waits once. */
+export function storeRemoval(job: RemoveStoreJob): [RemoveStoreJob, EnqueueOptions] {
+  return [job, { singletonKey: `${job.projectId}/${job.vectorStoreId}` }];
 }
 
 /** Goes on where an earlier run ended. A store that is not deleted is left alone. */

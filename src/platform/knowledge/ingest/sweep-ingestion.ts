@@ -2,10 +2,12 @@
  * Finds what fell out of the line: files that wait though there is room, places whose job is lost, deleted stores that are
  * still there. All of these are rare; what is found is queued again, and queueing twice does no harm.
  */
+
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { dispatchFiles } from './dispatch-files.ts';
-import { enqueueStoreRemoval } from './remove-store.ts';
+import { REMOVE_STORE, storeRemoval } from './remove-store.ts';
 
 export const SWEEP_INGESTION = 'sweep-ingestion';
 /** Every minute. */
@@ -37,7 +39,7 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
   });
   for (const { project_id } of waiting.rows) {
     if (signal.aborted) return;
-    await db.transaction((tx) => dispatchFiles(tx, jobs, project_id));
+    await new TenantDatabase(db, project_id).transaction((tx) => dispatchFiles(tx, jobs));
   }
   const deleted = await db.query<{ project_id: string; id: string }>({
     text: `
@@ -47,6 +49,6 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
   });
   for (const { project_id: projectId, id: vectorStoreId } of deleted.rows) {
     if (signal.aborted) return;
-    await enqueueStoreRemoval(db, jobs, { projectId, vectorStoreId });
+    await jobs.enqueue(db, REMOVE_STORE, ...storeRemoval({ projectId, vectorStoreId }));
   }
 }

@@ -1,10 +1,9 @@
-import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { CONFIG_KEYS } from '../../configuration/effective-config.ts';
 import { countLeft, holdAgents, holdCustomSmiths, holdSmiths, listCustomSmiths } from '../../smiths/index.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import { beginAttachment, joinBatch } from './join-batch.ts';
 import type { AgentPath, AttachIn, AttachOut } from './schema.ts';
 import { findAgent } from './store.ts';
@@ -28,15 +27,14 @@ export async function attachSmiths({
       message: 'Send either `all: true` or the `smith_ids` to attach.',
     });
   }
-  const db = tenantDb(tx, caller.projectId);
-  if ((await findAgent(db, params.aid)) === undefined) throw new ApiError('not_found');
+  if ((await findAgent(tx, params.aid)) === undefined) throw new ApiError('not_found');
   const attached =
-    ids.length > 0 ? await attachNamed(tx, caller, db, params.aid, ids) : await attachAll(tx, caller, db, params.aid);
+    ids.length > 0 ? await attachNamed(tx, caller, tx, params.aid, ids) : await attachAll(tx, caller, tx, params.aid);
   return { attached, count: attached.length };
 }
 
 async function attachNamed(
-  tx: Transaction,
+  tx: TenantTransaction,
   caller: ProjectCaller,
   db: TenantDb,
   agentId: string,
@@ -68,7 +66,12 @@ async function attachNamed(
   return attached;
 }
 
-async function attachAll(tx: Transaction, caller: ProjectCaller, db: TenantDb, agentId: string): Promise<Attached> {
+async function attachAll(
+  tx: TenantTransaction,
+  caller: ProjectCaller,
+  db: TenantDb,
+  agentId: string,
+): Promise<Attached> {
   await holdCustomSmiths(db);
   const attachment = await beginAttachment(tx, caller, (await holdAgents(db, [agentId])).get(agentId));
   const attached: Attached = [];

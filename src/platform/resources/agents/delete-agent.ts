@@ -2,15 +2,13 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { DEFAULT_AGENT_SLUG } from './render-agent.ts';
 import type { AgentPath } from './schema.ts';
 import { archiveAgent, lockAgent } from './store.ts';
 
 /** Archives the agent. A smith that is just joining holds the agent too, so the count cannot be out of date. */
 export async function deleteAgent({ tx, caller, params }: ProjectChange<{ params: AgentPath }>): Promise<void> {
-  const db = tenantDb(tx, caller.projectId);
-  const agent = await lockAgent(db, params.aid);
+  const agent = await lockAgent(tx, params.aid);
   if (agent === undefined) throw new ApiError('not_found');
   if (agent.slug === DEFAULT_AGENT_SLUG) throw new ApiError('default_agent');
   if (agent.smith_count > 0) {
@@ -19,8 +17,8 @@ export async function deleteAgent({ tx, caller, params }: ProjectChange<{ params
       details: { smith_count: agent.smith_count },
     });
   }
-  await archiveAgent(db, agent.id);
-  await appendEvent(tx, caller.projectId, {
+  await archiveAgent(tx, agent.id);
+  await appendEvent(tx, {
     type: 'agent.deleted',
     actor: actorOf(caller),
     data: { agent_id: agent.id },

@@ -2,13 +2,12 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { effectiveConfig, setKeys } from '../../configuration/effective-config.ts';
 import { findSmith } from '../../smiths/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { makeAgent } from './make-agent.ts';
 import type { Agent, ImportIn } from './schema.ts';
 
 /** Makes an agent whose draft is what the smith runs with. The smith itself stays as it is. */
 export async function importAgent({ tx, caller, body }: ProjectChange<{ body: ImportIn }>): Promise<Agent> {
-  const smith = await findSmith(tenantDb(tx, caller.projectId), body.from_smith);
+  const smith = await findSmith(tx, body.from_smith);
   if (smith === undefined) {
     throw new ApiError('not_found', {
       param: 'from_smith',

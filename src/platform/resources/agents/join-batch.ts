@@ -1,4 +1,3 @@
-import type { Transaction } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
@@ -13,16 +12,15 @@ import {
   recordRevisions,
   requirePublished,
 } from '../../smiths/index.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import type { SmithConfig } from '../../tables.ts';
 import type { AttachOut } from './schema.ts';
 import { findVersion } from './store.ts';
 
 /** One request's attaching of smiths to one agent, batch by batch. */
 export interface Attachment {
-  readonly tx: Transaction;
+  readonly tx: TenantTransaction;
   readonly caller: ProjectCaller;
-  readonly db: TenantDb;
   readonly agent: PublishedAgent;
   /** What the agent gives on its active version, and on the one that is being rolled out. */
   readonly active: SmithConfig;
@@ -32,15 +30,14 @@ export interface Attachment {
 
 /** The agent is held by the transaction. Throws `not_found` without one, `agent_unpublished`. */
 export async function beginAttachment(
-  tx: Transaction,
+  tx: TenantTransaction,
   caller: ProjectCaller,
   held: HeldAgent | undefined,
 ): Promise<Attachment> {
   const agent = requirePublished(held);
-  const db = tenantDb(tx, caller.projectId);
-  const active = await getConfig(db, agent.id, agent.active_version);
-  const rollout = agent.rollout_version === null ? active : await getConfig(db, agent.id, agent.rollout_version);
-  return { tx, caller, db, agent, active, rollout, joined: 0 };
+  const active = await getConfig(tx, agent.id, agent.active_version);
+  const rollout = agent.rollout_version === null ? active : await getConfig(tx, agent.id, agent.rollout_version);
+  return { tx, caller, agent, active, rollout, joined: 0 };
 }
 
 async function getConfig(db: TenantDb, agentId: string, version: number): Promise<SmithConfig> {
@@ -52,13 +49,13 @@ async function getConfig(db: TenantDb, agentId: string, version: number): Promis
 /** Lets these smiths follow the agent. Throws `smith_exists` when two would have one external id there. */
 export async function joinBatch(attachment: Attachment, smithIds: readonly string[]): Promise<AttachOut['attached']> {
   if (smithIds.length === 0) return [];
-  const { tx, caller, db, agent } = attachment;
-  const joined = await joinAgent(tx, caller.projectId, attachment, smithIds).catch((error: unknown) => {
+  const { tx, caller, agent } = attachment;
+  const joined = await joinAgent(tx, attachment, smithIds).catch((error: unknown) => {
     throw isUniqueViolation(error, 'smiths_live_external_id') ? externalIdTaken() : error;
   });
   attachment.joined += joined.length;
-  await countJoined(db, agent.id, joined.length);
-  await recordRevisions(db, smithIds, { tokenId: caller.tokenId });
+  await countJoined(tx, agent.id, joined.length);
+  await recordRevisions(tx, smithIds, { tokenId: caller.tokenId });
   await appendUpdates(attachment, joined);
   return joined.map(({ id, overrideKeys }) => ({ smith_id: id, override_keys: overrideKeys }));
 }
@@ -68,7 +65,7 @@ async function appendUpdates({ tx, caller, agent }: Attachment, smiths: readonly
   const actor = actorOf(caller);
   await Promise.all(
     smiths.map(({ id, droppedKeys, pinned }) =>
-      appendEvent(tx, caller.projectId, {
+      appendEvent(tx, {
         type: 'smith.updated',
         smithId: id,
         actor,

@@ -1,11 +1,10 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderAgent } from './render-agent.ts';
 import { listAgents as listRows } from './store.ts';
 
-export async function listAgents({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
+export async function listAgents({ db, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), page);
+  const rows = await listRows(db, page);
   return pageReply(rows, page, (row) => row.id, renderAgent);
 }

@@ -2,7 +2,6 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { setsNothing } from './draft.ts';
 import { renderVersion } from './render-agent.ts';
 import type { AgentPath, AgentVersion, PublishIn } from './schema.ts';
@@ -15,8 +14,7 @@ export async function publishVersion({
   params,
   body,
 }: ProjectChange<{ params: AgentPath; body: PublishIn }>): Promise<AgentVersion> {
-  const db = tenantDb(tx, caller.projectId);
-  const agent = await lockAgent(db, params.aid);
+  const agent = await lockAgent(tx, params.aid);
   if (agent === undefined) throw new ApiError('not_found');
   if (setsNothing(agent.draft)) {
     throw new ApiError('empty_config', {
@@ -27,20 +25,20 @@ export async function publishVersion({
   const version = agent.latest_version + 1;
   const activated = agent.active_version === null;
   const note = body.note ?? null;
-  await insertVersion(db, {
+  await insertVersion(tx, {
     agent_id: agent.id,
     version,
     snapshot: agent.draft,
     created_by: caller.tokenId,
     note,
   });
-  await updateAgent(db, agent.id, { latest_version: version, ...(activated ? { active_version: version } : {}) });
-  await appendEvent(tx, caller.projectId, {
+  await updateAgent(tx, agent.id, { latest_version: version, ...(activated ? { active_version: version } : {}) });
+  await appendEvent(tx, {
     type: 'agent.version_published',
     actor: actorOf(caller),
     data: { agent_id: agent.id, version, activated, note },
   });
-  const row = await findVersion(db, agent.id, version);
+  const row = await findVersion(tx, agent.id, version);
   if (row === undefined) throw new Error('a version that was just inserted cannot be read');
   return renderVersion(row);
 }

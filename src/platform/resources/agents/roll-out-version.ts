@@ -2,7 +2,6 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getAgent } from './get-agent.ts';
 import type { Agent, AgentPath, RolloutIn } from './schema.ts';
 import { lockAgent, updateAgent } from './store.ts';
@@ -21,8 +20,7 @@ export async function rollOutVersion({
   body,
 }: ProjectChange<{ params: AgentPath; body: RolloutIn }>): Promise<Agent> {
   const { version, percent = 100 } = body;
-  const db = tenantDb(tx, caller.projectId);
-  const agent = await lockAgent(db, params.aid);
+  const agent = await lockAgent(tx, params.aid);
   if (agent === undefined) throw new ApiError('not_found');
   if (agent.active_version === null) throw new ApiError('agent_unpublished');
   if (version > agent.latest_version) {
@@ -35,8 +33,8 @@ export async function rollOutVersion({
   const next = whole
     ? { active_version: version, rollout_version: null, rollout_percent: 0 }
     : { active_version: agent.active_version, rollout_version: version, rollout_percent: percent };
-  await updateAgent(db, agent.id, next);
-  await appendEvent(tx, caller.projectId, {
+  await updateAgent(tx, agent.id, next);
+  await appendEvent(tx, {
     type: 'agent.rollout_updated',
     actor: actorOf(caller),
     data: {

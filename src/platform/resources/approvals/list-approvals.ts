@@ -1,6 +1,5 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderApproval } from './render-approval.ts';
 import type { ApprovalQuery } from './schema.ts';
 import { listApprovals as listRows } from './store.ts';
@@ -8,6 +7,6 @@ import { listApprovals as listRows } from './store.ts';
 export async function listApprovals({ db, caller, query }: ProjectRead<{ query: ApprovalQuery }>) {
   const page = readPage(query);
   const filter = { status: query.status, smithId: caller.kind === 'smith' ? caller.smithId : undefined };
-  const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
+  const rows = await listRows(db, filter, page);
   return pageReply(rows, page, (row) => row.id, renderApproval);
 }

@@ -40,7 +40,7 @@ export function createChatCompletion({ engine, publicUrl }: ChatServices) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
     const { body } = request;
     const input = readMessages(body.messages);
-    const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
+    const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
     const threadId = await findThread(request, smith.id);
     const stretch =
       (await goOn(engine, request, { smithId: smith.id, threadId, results: input.results })) ??
@@ -100,7 +100,7 @@ async function begin(
   const { smith, threadId, input } = turn;
   requireCalls(input.results);
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
-  await requireStores(engine.db, caller, fileSearch);
+  await requireStores(request.db, caller, fileSearch);
   const model = chooseModel(body.model);
   const responseFormat = readResponseFormat(body.response_format, 'response_format');
   const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
@@ -133,7 +133,7 @@ async function begin(
       tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
     },
     idempotency,
-    stateless: asksForSchema && isAlone && (await isToolless(engine.db, caller.projectId, smith.id)),
+    stateless: asksForSchema && isAlone && (await isToolless(request.db, smith.id)),
     // A conversation is there to be kept.
     buffered: body.stream !== true,
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },

@@ -1,7 +1,6 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import { findReadable } from '../files/index.ts';
 import { appendMessages, findCall, type ThreadOf } from './item-store.ts';
@@ -9,7 +8,6 @@ import type { MessageRow } from './message-row.ts';
 import { invalid, readNewItems, sizedMessage } from './read-new-items.ts';
 
 export interface ProjectThread extends ThreadOf {
-  readonly projectId: string;
   /** Who adds to it. */
   readonly caller: ProjectCaller;
 }
@@ -19,11 +17,10 @@ export interface ProjectThread extends ThreadOf {
  * `invalid_state` for the result of a call that a run waits for.
  */
 export async function appendItems(
-  tx: Executor,
+  tx: TenantTransaction,
   thread: ProjectThread,
   items: readonly JsonObject[],
 ): Promise<MessageRow[]> {
-  const db = tenantDb(tx, thread.projectId);
   const messages = readNewItems(items);
   const toolNames = new Map<string, string>();
   const answered = new Set<string>();
@@ -40,12 +37,12 @@ export async function appendItems(
       if (part.type === 'tool-result') {
         if (answered.has(callId)) throw invalid(`${at}.call_id`, 'is answered by another of these items already');
         answered.add(callId);
-        part.toolName = toolNames.get(callId) ?? (await findTool(db, thread, callId, `${at}.call_id`));
+        part.toolName = toolNames.get(callId) ?? (await findTool(tx, thread, callId, `${at}.call_id`));
       }
     }
   }
   const rows = messages.map(({ role, content }) => sizedMessage(role, content));
-  const added = await appendMessages(db, thread, rows);
+  const added = await appendMessages(tx, thread, rows);
   if (added === undefined) throw new ApiError('service_overloaded', { retryAfterSeconds: 1 });
   return added;
 }
@@ -65,11 +62,11 @@ async function findTool(db: TenantDb, thread: ThreadOf, callId: string, param: s
 }
 
 /** Completes a part that names a file of the file store. */
-async function fillFile(tx: Executor, thread: ProjectThread, part: JsonObject, param: string): Promise<void> {
+async function fillFile(tx: TenantTransaction, thread: ProjectThread, part: JsonObject, param: string): Promise<void> {
   const data = part.data as JsonObject | undefined;
   if (data?.type !== 'stored') return;
-  const { projectId, smith_id: smithId, caller } = thread;
-  const file = await findReadable(tx, { projectId, smithId, caller }, String(data.file_id));
+  const { smith_id: smithId, caller } = thread;
+  const file = await findReadable(tx, { smithId, caller }, String(data.file_id));
   if (file === undefined) {
     const problem =
       `names a file that this token and this smith cannot read: ${data.file_id}. Upload it with POST /v1/files, and ` +

@@ -1,6 +1,5 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { resolveSmith } from '../../surfaces/openai/index.ts';
 import { appendItems } from './append-items.ts';
 import { renderConversation } from './render-conversation.ts';
@@ -17,14 +16,13 @@ export async function createConversation({
   // A smith that `IC-Agent-Id` provisions is there with its conversation or not at all.
   const smithId = await resolveSmith(tx, { caller, headers, user: body.user });
   const id = mintId('cnv');
-  await insertConversation(tenantDb(tx, caller.projectId), {
+  await insertConversation(tx, {
     id,
     smith_id: smithId,
     title: body.title ?? null,
     metadata: body.metadata ?? {},
   });
   const items = body.items ?? [];
-  const { projectId } = caller;
-  if (items.length > 0) await appendItems(tx, { projectId, caller, id, smith_id: smithId }, items);
+  if (items.length > 0) await appendItems(tx, { caller, id, smith_id: smithId }, items);
   return renderConversation(await requireConversation(tx, caller, id));
 }

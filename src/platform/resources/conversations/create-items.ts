@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { appendItems } from './append-items.ts';
 import { requireConversation } from './require-conversation.ts';
 import { itemsOf } from './row-items.ts';
@@ -14,11 +13,10 @@ export async function createItems({
   params,
   body,
 }: ProjectChange<{ params: ConversationPath; body: ConversationItemsCreate }>): Promise<ConversationItemList> {
-  const { projectId } = caller;
   const { id, smith_id } = await requireConversation(tx, caller, params.cnvId);
   // Those who add wait here for each other and not at the thread's row, so that a run that starts seldom finds it taken.
-  if (!(await touchConversation(tenantDb(tx, projectId), id))) throw new ApiError('conversation_not_found');
-  const rows = await appendItems(tx, { projectId, caller, id, smith_id }, body.items);
+  if (!(await touchConversation(tx, id))) throw new ApiError('conversation_not_found');
+  const rows = await appendItems(tx, { caller, id, smith_id }, body.items);
   const data = rows
     .flatMap((row) => itemsOf(id, row, undefined))
     .flatMap(({ item }) => (item === undefined ? [] : [item]));

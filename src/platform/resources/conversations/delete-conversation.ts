@@ -1,7 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { enqueuePurge } from './purge-conversation.ts';
 import { requireConversation } from './require-conversation.ts';
 import type { ConversationPath } from './schema.ts';
@@ -13,7 +12,7 @@ export async function deleteConversation(
   { tx, caller, params }: ProjectChange<{ params: ConversationPath }>,
 ) {
   const { id } = await requireConversation(tx, caller, params.cnvId);
-  if (!(await markDeleted(tenantDb(tx, caller.projectId), id))) throw new ApiError('conversation_not_found');
-  await enqueuePurge(jobs, tx, { projectId: caller.projectId, conversationId: id });
+  if (!(await markDeleted(tx, id))) throw new ApiError('conversation_not_found');
+  await enqueuePurge(jobs, tx, id);
   return { id, object: 'conversation.deleted' as const, deleted: true as const };
 }

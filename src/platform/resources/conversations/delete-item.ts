@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { findItem } from './find-item.ts';
 import { dropSummary, findMessages, replaceMessage, type ThreadOf } from './item-store.ts';
 import { type MessagePart, type MessageRow, partsOf } from './message-row.ts';
@@ -16,16 +16,15 @@ export async function deleteItem({
   caller,
   params,
 }: ProjectChange<{ params: ConversationItemPath }>): Promise<Conversation> {
-  const db = tenantDb(tx, caller.projectId);
   const thread = await requireConversation(tx, caller, params.cnvId);
   // Of two that take parts of one message, the second sees what the first has left.
-  if (!(await touchConversation(db, thread.id))) throw new ApiError('conversation_not_found');
-  const found = await findItem(db, thread, params.itemId);
+  if (!(await touchConversation(tx, thread.id))) throw new ApiError('conversation_not_found');
+  const found = await findItem(tx, thread, params.itemId);
   if (found?.found.item === undefined) throw new ApiError('not_found');
   const { row } = found;
-  await removeParts(db, thread, row, found.found.parts);
-  if (found.found.item.type === 'file_search_call') await removePassages(db, thread, row, found.found.parts);
-  await dropSummary(db, thread, row.turn);
+  await removeParts(tx, thread, row, found.found.parts);
+  if (found.found.item.type === 'file_search_call') await removePassages(tx, thread, row, found.found.parts);
+  await dropSummary(tx, thread, row.turn);
   return renderConversation(await requireConversation(tx, caller, thread.id));
 }
 

@@ -1,8 +1,7 @@
 /** What other resources may ask of conversations. */
-import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { mayRefer } from '../../access/references.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { type ConversationRow, findConversation as findRow } from './store.ts';
 
 export { defineConversationPurge } from './purge-conversation.ts';
@@ -13,11 +12,11 @@ export type { ConversationRow } from './store.ts';
  * Undefined also for a deleted one, and one whose smith is archived.
  */
 export async function findConversation(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   conversationId: string,
   smithId: string,
 ): Promise<ConversationRow | undefined> {
   if (!mayRefer(caller, 'conversation')) return undefined;
-  return findRow(tenantDb(db, caller.projectId), conversationId, smithId);
+  return findRow(db, conversationId, smithId);
 }

@@ -1,6 +1,5 @@
 import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderConversation } from './render-conversation.ts';
 import { smithOf } from './require-conversation.ts';
 import type { ConversationListQuery } from './schema.ts';
@@ -8,7 +7,7 @@ import { listConversations as listRows } from './store.ts';
 
 export async function listConversations({ db, caller, query }: ProjectRead<{ query: ConversationListQuery }>) {
   const page = readOpenAiPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), {
+  const rows = await listRows(db, {
     smithId: smithOf(caller),
     limit: page.limit,
     ...scanOf(page),

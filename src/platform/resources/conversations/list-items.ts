@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { type FoundItem, findItem } from './find-item.ts';
 import { listMessages, type RowScan, readRunFacts, type ThreadOf } from './item-store.ts';
 import { requireConversation } from './require-conversation.ts';
@@ -17,13 +17,12 @@ export async function listItems({
   const page = readOpenAiPage(query);
   const thread = await requireConversation(db, caller, params.cnvId);
   const { from, direction } = scanOf(page);
-  const scoped = tenantDb(db, caller.projectId);
-  const start = from === undefined ? undefined : await findItem(scoped, thread, from);
+  const start = from === undefined ? undefined : await findItem(db, thread, from);
   if (from !== undefined && start === undefined) {
     const param = page.before === undefined ? 'after' : 'before';
     throw new ApiError('invalid_cursor', { param, message: `\`${param}\` is no item of this conversation.` });
   }
-  const items = await readItems(scoped, thread, start, direction, page.limit + 1);
+  const items = await readItems(db, thread, start, direction, page.limit + 1);
   return openAiPageReply(items, page, (item) => item);
 }
 

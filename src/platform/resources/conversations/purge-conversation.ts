@@ -2,8 +2,10 @@
  * What a deleted conversation leaves behind goes in bites: its messages, then its thread and its row. A turn that is under
  * way or paused in it keeps what it still reads; the sweep comes back for that.
  */
-import type { Database, Transaction } from '../../../kernel/db/database.ts';
+
+import type { Database } from '../../../kernel/db/database.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 
 const PURGE = 'purge-conversation';
 const SWEEP = 'sweep-deleted-conversations';
@@ -23,8 +25,9 @@ export function defineConversationPurge(jobs: Jobs, { db }: { readonly db: Datab
   jobs.schedule(SWEEP, '22 * * * *', {});
 }
 
-export async function enqueuePurge(jobs: Jobs, tx: Transaction, conversation: DeletedConversation): Promise<void> {
-  await jobs.enqueue(tx, PURGE, conversation);
+export async function enqueuePurge(jobs: Jobs, tx: TenantTransaction, conversationId: string): Promise<void> {
+  const conversation: DeletedConversation = { projectId: tx.projectId, conversationId };
+  await tx.enqueue(jobs, PURGE, conversation);
 }
 
 /** Purges the conversations that were deleted, the oldest first. */

@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderConversation } from './render-conversation.ts';
 import { requireConversation } from './require-conversation.ts';
 import type { Conversation, ConversationPath, ConversationUpdate } from './schema.ts';
@@ -15,7 +14,7 @@ export async function updateConversation({
   const { title, metadata } = body;
   if (title === undefined && metadata === undefined) throw new ApiError('nothing_to_update');
   const { id } = await requireConversation(tx, caller, params.cnvId);
-  await touchConversation(tenantDb(tx, caller.projectId), id, {
+  await touchConversation(tx, id, {
     ...(title === undefined ? {} : { title }),
     ...(metadata === undefined ? {} : { metadata: metadata ?? {} }),
   });

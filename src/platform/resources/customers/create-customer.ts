@@ -1,13 +1,12 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getCustomer } from './get-customer.ts';
 import type { Customer, CustomerCreate } from './schema.ts';
 import { insertCustomer } from './store.ts';
 
 export async function createCustomer({ tx, caller, body }: ProjectChange<{ body: CustomerCreate }>): Promise<Customer> {
   const id = mintId('cus');
-  await insertCustomer(tenantDb(tx, caller.projectId), {
+  await insertCustomer(tx, {
     id,
     name: body.name,
     external_ids: body.external_ids ?? {},

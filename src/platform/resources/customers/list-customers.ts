@@ -1,15 +1,10 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderCustomer } from './render-customer.ts';
 import { listCustomers as listRows } from './store.ts';
 
-export async function listCustomers({
-  db,
-  caller,
-  query,
-}: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
+export async function listCustomers({ db, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), page);
+  const rows = await listRows(db, page);
   return pageReply(rows, page, (row) => row.id, renderCustomer);
 }

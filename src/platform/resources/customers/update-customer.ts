@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getCustomer } from './get-customer.ts';
 import type { Customer, CustomerPatch, CustomerPath } from './schema.ts';
 import { updateCustomer as updateRow } from './store.ts';
@@ -13,7 +12,7 @@ export async function updateCustomer({
 }: ProjectChange<{ params: CustomerPath; body: CustomerPatch }>): Promise<Customer> {
   if (Object.keys(body).length === 0) throw new ApiError('nothing_to_update');
   if (body.name === null) throw new ApiError('name_required', { param: 'name' });
-  const found = await updateRow(tenantDb(tx, caller.projectId), params.cid, {
+  const found = await updateRow(tx, params.cid, {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.external_ids === undefined ? {} : { external_ids: body.external_ids ?? {} }),
     ...(body.metadata === undefined ? {} : { metadata: body.metadata ?? {} }),

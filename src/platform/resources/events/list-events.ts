@@ -2,14 +2,13 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { eventTypesOf } from '../../feed/event-types.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderEvent } from './render-event.ts';
 import type { EventQuery } from './schema.ts';
 import { listEvents as listRows } from './store.ts';
 
 export async function listEvents({ db, caller, query }: ProjectRead<{ query: EventQuery }>) {
   const page = readPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), page, {
+  const rows = await listRows(db, page, {
     types: query.type === undefined ? undefined : typesOf(query.type),
     smithId: query.smith_id,
     since: query.since === undefined ? undefined : readTime(query.since),

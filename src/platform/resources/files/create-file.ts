@@ -4,7 +4,6 @@ import type { FilePart, UploadTarget } from '../../../kernel/http/upload.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { blobKey } from './blob-key.ts';
 import { cleanFilename } from './clean-filename.ts';
 import { claimBlob, discardBlob, keepBlob } from './keep-blob.ts';
@@ -56,8 +55,8 @@ export async function createFile({
   body,
   file,
 }: ProjectChange<{ body: FileFields; file: StoredFile }>): Promise<File> {
-  await claimBlob(tx, caller.projectId, blobKey(caller.projectId, file.id));
-  const row = await insertFile(tenantDb(tx, caller.projectId), {
+  await claimBlob(tx, blobKey(caller.projectId, file.id));
+  const row = await insertFile(tx, {
     ...file,
     smith_id: smithOf(caller) ?? null,
     purpose: body.purpose ?? DEFAULT_PURPOSE,

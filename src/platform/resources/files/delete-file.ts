@@ -2,7 +2,6 @@ import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { removeFileFromStores } from '../vector-stores/index.ts';
 import { blobKey } from './blob-key.ts';
 import { discardBlob, releaseBlob } from './keep-blob.ts';
@@ -15,10 +14,10 @@ export async function deleteFile(
   { tx, caller, params, log }: ProjectChange<{ params: FilePath }>,
 ) {
   const { projectId } = caller;
-  if (!(await removeFile(tenantDb(tx, projectId), params.fid, smithOf(caller)))) throw new ApiError('not_found');
-  await removeFileFromStores(tx, projectId, params.fid);
+  if (!(await removeFile(tx, params.fid, smithOf(caller)))) throw new ApiError('not_found');
+  await removeFileFromStores(tx, params.fid);
   const key = blobKey(projectId, params.fid);
-  await releaseBlob(tx, projectId, key);
+  await releaseBlob(tx, key);
   tx.afterCommit(() => {
     discardBlob(parts, projectId, key).catch((error: unknown) => {
       log.warn({ err: error, file: params.fid }, 'a deleted file’s bytes are left for the sweep');

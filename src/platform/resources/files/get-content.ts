@@ -3,7 +3,6 @@ import { BlobNotFoundError, type BlobStore, type ByteRange } from '../../../kern
 import { ByteContent } from '../../../kernel/http/byte-content.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { blobKey } from './blob-key.ts';
 import type { FilePath } from './schema.ts';
 import { smithOf } from './smith-of.ts';
@@ -14,7 +13,7 @@ export async function getContent(
   { db, caller, params }: ProjectRead<{ params: FilePath }>,
 ): Promise<ByteContent> {
   const { projectId } = caller;
-  const row = await findFile(tenantDb(db, projectId), params.fid, smithOf(caller));
+  const row = await findFile(db, params.fid, smithOf(caller));
   if (row === undefined) throw new ApiError('not_found');
   return new ByteContent({
     totalBytes: row.bytes,

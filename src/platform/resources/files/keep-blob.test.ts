@@ -8,6 +8,7 @@ import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import { createFolderBlobStore } from '../../../kernel/blobs/folder-blob-store.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { claimBlob, discardBlob, keepBlob, releaseBlob } from './keep-blob.ts';
 
 const PROJECT = 'proj_1';
@@ -18,9 +19,9 @@ describeOnEachStore('a blob', {}, (current) => {
     const parts = { db: current().db, blobs: makeBlobs(t) };
     await keepBlob(parts, PROJECT, KEY, bytes('hello'), 100);
     assert.equal(await countNoted(parts.db), 1);
-    await parts.db.transaction((tx) => claimBlob(tx, PROJECT, KEY));
+    await new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlob(tx, KEY));
     assert.equal(await countNoted(parts.db), 0);
-    await parts.db.transaction((tx) => releaseBlob(tx, PROJECT, KEY));
+    await new TenantDatabase(parts.db, PROJECT).transaction((tx) => releaseBlob(tx, KEY));
     assert.equal(await countNoted(parts.db), 1);
     await discardBlob(parts, PROJECT, KEY);
     assert.deepEqual([await countNoted(parts.db), await parts.blobs.exists(KEY)], [0, false]);
@@ -51,7 +52,7 @@ describeOnEachStore('a blob', {}, (current) => {
       values: [PROJECT],
     });
     await assert.rejects(
-      parts.db.transaction((tx) => claimBlob(tx, PROJECT, KEY)),
+      new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlob(tx, KEY)),
       { code: 'storage_unavailable' },
     );
     await discardBlob(parts, PROJECT, KEY);

@@ -6,9 +6,9 @@
  *        └──────────────┴── refused, or the process died ──▶ removed, at once or by the sweep (platform/upkeep)
  */
 import { type BlobStore, BlobTooLargeError, type StoredBlob } from '../../../kernel/blobs/blobs.ts';
-import type { Executor, Transaction } from '../../../kernel/db/database.ts';
+import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { claimBlob as claimRow, insertUnclaimedBlob, removeUnclaimedBlob } from './unclaimed-blob-store.ts';
 
 export interface BlobParts {
@@ -45,14 +45,14 @@ export async function keepBlob(
 }
 
 /** Call in the transaction that writes the blob's row. */
-export async function claimBlob(tx: Transaction, projectId: string, key: string): Promise<void> {
-  if (await claimRow(tenantDb(tx, projectId), key)) return;
+export async function claimBlob(tx: TenantDb, key: string): Promise<void> {
+  if (await claimRow(tx, key)) return;
   throw new ApiError('storage_unavailable', { message: 'The upload took too long. Send it again.' });
 }
 
 /** Call in the transaction that ends the blob's row; then `discardBlob` once it has committed. */
-export async function releaseBlob(tx: Transaction, projectId: string, key: string): Promise<void> {
-  await insertUnclaimedBlob(tenantDb(tx, projectId), key, 0);
+export async function releaseBlob(tx: TenantDb, key: string): Promise<void> {
+  await insertUnclaimedBlob(tx, key, 0);
 }
 
 /** Removes a blob that no row stands for. What fails here is left to the sweep. */

@@ -1,6 +1,5 @@
 import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderFile } from './render-file.ts';
 import type { FileListQuery } from './schema.ts';
 import { smithOf } from './smith-of.ts';
@@ -8,7 +7,7 @@ import { listFiles as listRows } from './store.ts';
 
 export async function listFiles({ db, caller, query }: ProjectRead<{ query: FileListQuery }>) {
   const page = readOpenAiPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), {
+  const rows = await listRows(db, {
     smithId: smithOf(caller),
     purpose: query.purpose,
     limit: page.limit,

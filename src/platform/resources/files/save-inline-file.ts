@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { blobKey } from './blob-key.ts';
 import { storeFile } from './create-file.ts';
 import { claimBlob } from './keep-blob.ts';
@@ -32,9 +32,9 @@ export async function saveInlineFile(
   const { projectId, filename, mediaType, content } = file;
   const bytes = content instanceof Uint8Array ? once(content) : content;
   const stored = await storeFile(parts, projectId, { filename, mediaType, bytes }, maxBytes);
-  return parts.db.transaction(async (tx) => {
-    await claimBlob(tx, projectId, blobKey(projectId, stored.id));
-    return insertFile(tenantDb(tx, projectId), {
+  return new TenantDatabase(parts.db, projectId).transaction(async (tx) => {
+    await claimBlob(tx, blobKey(projectId, stored.id));
+    return insertFile(tx, {
       ...stored,
       smith_id: file.smithId,
       purpose: file.purpose ?? DEFAULT_PURPOSE,

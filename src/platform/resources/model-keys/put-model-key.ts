@@ -4,7 +4,6 @@ import type { ProjectRead } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { modelKeyContext } from '../../models/index.ts';
 import { findSmith, holdSmiths } from '../../smiths/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { type CheckedModelKey, checkModelKey } from './check-model-key.ts';
 import type { ModelKeyConfigured, ModelKeyIn, ProviderPath, SmithProviderPath } from './schema.ts';
 import type { ModelKeyServices } from './services.ts';
@@ -25,11 +24,11 @@ export function putTenantModelKey(services: ModelKeyServices) {
 export function putSmithModelKey(services: ModelKeyServices) {
   return async ({ db, caller, params, body }: Request<SmithProviderPath>): Promise<ModelKeyConfigured> => {
     const { sid, provider } = params;
-    if ((await findSmith(tenantDb(db, caller.projectId), sid)) === undefined) throw new ApiError('not_found');
+    if ((await findSmith(db, sid)) === undefined) throw new ApiError('not_found');
     const key = await checkModelKey(provider, body, { outbound: services.outbound, policy: 'public' });
     await db.transaction(async (tx) => {
       // Held, because it may have been deleted while the address was looked up.
-      if ((await holdSmiths(tenantDb(tx, caller.projectId), [sid])).length === 0) throw new ApiError('not_found');
+      if ((await holdSmiths(tx, [sid])).length === 0) throw new ApiError('not_found');
       await save(services, tx, caller, sid, provider, key);
     });
     return renderConfigured(provider, key);
@@ -45,13 +44,13 @@ async function save(
   key: CheckedModelKey,
 ): Promise<void> {
   const { projectId } = caller;
-  await putModelKey(tenantDb(tx, projectId), owner, {
+  await putModelKey(tx, owner, {
     provider,
     sealed_api_key: vault.seal(key.apiKey, modelKeyContext(projectId, owner, provider)),
     base_url: key.baseUrl,
     workspace_id: key.workspaceId,
   });
-  await appendEvent(tx, projectId, {
+  await appendEvent(tx, {
     type: 'model_key.updated',
     smithId: owner === TENANT_OWNER ? null : owner,
     actor: actorOf(caller),

@@ -2,7 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
 import type { OrganizationChange } from '../../access/operation.ts';
-import { systemDb } from '../../store/tenant-db.ts';
+import { systemDb, TenantTransaction } from '../../store/tenant-db.ts';
 import type { ProjectPath, ProjectTokenIn, ProjectTokenOut } from './schema.ts';
 import { findProject } from './store.ts';
 
@@ -15,8 +15,7 @@ export function createProjectToken({ issuer }: { issuer: Pick<TokenIssuer, 'issu
   }: OrganizationChange<{ params: ProjectPath; body: ProjectTokenIn }>): Promise<ProjectTokenOut> => {
     const project = await findProject(systemDb(tx), caller.organizationId, params.pid);
     if (project === undefined) throw new ApiError('not_found');
-    const issued = await issuer.issueProjectToken(tx, {
-      projectId: project.id,
+    const issued = await issuer.issueProjectToken(new TenantTransaction(tx, project.id), {
       name: body.name,
       ttlSeconds: body.ttl_seconds,
       actor: actorOf(caller),

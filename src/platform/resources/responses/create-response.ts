@@ -1,4 +1,3 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
@@ -13,6 +12,7 @@ import {
   type RunRow,
   submitToTurn,
 } from '../../engine/index.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import {
   chooseModel,
   parseTools,
@@ -50,7 +50,7 @@ export function createResponse(engine: Engine) {
         message: 'A background response is there to be retrieved. Leave `store` out, or do not ask for `background`.',
       });
     }
-    const { run, number, live, isRepeated } = (await findRepeated(request)) ?? (await begin(engine, request));
+    const { run, number, live, isRepeated } = (await findRepeated(engine, request)) ?? (await begin(engine, request));
     const stretch = await requireStretch(engine, run, number);
     const headers = isRepeated ? { 'idempotent-replay': 'true' } : {};
     if (body.stream === true) return streamResponse(engine, stretch, { headers });
@@ -69,7 +69,7 @@ async function requireStretch({ db }: Engine, run: RunRow, number: number): Prom
 }
 
 /** What the request's `Idempotency-Key` began before. Throws `idempotency_key_reused` when that was another request. */
-async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun | undefined> {
+async function findRepeated({ db }: Engine, { caller, idempotency }: Request): Promise<Begun | undefined> {
   if (idempotency === undefined) return undefined;
   const claimed = await findClaimedRun(db, caller.projectId, idempotency);
   if (claimed === undefined) return undefined;
@@ -81,8 +81,8 @@ async function findRepeated({ db, caller, idempotency }: Request): Promise<Begun
 
 async function begin(engine: Engine, request: Request): Promise<Begun> {
   const { caller, body } = request;
-  const smith = await resolveSmithForTurn(engine.db, { ...request, user: body.user });
-  const conversationId = await findConversationId(engine.db, caller, smith.id, body);
+  const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
+  const conversationId = await findConversationId(request.db, caller, smith.id, body);
   const plan = await planTurn(engine.db, caller, smith.id, {
     input: body.input,
     previousResponseId: body.previous_response_id,
@@ -93,7 +93,7 @@ async function begin(engine: Engine, request: Request): Promise<Begun> {
 
 /** Throws `conversation_not_found`, `invalid_input`, and `invalid_request` beside a previous response. */
 async function findConversationId(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   smithId: string,
   { conversation, previous_response_id: previous }: ResponseIn,
@@ -143,11 +143,10 @@ async function goOn(
 
 async function start(
   engine: Engine,
-  { caller, body, idempotency }: Request,
+  { db, caller, body, idempotency }: Request,
   smith: ResolvedSmith,
   plan: Extract<TurnPlan, { kind: 'start' }>,
 ): Promise<Begun> {
-  const { db } = engine;
   const { projectId } = caller;
   const { continues, conversationId } = plan;
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
@@ -182,7 +181,7 @@ async function start(
       tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
     },
     idempotency,
-    stateless: isOneShot && (await isToolless(db, projectId, smith.id)),
+    stateless: isOneShot && (await isToolless(db, smith.id)),
     buffered: isAwaited(body),
     surface: {
       kind: 'response',

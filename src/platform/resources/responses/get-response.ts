@@ -2,6 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
+import { executorOf } from '../../store/executor-of.ts';
 import { streamResponse } from '../../surfaces/openai/responses/answer-response.ts';
 import { foldStored, getStretch } from '../../surfaces/openai/responses/response-segment.ts';
 import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
@@ -10,7 +11,7 @@ type Request = ProjectRead<{ params: ResponsePath; query: ResponseQuery }>;
 
 export function getResponse(engine: Engine) {
   return async ({ db, caller, params, query }: Request): Promise<Response | EventStream> => {
-    const stretch = await getStretch(db, caller, params.id);
+    const stretch = await getStretch(executorOf(db), caller, params.id);
     const include = readInclude(query);
     if (query.stream === true) return streamResponse(engine, stretch, { after: query.starting_after, include });
     if (query.starting_after !== undefined) {
@@ -19,7 +20,7 @@ export function getResponse(engine: Engine) {
         message: '`starting_after` says where a stream goes on. Add `stream=true`.',
       });
     }
-    return (await foldStored(db, stretch, include)).response as Response;
+    return (await foldStored(executorOf(db), stretch, include)).response as Response;
   };
 }
 

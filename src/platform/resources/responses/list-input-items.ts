@@ -1,6 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type OpenAiPageRequest, openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
+import { executorOf } from '../../store/executor-of.ts';
 import { listInputItems as listItems } from '../../surfaces/openai/responses/input-items.ts';
 import type { OutputItem } from '../../surfaces/openai/responses/response-items.ts';
 import { getStretch } from '../../surfaces/openai/responses/response-segment.ts';
@@ -10,7 +11,7 @@ type Request = ProjectRead<{ params: ResponsePath; query: InputItemQuery }>;
 
 export async function listInputItems({ db, caller, params, query }: Request) {
   const page = readOpenAiPage(query);
-  const items = listItems(await getStretch(db, caller, params.id));
+  const items = listItems(await getStretch(executorOf(db), caller, params.id));
   return openAiPageReply(selectPage(items, page), page, (item) => item);
 }
 

@@ -20,6 +20,7 @@ type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: Idempo
 
 export function createRun(engine: Engine) {
   return async ({
+    db,
     caller,
     params,
     body,
@@ -27,7 +28,7 @@ export function createRun(engine: Engine) {
     idempotency,
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
-    await requireConversation(engine, { caller, params, body });
+    await requireConversation({ db, caller, params, body });
     const created = await createTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
@@ -46,10 +47,12 @@ export function createRun(engine: Engine) {
 }
 
 /** A thread that is a conversation's takes what getting the conversation takes. Throws `conversation_not_found`. */
-async function requireConversation(
-  { db }: Engine,
-  { caller, params, body }: Pick<Request, 'caller' | 'params' | 'body'>,
-): Promise<void> {
+async function requireConversation({
+  db,
+  caller,
+  params,
+  body,
+}: Pick<Request, 'db' | 'caller' | 'params' | 'body'>): Promise<void> {
   const { thread_id: threadId } = body;
   if (!isId('cnv', threadId)) return;
   const conversation = await findConversation(db, caller, threadId, params.sid);

@@ -3,7 +3,7 @@ import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import { readTimestamp } from '../../../kernel/http/schema.ts';
 import { requireSmith } from '../../access/gate.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { tenantDb } from '../../store/tenant-db.ts';
 import type { RunStatus } from '../../tables.ts';
 import { renderRun } from './render-run.ts';
 import type { SmithPath } from './schema.ts';
@@ -22,16 +22,10 @@ interface RunQuery extends PageQuery {
   since?: string;
 }
 
-export async function listSmithRuns({
-  db,
-  caller,
-  params,
-  query,
-}: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
+export async function listSmithRuns({ db, params, query }: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
   const page = readPage(query);
-  const scope = tenantDb(db, caller.projectId);
-  const rows = await listRows(scope, { smithId: params.sid }, page);
-  if (rows.length === 0 && !(await smithExists(scope, params.sid))) throw new ApiError('not_found');
+  const rows = await listRows(db, { smithId: params.sid }, page);
+  if (rows.length === 0 && !(await smithExists(db, params.sid))) throw new ApiError('not_found');
   return pageReply(rows, page, (row) => row.id, renderRun);
 }
 
@@ -46,7 +40,7 @@ export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQu
     externalIdPrefix: query.external_id_prefix,
     since: query.since === undefined ? undefined : readTimestamp(query.since),
   };
-  const rows = await listRows(tenantDb(db, caller.projectId), filter, page);
+  const rows = await listRows(db, filter, page);
   return pageReply(rows, page, (row) => row.id, renderRun);
 }
 

@@ -4,6 +4,7 @@ import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { createTurn, type Engine, getRun, type InputMessage, isSettled, readTurnConfig } from '../../engine/index.ts';
+import { executorOf } from '../../store/executor-of.ts';
 import { answerCreated, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 
@@ -24,7 +25,7 @@ export function replayRun(engine: Engine) {
     idempotency,
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
-    const original = await getRun(db, caller.projectId, params.rid, params.sid);
+    const original = await getRun(executorOf(db), caller.projectId, params.rid, params.sid);
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }

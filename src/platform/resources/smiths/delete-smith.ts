@@ -5,7 +5,6 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { countLeft } from '../../smiths/agent-membership.ts';
 import { countMoved, lockLinkedSmith } from '../../smiths/customer-link.ts';
 import { archiveSmith, removeModelKeys, revokeTokens } from '../../smiths/smith-store.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import type { SmithPath } from './schema.ts';
 
 /**
@@ -15,22 +14,21 @@ import type { SmithPath } from './schema.ts';
 export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params: SmithPath }>): Promise<void> {
   const { projectId } = caller;
   const actor = actorOf(caller);
-  const db = tenantDb(tx, projectId);
-  const { smith } = await lockLinkedSmith(tx, projectId, params.sid, null);
+  const { smith } = await lockLinkedSmith(tx, params.sid, null);
   if (smith === undefined) throw new ApiError('not_found');
-  await countMoved(db, smith.customer_id, null);
-  if (smith.agent_id !== null) await countLeft(db, smith.agent_id, 1);
-  await archiveSmith(db, smith.id);
-  await removeModelKeys(db, smith.id);
-  for (const token of await revokeTokens(db, smith.id)) {
-    await appendEvent(tx, projectId, {
+  await countMoved(tx, smith.customer_id, null);
+  if (smith.agent_id !== null) await countLeft(tx, smith.agent_id, 1);
+  await archiveSmith(tx, smith.id);
+  await removeModelKeys(tx, smith.id);
+  for (const token of await revokeTokens(tx, smith.id)) {
+    await appendEvent(tx, {
       type: 'token.revoked',
       smithId: smith.id,
       actor,
       data: { token_id: token.id, sub: subjectOf(projectId, smith.id), name: token.name },
     });
   }
-  await appendEvent(tx, projectId, {
+  await appendEvent(tx, {
     type: 'smith.deleted',
     smithId: smith.id,
     actor,

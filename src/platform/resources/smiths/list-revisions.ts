@@ -3,19 +3,16 @@ import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { listRevisions as listRows } from '../../smiths/revision-store.ts';
 import { findSmith } from '../../smiths/smith-store.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderRevision } from './render-smith.ts';
 import type { SmithPath } from './schema.ts';
 
 export async function listRevisions({
   db,
-  caller,
   params,
   query,
 }: ProjectRead<{ params: SmithPath; query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query);
-  const tenant = tenantDb(db, caller.projectId);
-  if ((await findSmith(tenant, params.sid)) === undefined) throw new ApiError('not_found');
-  const rows = await listRows(tenant, params.sid, page);
+  if ((await findSmith(db, params.sid)) === undefined) throw new ApiError('not_found');
+  const rows = await listRows(db, params.sid, page);
   return pageReply(rows, page, (row) => String(row.version), renderRevision);
 }

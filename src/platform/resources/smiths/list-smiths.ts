@@ -1,6 +1,5 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderSmith } from './render-smith.ts';
 import type { SmithQuery } from './schema.ts';
 import { listSmiths as listRows } from './smith-list.ts';
@@ -8,6 +7,6 @@ import { listSmiths as listRows } from './smith-list.ts';
 export async function listSmiths({ db, caller, query }: ProjectRead<{ query: SmithQuery }>) {
   const page = readPage(query);
   const visible = caller.kind === 'smith' ? caller.smithId : undefined;
-  const rows = await listRows(tenantDb(db, caller.projectId), page, { ...query, id: visible });
+  const rows = await listRows(db, page, { ...query, id: visible });
   return pageReply(rows, page, (row) => row.id, renderSmith);
 }

@@ -4,7 +4,6 @@ import { changeSmith } from '../../smiths/change-smith.ts';
 import { lockLinkedSmith } from '../../smiths/customer-link.ts';
 import { findRevision } from '../../smiths/revision-store.ts';
 import type { SmithState } from '../../smiths/smith-state.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getSmith } from './get-smith.ts';
 import type { RestoreIn, RevisionPath, Smith } from './schema.ts';
 
@@ -15,11 +14,10 @@ export async function restoreRevision({
   params,
   body,
 }: ProjectChange<{ params: RevisionPath; body: RestoreIn }>): Promise<Smith> {
-  const db = tenantDb(tx, caller.projectId);
-  const revision = await findRevision(db, params.sid, params.n);
+  const revision = await findRevision(tx, params.sid, params.n);
   if (revision === undefined) throw new ApiError('not_found');
   const next = revision.snapshot;
-  const { smith, hasNext } = await lockLinkedSmith(tx, caller.projectId, params.sid, next.customer_id);
+  const { smith, hasNext } = await lockLinkedSmith(tx, params.sid, next.customer_id);
   if (!hasNext) throw gone(params.n, describe(next, 'customer_id'));
   if (smith === undefined) throw new ApiError('not_found');
   try {

@@ -6,7 +6,6 @@ import { checkProfile } from '../../smiths/check-profile.ts';
 import { customerNotFound, lockLinkedSmith } from '../../smiths/customer-link.ts';
 import { applyPatch } from '../../smiths/smith-state.ts';
 import { lockSmith } from '../../smiths/smith-store.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getSmith } from './get-smith.ts';
 import type { Smith, SmithPatch, SmithPath } from './schema.ts';
 
@@ -21,8 +20,8 @@ export async function updateSmith({
   checkConfig(body);
   const { smith, hasNext } =
     body.customer_id === undefined
-      ? { smith: await lockSmith(tenantDb(tx, caller.projectId), params.sid), hasNext: true }
-      : await lockLinkedSmith(tx, caller.projectId, params.sid, body.customer_id);
+      ? { smith: await lockSmith(tx, params.sid), hasNext: true }
+      : await lockLinkedSmith(tx, params.sid, body.customer_id);
   if (!hasNext) throw customerNotFound();
   if (smith === undefined) throw new ApiError('not_found');
   await changeSmith(tx, caller, { smith, next: applyPatch(smith, body) });

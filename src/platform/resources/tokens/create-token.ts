@@ -3,7 +3,6 @@ import { actorOf } from '../../access/caller.ts';
 import type { IssuedToken, TokenIssuer } from '../../access/issue-token.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { isScope, SCOPES } from '../../access/scopes.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import type { TokenCreated, TokenIn } from './schema.ts';
 import { hasLiveSmith } from './store.ts';
 
@@ -34,11 +33,10 @@ async function mintSmithToken(issuer: Issuer, { tx, caller, body }: Request): Pr
       message: 'A smith token is bound to one smith. Send its id in `smith_id`.',
     });
   }
-  if (!(await hasLiveSmith(tenantDb(tx, caller.projectId), body.smith_id))) {
+  if (!(await hasLiveSmith(tx, body.smith_id))) {
     throw new ApiError('not_found', { param: 'smith_id' });
   }
   return issuer.issueSmithToken(tx, {
-    projectId: caller.projectId,
     smithId: body.smith_id,
     permissions,
     ttlSeconds: body.ttl_seconds,
@@ -63,7 +61,6 @@ async function mintAdminToken(issuer: Issuer, { tx, caller, body }: Request): Pr
     });
   }
   return issuer.issueProjectToken(tx, {
-    projectId: caller.projectId,
     ttlSeconds: body.ttl_seconds,
     name: body.name,
     actor: actorOf(caller),

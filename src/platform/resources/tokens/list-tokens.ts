@@ -1,12 +1,11 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderToken } from './render-token.ts';
 import { listTokens as listRows } from './store.ts';
 
 export async function listTokens({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), page);
+  const rows = await listRows(db, page);
   return pageReply(
     rows,
     page,

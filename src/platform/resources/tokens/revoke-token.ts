@@ -5,7 +5,6 @@ import { revokeToken as revoke } from '../../access/revoke-token.ts';
 import type { TokenPath } from './schema.ts';
 
 export async function revokeToken({ tx, caller, params }: ProjectChange<{ params: TokenPath }>): Promise<void> {
-  const { projectId } = caller;
-  const found = await revoke(tx, { projectId, tokenId: params.tid, actor: actorOf(caller) });
+  const found = await revoke(tx, { tokenId: params.tid, actor: actorOf(caller) });
   if (!found) throw new ApiError('not_found');
 }

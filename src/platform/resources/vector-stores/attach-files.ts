@@ -1,11 +1,10 @@
 /** Files into a store: the part that every way of adding them shares. */
-import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { mayRefer } from '../../access/references.ts';
 import { addFiles, dispatchFiles, listAttached, type NewStoreFile } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { holdSourceFiles } from './store-file-store.ts';
 import { holdVisibleStore, smithOf } from './store-visibility.ts';
 
@@ -26,7 +25,7 @@ export interface Attachment {
  * see; nothing is added then.
  */
 export async function attachFiles(
-  tx: Transaction,
+  tx: TenantTransaction,
   jobs: Jobs,
   caller: ProjectCaller,
   { vectorStoreId, files, batchId }: Attachment,
@@ -34,7 +33,7 @@ export async function attachFiles(
   const ids = files.map(({ fileId }) => fileId);
   const isReferable = mayRefer(caller, 'file');
   // Files before stores: whoever deletes a file takes the locks in that order too.
-  const known = await holdSourceFiles(tenantDb(tx, caller.projectId), ids, smithOf(caller));
+  const known = await holdSourceFiles(tx, ids, smithOf(caller));
   const store = await holdVisibleStore(tx, caller, vectorStoreId);
   const missing = files.find(({ fileId }) => !isReferable || !known.has(fileId));
   if (missing !== undefined) {
@@ -56,7 +55,7 @@ export async function attachFiles(
     });
   }
   await addFiles(tx, store, files, { batchId: batchId ?? null, actor: actorOf(caller) });
-  await dispatchFiles(tx, jobs, caller.projectId);
+  await dispatchFiles(tx, jobs);
 }
 
 /** Each file once, where it stands first. Throws `invalid_request` where a file is named twice with different settings. */

@@ -1,7 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { cancelBatchFiles } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { readFileBatch } from './get-file-batch.ts';
 import type { VectorStoreBatchPath, VectorStoreFileBatch } from './schema.ts';
 import { findBatch, markBatchCancelled } from './store.ts';
@@ -14,9 +13,8 @@ export async function cancelFileBatch({
   params,
 }: ProjectChange<{ params: VectorStoreBatchPath }>): Promise<VectorStoreFileBatch> {
   const store = await holdVisibleStore(tx, caller, params.vsId);
-  const db = tenantDb(tx, caller.projectId);
-  if ((await findBatch(db, store.id, params.bid)) === undefined) throw new ApiError('not_found');
+  if ((await findBatch(tx, store.id, params.bid)) === undefined) throw new ApiError('not_found');
   const cancelled = await cancelBatchFiles(tx, store, params.bid);
-  if (cancelled > 0) await markBatchCancelled(db, store.id, params.bid);
+  if (cancelled > 0) await markBatchCancelled(tx, store.id, params.bid);
   return readFileBatch(tx, caller, params);
 }

@@ -2,7 +2,6 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { attachFiles, collapseRepeated, type FileToAttach } from './attach-files.ts';
 import { readFileBatch } from './get-file-batch.ts';
 import { type ChunkingTokens, readChunking } from './read-chunking.ts';
@@ -18,7 +17,7 @@ export async function createFileBatch(
   const files = readFiles(body, { chunkTokens: store.chunk_tokens, overlapTokens: store.overlap_tokens });
   const id = mintId('vsfb');
   await attachFiles(tx, jobs, caller, { vectorStoreId: store.id, files: collapseRepeated(files), batchId: id });
-  await insertBatch(tenantDb(tx, caller.projectId), { id, vector_store_id: store.id });
+  await insertBatch(tx, { id, vector_store_id: store.id });
   return readFileBatch(tx, caller, { vsId: store.id, bid: id });
 }
 

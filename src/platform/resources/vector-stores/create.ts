@@ -1,4 +1,3 @@
-import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
@@ -6,7 +5,7 @@ import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { findMissing } from '../../access/references.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { attachFiles, collapseRepeated } from './attach-files.ts';
 import { getVectorStore } from './get.ts';
 import { proveEmbeddingModel } from './prove-embedding-model.ts';
@@ -21,18 +20,18 @@ export async function createVectorStore(
   const chunking = readChunking(body.chunking_strategy, AUTO_CHUNKING);
   const smithId = await readOwner(tx, caller, body.smith_id ?? null);
   const id = mintId('vs');
-  await insertVectorStore(tenantDb(tx, caller.projectId), {
+  await insertVectorStore(tx, {
     id,
     smith_id: smithId,
     name: body.name ?? '',
     description: body.description ?? null,
     metadata: body.metadata ?? {},
-    embedding_model: await proveEmbeddingModel(tx, caller.projectId, body.embedding_model, smithId),
+    embedding_model: await proveEmbeddingModel(tx, body.embedding_model, smithId),
     chunk_tokens: chunking.chunkTokens,
     overlap_tokens: chunking.overlapTokens,
   });
   const data = { vector_store_id: id };
-  await appendEvent(tx, caller.projectId, { type: 'vector_store.created', smithId, actor: actorOf(caller), data });
+  await appendEvent(tx, { type: 'vector_store.created', smithId, actor: actorOf(caller), data });
   const files = (body.file_ids ?? []).map((fileId, at) => ({
     fileId,
     attributes: null,
@@ -44,7 +43,7 @@ export async function createVectorStore(
 }
 
 /** Whose the store is to be; null: the tenant's. Throws `smith_mismatch` and `not_found`. */
-async function readOwner(tx: Transaction, caller: ProjectCaller, asked: string | null): Promise<string | null> {
+async function readOwner(tx: TenantTransaction, caller: ProjectCaller, asked: string | null): Promise<string | null> {
   if (caller.kind === 'smith') {
     if (asked !== null && asked !== caller.smithId) throw new ApiError('smith_mismatch', { param: 'smith_id' });
     return caller.smithId;

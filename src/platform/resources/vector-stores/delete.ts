@@ -4,7 +4,6 @@ import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { enqueueStoreRemoval } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import type { VectorStorePath } from './schema.ts';
 import { markStoreDeleted } from './store.ts';
 import { getVisibleStore } from './store-visibility.ts';
@@ -15,13 +14,13 @@ export async function deleteVectorStore(
   { tx, caller, params }: ProjectChange<{ params: VectorStorePath }>,
 ) {
   const { smith_id } = await getVisibleStore(tx, caller, params.vsId);
-  if (!(await markStoreDeleted(tenantDb(tx, caller.projectId), params.vsId))) throw new ApiError('not_found');
-  await appendEvent(tx, caller.projectId, {
+  if (!(await markStoreDeleted(tx, params.vsId))) throw new ApiError('not_found');
+  await appendEvent(tx, {
     type: 'vector_store.deleted',
     smithId: smith_id,
     actor: actorOf(caller),
     data: { vector_store_id: params.vsId },
   });
-  await enqueueStoreRemoval(tx, jobs, { projectId: caller.projectId, vectorStoreId: params.vsId });
+  await enqueueStoreRemoval(tx, jobs, params.vsId);
   return { id: params.vsId, object: 'vector_store.deleted' as const, deleted: true as const };
 }

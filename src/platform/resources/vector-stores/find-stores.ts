@@ -1,5 +1,4 @@
-import type { Executor } from '../../../kernel/db/database.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 
 export interface VisibleStore {
   readonly id: string;
@@ -13,13 +12,12 @@ export interface VisibleStore {
  * project.
  */
 export async function findStores(
-  db: Executor,
-  projectId: string,
+  db: TenantDb,
   ids: readonly string[],
   smithId: string | null,
 ): Promise<VisibleStore[]> {
   if (ids.length === 0) return [];
-  const rows = await tenantDb(db, projectId)
+  const rows = await db
     .selectFrom('vector_stores')
     .select(['id', 'name', 'smith_id', 'embedding_model'])
     .where('id', 'in', ids)

@@ -1,10 +1,9 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { replyToPoll } from './poll-hint.ts';
 import { renderBatch } from './render.ts';
 import type { VectorStoreBatchPath, VectorStoreFileBatch } from './schema.ts';
@@ -20,12 +19,12 @@ export async function getFileBatch(
 
 /** Throws `not_found`. */
 export async function readFileBatch(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   { vsId, bid }: VectorStoreBatchPath,
 ): Promise<VectorStoreFileBatch> {
   const store = await getVisibleStore(db, caller, vsId);
-  const row = await findBatch(tenantDb(db, caller.projectId), store.id, bid);
+  const row = await findBatch(db, store.id, bid);
   if (row === undefined) throw new ApiError('not_found');
   return renderBatch(row);
 }

@@ -1,10 +1,9 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { replyToPoll } from './poll-hint.ts';
 import { renderStoreFile } from './render.ts';
 import type { VectorStoreFile, VectorStoreFilePath } from './schema.ts';
@@ -20,12 +19,12 @@ export async function getStoreFile(
 
 /** Throws `not_found`. */
 export async function readStoreFile(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   { vsId, fid }: VectorStoreFilePath,
 ): Promise<VectorStoreFile> {
   const store = await getVisibleStore(db, caller, vsId);
-  const row = await findStoreFile(tenantDb(db, caller.projectId), store.id, fid);
+  const row = await findStoreFile(db, store.id, fid);
   if (row === undefined) throw new ApiError('not_found');
   return renderStoreFile(row);
 }

@@ -1,11 +1,11 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { renderVectorStore } from './render.ts';
 import type { VectorStore, VectorStorePath } from './schema.ts';
 import { getVisibleStore } from './store-visibility.ts';
 
 export async function getVectorStore(request: {
-  db: Executor;
+  db: TenantDb;
   caller: ProjectCaller;
   params: VectorStorePath;
 }): Promise<VectorStore> {

@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { pageStoreFiles } from './list-store-files.ts';
 import type { FileListQuery, VectorStoreBatchPath } from './schema.ts';
 import { findBatch } from './store.ts';
@@ -13,7 +12,7 @@ export async function listBatchFiles({
   query,
 }: ProjectRead<{ params: VectorStoreBatchPath; query: FileListQuery }>) {
   const store = await getVisibleStore(db, caller, params.vsId);
-  const batch = await findBatch(tenantDb(db, caller.projectId), store.id, params.bid);
+  const batch = await findBatch(db, store.id, params.bid);
   if (batch === undefined) throw new ApiError('not_found');
-  return pageStoreFiles(db, caller.projectId, store.id, query, batch.id);
+  return pageStoreFiles(db, store.id, query, batch.id);
 }

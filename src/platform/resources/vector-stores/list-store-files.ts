@@ -1,8 +1,7 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import { renderStoreFile } from './render.ts';
 import type { FileListQuery, VectorStorePath } from './schema.ts';
 import { listStoreFiles as listRows } from './store-file-store.ts';
@@ -15,19 +14,13 @@ export async function listStoreFiles({
   query,
 }: ProjectRead<{ params: VectorStorePath; query: FileListQuery }>) {
   await getVisibleStore(db, caller, params.vsId);
-  return pageStoreFiles(db, caller.projectId, params.vsId, query);
+  return pageStoreFiles(db, params.vsId, query);
 }
 
 /** One page of the files of a store, or of one batch of it. */
-export async function pageStoreFiles(
-  db: Executor,
-  projectId: string,
-  vectorStoreId: string,
-  query: FileListQuery,
-  batchId?: string,
-) {
+export async function pageStoreFiles(db: TenantDb, vectorStoreId: string, query: FileListQuery, batchId?: string) {
   const page = readOpenAiPage(query);
-  const rows = await listRows(tenantDb(db, projectId), vectorStoreId, page, {
+  const rows = await listRows(db, vectorStoreId, page, {
     ...(query.filter === undefined ? {} : { status: query.filter }),
     ...(batchId === undefined ? {} : { batchId }),
   });

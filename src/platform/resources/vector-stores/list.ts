@@ -1,6 +1,5 @@
 import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { renderVectorStore } from './render.ts';
 import type { StoreListQuery } from './schema.ts';
 import { listVectorStores as listRows } from './store.ts';
@@ -8,6 +7,6 @@ import { smithOf } from './store-visibility.ts';
 
 export async function listVectorStores({ db, caller, query }: ProjectRead<{ query: StoreListQuery }>) {
   const page = readOpenAiPage(query);
-  const rows = await listRows(tenantDb(db, caller.projectId), page, smithOf(caller));
+  const rows = await listRows(db, page, smithOf(caller));
   return openAiPageReply(rows, page, renderVectorStore);
 }

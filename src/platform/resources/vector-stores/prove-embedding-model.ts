@@ -1,6 +1,6 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { BUILTIN_EMBED_MODEL, loadModelKeys, parseEmbeddingModelId, providerInfo } from '../../models/index.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 
 const PARAM = 'embedding_model';
 
@@ -10,14 +10,13 @@ const PARAM = 'embedding_model';
  * `invalid_request`.
  */
 export async function proveEmbeddingModel(
-  tx: Executor,
-  projectId: string,
+  db: TenantDb,
   modelId: string | undefined,
   smithId: string | null,
 ): Promise<string> {
   const { provider, model } = parse(modelId ?? BUILTIN_EMBED_MODEL);
   if (providerInfo(provider).needsKey) {
-    const keys = await loadModelKeys(tx, projectId, smithId ?? '');
+    const keys = await loadModelKeys(db, smithId ?? '');
     if (!keys.some((key) => key.provider === provider)) {
       throw new ApiError('model_key_missing', {
         param: PARAM,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { describeOnEachStore } from '../../../../test/support/database.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { createOrganization, createProject } from '../projects/provision-project.ts';
 import { removeFileFromStores } from './remove-file.ts';
 
@@ -16,7 +17,7 @@ describeOnEachStore('a file that is deleted', {}, (current) => {
       for (const status of STATUSES) await addStore(db, project, `vs_${status}`, status);
     }
     const before = await snapshot(db, abroad);
-    await db.transaction((tx) => removeFileFromStores(tx, projectId, 'file_1'));
+    await new TenantDatabase(db, projectId).transaction((tx) => removeFileFromStores(tx, 'file_1'));
 
     const { stores, files, chunks, events } = await snapshot(db, projectId);
     assert.deepEqual(stores, [
@@ -53,7 +54,7 @@ describeOnEachStore('a file that is deleted', {}, (current) => {
     const projectId = await addProject(db);
     await addStore(db, projectId, 'vs_1', 'completed');
     const before = await snapshot(db, projectId);
-    await db.transaction((tx) => removeFileFromStores(tx, projectId, 'file_9'));
+    await new TenantDatabase(db, projectId).transaction((tx) => removeFileFromStores(tx, 'file_9'));
     assert.deepEqual(await snapshot(db, projectId), before);
   });
 });

@@ -1,4 +1,3 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
@@ -7,7 +6,7 @@ import {
   type RankingOptions,
   type SearchHit,
 } from '../../knowledge/search/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { VectorStorePath, VectorStoreSearchIn, VectorStoreSearchOut } from './schema.ts';
 import { readPageToken, writePageToken } from './search-page-token.ts';
 import { touchVectorStore } from './store.ts';
@@ -63,10 +62,10 @@ function readRanking(options: VectorStoreSearchIn['ranking_options']): RankingOp
 }
 
 /** Throws `not_found` when the store was deleted while it was searched: what was found may be half of it. */
-async function rememberSearch(db: Executor, caller: ProjectCaller, id: string): Promise<void> {
+async function rememberSearch(db: TenantDb, caller: ProjectCaller, id: string): Promise<void> {
   const { last_active_at } = await getVisibleStore(db, caller, id);
   if (last_active_at !== null && Date.now() - last_active_at.getTime() < ACTIVITY_MS) return;
-  await touchVectorStore(tenantDb(db, caller.projectId), id);
+  await touchVectorStore(db, id);
 }
 
 function renderHit(hit: SearchHit): VectorStoreSearchOut['data'][number] {

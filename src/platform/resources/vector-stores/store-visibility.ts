@@ -1,8 +1,7 @@
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { type HeldStore, holdStore } from '../../knowledge/ingest/index.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
+import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import { findVectorStore, type VectorStoreRow } from './store.ts';
 
 /** The smith whose rows a caller is limited to; null: the caller sees the whole project. */
@@ -11,16 +10,16 @@ export function smithOf(caller: ProjectCaller): string | null {
 }
 
 /** Throws `not_found` for a store that is deleted, of another smith, or was never there: all alike. */
-export async function getVisibleStore(db: Executor, caller: ProjectCaller, id: string): Promise<VectorStoreRow> {
-  const row = await findVectorStore(tenantDb(db, caller.projectId), id, smithOf(caller));
+export async function getVisibleStore(db: TenantDb, caller: ProjectCaller, id: string): Promise<VectorStoreRow> {
+  const row = await findVectorStore(db, id, smithOf(caller));
   if (row === undefined) throw new ApiError('not_found');
   return row;
 }
 
 /** As `getVisibleStore`, held for a change of its files. */
-export async function holdVisibleStore(tx: Executor, caller: ProjectCaller, id: string): Promise<HeldStore> {
+export async function holdVisibleStore(tx: TenantTransaction, caller: ProjectCaller, id: string): Promise<HeldStore> {
   const smithId = smithOf(caller);
-  const store = await holdStore(tx, caller.projectId, id);
+  const store = await holdStore(tx, id);
   if (store === undefined || (smithId !== null && store.smithId !== smithId)) throw new ApiError('not_found');
   return store;
 }

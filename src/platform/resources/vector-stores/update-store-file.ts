@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { readStoreFile } from './get-store-file.ts';
 import type { VectorStoreFile, VectorStoreFilePath, VectorStoreFileUpdate } from './schema.ts';
 import { updateAttributes } from './store-file-store.ts';
@@ -13,7 +12,7 @@ export async function updateStoreFile({
   body,
 }: ProjectChange<{ params: VectorStoreFilePath; body: VectorStoreFileUpdate }>): Promise<VectorStoreFile> {
   const store = await getVisibleStore(tx, caller, params.vsId);
-  const found = await updateAttributes(tenantDb(tx, caller.projectId), store.id, params.fid, body.attributes);
+  const found = await updateAttributes(tx, store.id, params.fid, body.attributes);
   if (!found) throw new ApiError('not_found');
   return readStoreFile(tx, caller, params);
 }

@@ -1,6 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
 import { getVectorStore } from './get.ts';
 import type { VectorStore, VectorStorePatch, VectorStorePath } from './schema.ts';
 import { updateVectorStore as updateRow, type VectorStoreChange } from './store.ts';
@@ -20,7 +19,7 @@ export async function updateVectorStore({
     ...(body.metadata === undefined ? {} : { metadata: body.metadata ?? {} }),
   };
   if (Object.keys(change).length > 0) {
-    const found = await updateRow(tenantDb(tx, caller.projectId), params.vsId, change);
+    const found = await updateRow(tx, params.vsId, change);
     if (!found) throw new ApiError('not_found');
   }
   return getVectorStore({ db: tx, caller, params });

@@ -2,12 +2,13 @@
  * The tools and the choice among them of a chat completion or a response: two spellings of one thing. A function is the
  * caller's to run; `file_search` is this server's. Every other type of tool is refused.
  */
-import type { Executor } from '../../../kernel/db/database.ts';
+
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireReferences } from '../../access/references.ts';
 import type { ClientTool, ToolChoice } from '../../engine/index.ts';
 import { parseFilter } from '../../knowledge/search/index.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import type { FileSearchConfig } from '../../tools/tool.ts';
@@ -54,7 +55,7 @@ export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
  * Throws `not_found` for a store that this caller could not get: a smith token gets its smith's own, others the project's.
  */
 export async function requireStores(
-  db: Executor,
+  db: TenantDb,
   caller: ProjectCaller,
   fileSearch: FileSearchConfig | undefined,
 ): Promise<void> {

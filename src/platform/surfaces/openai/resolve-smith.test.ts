@@ -5,13 +5,17 @@ import { startPlatform, type TestProject } from '../../../../test/support/platfo
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { requireStores } from './parse-tools.ts';
 import { resolveSmith } from './resolve-smith.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 
-const db = platform.platform.engine.db;
+/** The store as an operation of the project gets it. */
+function scopeTo({ projectId }: { readonly projectId: string }) {
+  return new TenantDatabase(platform.platform.engine.db, projectId);
+}
 
 function tenantOf({ projectId }: TestProject): ProjectCaller {
   return { kind: 'tenant', projectId, tokenId: 'tok_test', scopes: new Set(['tenant:*']) };
@@ -34,9 +38,12 @@ test('a smith token is the smith, whatever `user` says', async () => {
   const smithId = await project.createSmith({ external_id: 'ada' });
   const other = await project.createSmith({ external_id: 'bob' });
   const caller = smithCaller(project, smithId);
-  assert.equal(await resolveSmith(db, { caller, headers: {}, user: undefined }), smithId);
-  assert.equal(await resolveSmith(db, { caller, headers: { 'ic-smith-id': smithId }, user: 'bob' }), smithId);
-  const mismatch = resolveSmith(db, { caller, headers: { 'ic-smith-id': other }, user: null });
+  assert.equal(await resolveSmith(scopeTo(project), { caller, headers: {}, user: undefined }), smithId);
+  assert.equal(
+    await resolveSmith(scopeTo(project), { caller, headers: { 'ic-smith-id': smithId }, user: 'bob' }),
+    smithId,
+  );
+  const mismatch = resolveSmith(scopeTo(project), { caller, headers: { 'ic-smith-id': other }, user: null });
   await assert.rejects(mismatch, refusal('smith_mismatch'));
 });
 
@@ -45,9 +52,9 @@ test('a tenant names a smith by header, or by the external id of its user', asyn
   const caller = tenantOf(project);
   const ada = await project.createSmith({ external_id: 'ada' });
   const bob = await project.createSmith({ external_id: 'bob' });
-  assert.equal(await resolveSmith(db, { caller, headers: { 'ic-smith-id': bob }, user: undefined }), bob);
-  assert.equal(await resolveSmith(db, { caller, headers: {}, user: 'ada' }), ada);
-  assert.equal(await resolveSmith(db, { caller, headers: { 'ic-smith-id': bob }, user: 'ada' }), bob);
+  assert.equal(await resolveSmith(scopeTo(project), { caller, headers: { 'ic-smith-id': bob }, user: undefined }), bob);
+  assert.equal(await resolveSmith(scopeTo(project), { caller, headers: {}, user: 'ada' }), ada);
+  assert.equal(await resolveSmith(scopeTo(project), { caller, headers: { 'ic-smith-id': bob }, user: 'ada' }), bob);
 });
 
 test('a user with smiths on several agents is told to say which', async () => {
@@ -55,17 +62,23 @@ test('a user with smiths on several agents is told to say which', async () => {
   const caller = tenantOf(project);
   const own = await project.createSmith({ external_id: 'ada' });
   const agentId = await publishAgent(project);
-  const second = await resolveSmith(db, { caller, headers: { 'ic-agent-id': agentId }, user: 'ada' });
+  const second = await resolveSmith(scopeTo(project), { caller, headers: { 'ic-agent-id': agentId }, user: 'ada' });
   assert.notEqual(second, own);
-  await assert.rejects(resolveSmith(db, { caller, headers: {}, user: 'ada' }), refusal('smith_unresolved', 'user'));
-  assert.equal(await resolveSmith(db, { caller, headers: { 'ic-agent-id': agentId }, user: 'ada' }), second);
+  await assert.rejects(
+    resolveSmith(scopeTo(project), { caller, headers: {}, user: 'ada' }),
+    refusal('smith_unresolved', 'user'),
+  );
+  assert.equal(
+    await resolveSmith(scopeTo(project), { caller, headers: { 'ic-agent-id': agentId }, user: 'ada' }),
+    second,
+  );
 });
 
 test('of many first requests of a user one makes the smith, and all get it', async () => {
   const project = await platform.createProject();
   const agentId = await publishAgent(project);
   const question = { caller: tenantOf(project), headers: { 'ic-agent-id': agentId }, user: 'eve' };
-  const ids = await Promise.all(Array.from({ length: 8 }, () => resolveSmith(db, question)));
+  const ids = await Promise.all(Array.from({ length: 8 }, () => resolveSmith(scopeTo(project), question)));
   assert.equal(new Set(ids).size, 1);
   const events = await readEvents(project, 'smith.created');
   assert.deepEqual(
@@ -95,7 +108,11 @@ test('what names no smith is refused with what to do', async () => {
     [{ 'ic-agent-id': draft.body.id }, 'x'.repeat(256), 'invalid_request', 'user'],
   ];
   for (const [headers, user, code, param] of refused) {
-    await assert.rejects(resolveSmith(db, { caller, headers, user }), refusal(code, param), JSON.stringify(headers));
+    await assert.rejects(
+      resolveSmith(scopeTo(project), { caller, headers, user }),
+      refusal(code, param),
+      JSON.stringify(headers),
+    );
   }
   assert.deepEqual(await readEvents(project, 'smith.created').then((events) => events.length), 1);
 });
@@ -105,7 +122,7 @@ test('the stores to search are ones that the caller sees', async () => {
   const smithId = await project.createSmith();
   const stores = ['vs_tenants', 'vs_smiths', 'vs_gone'];
   for (const [index, id] of stores.entries()) {
-    await db.query({
+    await platform.platform.engine.db.query({
       text: `insert into vector_stores (project_id, id, smith_id, embedding_model, chunk_tokens, overlap_tokens, deleted_at)
              values ($1, $2, $3, 'builtin/embed', 800, 400, $4)`,
       values: [project.projectId, id, index === 1 ? smithId : null, index === 2 ? new Date() : null],
@@ -117,15 +134,15 @@ test('the stores to search are ones that the caller sees', async () => {
     filters: null,
     ranking_options: null,
   });
-  await requireStores(db, tenantOf(project), search('vs_tenants', 'vs_smiths'));
-  await requireStores(db, smithCaller(project, smithId), search('vs_smiths'));
-  await requireStores(db, smithCaller(project, smithId), undefined);
+  await requireStores(scopeTo(project), tenantOf(project), search('vs_tenants', 'vs_smiths'));
+  await requireStores(scopeTo(project), smithCaller(project, smithId), search('vs_smiths'));
+  await requireStores(scopeTo(project), smithCaller(project, smithId), undefined);
   const refused: [ProjectCaller, string][] = [
     [tenantOf(project), 'vs_gone'],
     [tenantOf(await platform.createProject()), 'vs_tenants'],
     [smithCaller(project, smithId), 'vs_tenants'],
   ];
   for (const [caller, id] of refused) {
-    await assert.rejects(requireStores(db, caller, search(id)), refusal('not_found', 'tools'));
+    await assert.rejects(requireStores(scopeTo(project), caller, search(id)), refusal('not_found', 'tools'));
   }
 });

@@ -1,13 +1,12 @@
 /** Which smith a request of an OpenAI-compatible surface is for. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Database, Executor, Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
 import { mayRefer } from '../../access/references.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../../engine/index.ts';
 import { agentNotFound, MAX_EXTERNAL_ID_LENGTH, provisionSmith } from '../../smiths/index.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import { TenantDatabase, type TenantDb, type TenantTransaction } from '../../store/tenant-db.ts';
 
 export interface SmithQuestion {
   readonly caller: ProjectCaller;
@@ -17,7 +16,7 @@ export interface SmithQuestion {
 }
 
 /** The database, or the transaction in which a smith that is provisioned is to be made. */
-export type SmithStore = (Executor & Pick<Database, 'transaction'>) | Transaction;
+export type SmithStore = TenantDatabase | TenantTransaction;
 
 export interface ResolvedSmith {
   readonly id: string;
@@ -40,11 +39,10 @@ export async function resolveSmithForTurn(
     return { id: caller.smithId };
   }
   if (named !== undefined) {
-    const loaded = await loadSmithForTurn(db, caller.projectId, named);
+    const loaded = await loadSmithForTurn(db, named);
     if (loaded === undefined) throw new ApiError('smith_unresolved', { param: 'IC-Smith-Id' });
     return { id: named, loaded };
   }
-  const scoped = tenantDb(db, caller.projectId);
   const externalId = user ?? '';
   const agentId = headerOf(headers, 'ic-agent-id');
   if (externalId === '') {
@@ -52,9 +50,9 @@ export async function resolveSmithForTurn(
       ? new ApiError('smith_required', { param: 'user' })
       : new ApiError('user_required', { param: 'user' });
   }
-  if (agentId === undefined) return { id: await findByUser(scoped, externalId) };
+  if (agentId === undefined) return { id: await findByUser(db, externalId) };
   if (!mayRefer(caller, 'agent')) throw new ApiError('not_found', { ...agentNotFound().detail, param: 'IC-Agent-Id' });
-  const [known] = await selectByExternalId(scoped, externalId).where('agent_id', '=', agentId).execute();
+  const [known] = await selectByExternalId(db, externalId).where('agent_id', '=', agentId).execute();
   return { id: known?.id ?? (await provision(db, caller, externalId, agentId)) };
 }
 
@@ -85,8 +83,8 @@ async function provision(db: SmithStore, caller: ProjectCaller, externalId: stri
     });
   }
   try {
-    const make = (tx: Transaction) => provisionSmith(tx, caller, { external_id: externalId, agent_id: agentId });
-    return (await ('transaction' in db ? db.transaction(make) : make(db))).smith.id;
+    const make = (tx: TenantTransaction) => provisionSmith(tx, caller, { external_id: externalId, agent_id: agentId });
+    return (await (db instanceof TenantDatabase ? db.transaction(make) : make(db))).smith.id;
   } catch (error) {
     // What is wrong with the agent came in a header here.
     const aboutAgent = error instanceof ApiError && error.detail.param === 'agent_id';
