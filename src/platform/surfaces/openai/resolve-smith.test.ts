@@ -143,6 +143,6 @@ test('the stores to search are ones that the caller sees', async () => {
     [smithCaller(project, smithId), 'vs_tenants'],
   ];
   for (const [caller, id] of refused) {
-    await assert.rejects(requireStores(scopeTo(project), caller, search(id)), refusal('not_found', 'tools'));
+    await assert.rejects(requireStores(scopeTo(caller), caller, search(id)), refusal('not_found', 'tools'));
   }
 });
