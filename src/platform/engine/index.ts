@@ -14,6 +14,7 @@ export { loadSmithForTurn, type SmithForTurn } from './store/load-smith-turn.ts'
 export { type RunRow, renderUsage } from './store/run-row.ts';
 export { readTurnConfig } from './store/stored-config.ts';
 export type { FrameSink } from './timeline/follow-timeline.ts';
-export { LiveTurn, ShownFrame, showStoredFrame, wireFrame } from './timeline/live-turn.ts';
+export { ShownFrame, showStoredFrame, wireFrame } from './timeline/frames.ts';
+export { LiveTurn } from './timeline/live-turn.ts';
 export { readFrames } from './timeline/read-timeline.ts';
 export { type ClientTool, isSettled, type ResponseFormat, type ToolChoice, type TurnSettings } from './turn.ts';

@@ -148,6 +148,18 @@ export function isSettled(status: RunStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
+/** Why an execution was stopped from outside. `detached`: its replica releases the turn, which goes on elsewhere. */
+export type StopReason = 'cancelled' | 'detached';
+
+export class TurnStopped extends Error {
+  readonly reason: StopReason;
+  constructor(reason: StopReason) {
+    super(`The turn was ${reason}`);
+    this.name = 'TurnStopped';
+    this.reason = reason;
+  }
+}
+
 /** The lease is another's now: the executor must stop and write nothing more. */
 export class LeaseLostError extends Error {
   constructor(runId: string) {

@@ -4,7 +4,7 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RunRow } from '../engine/store/run-row.ts';
 import type { FollowEnd } from '../engine/timeline/follow-timeline.ts';
-import { ShownFrame } from '../engine/timeline/live-turn.ts';
+import { ShownFrame } from '../engine/timeline/frames.ts';
 import type { JsonObject } from '../tables.ts';
 import { type AnswerReader, readAnswer } from './read-answer.ts';
 

@@ -9,13 +9,12 @@ import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Engine } from '../engine.ts';
-import { TurnStopped } from '../execution/execute-turn.ts';
 import { closeCalls, expiryFrame } from '../execution/turn-records.ts';
 import { getRun } from '../store/get-run.ts';
 import { type RunRow, renderUsage } from '../store/run-row.ts';
-import type { NewFrame } from '../timeline/live-turn.ts';
+import type { NewFrame } from '../timeline/frames.ts';
 import { readStatus } from '../timeline/read-timeline.ts';
-import { isSettled, SEQ_JUMP } from '../turn.ts';
+import { isSettled, SEQ_JUMP, TurnStopped } from '../turn.ts';
 
 /** How long the executing replica has to do it itself. */
 const GRACE_MS = 120;

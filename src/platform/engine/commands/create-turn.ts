@@ -6,12 +6,13 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
-import type { Admission, Engine } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import { attachFiles } from '../input/attached-files.ts';
 import { checkThreadId } from '../input/check-thread-id.ts';
 import { type InputMessage, parseInput } from '../input/parse-input.ts';
+import type { Admission } from '../replica/admission.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../store/load-smith-turn.ts';
-import type { RunRow, Surface } from '../store/run-row.ts';
+import { type RunRow, type Surface, turnKeyOf } from '../store/run-row.ts';
 import type { NewRun, TurnStart } from '../store/start-turn.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { StoredMessage, TurnConfig, TurnSettings } from '../turn.ts';
@@ -101,7 +102,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   if ('duplicate' in start) return { kind: 'duplicate', run: start.duplicate };
   const { run } = start;
   const live = engine.execute({
-    key: { projectId, smithId, threadId: thread.id, runId: run.id, turn: run.turn, attempt: 1 },
+    key: turnKeyOf(run),
     lastSeq: 1,
     admission,
     model,

@@ -12,10 +12,10 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
-import { type Engine, keyOf } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import { describePause, renderCall } from '../execution/turn-records.ts';
 import { loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
-import { type RunRow, renderUsage } from '../store/run-row.ts';
+import { type RunRow, renderUsage, turnKeyOf } from '../store/run-row.ts';
 import { conversationLocked } from '../store/start-turn.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { ToolStep } from '../turn.ts';
@@ -67,7 +67,7 @@ export async function submitToTurn(
     );
     const live =
       row.status === 'in_progress'
-        ? engine.execute({ key: keyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
+        ? engine.execute({ key: turnKeyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
         : undefined;
     if (live === undefined) admission.release();
     engine.signals.announce([row.id]);

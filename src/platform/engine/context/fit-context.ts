@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../../models/index.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { functionTools } from '../execution/call-model-step.ts';
+import { functionTools } from '../execution/call-options.ts';
 import type { TurnJournal } from '../execution/turn-journal.ts';
 import { billed, modelRecord } from '../execution/turn-records.ts';
 import { type TurnState, warn } from '../execution/turn-state.ts';

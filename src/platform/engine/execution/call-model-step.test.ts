@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDemoModel } from '../../models/builtin-demo.ts';
 import { LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
-import { callModelStep, emptyAnswer, type ModelStep } from './call-model-step.ts';
+import { callModelStep, type ModelStep } from './call-model-step.ts';
+import { emptyAnswer } from './collect-answer.ts';
 
 const key = { projectId: 'prj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'run_1', turn: 1, attempt: 1 };
 

@@ -4,7 +4,7 @@ import type { Logger } from '../../../kernel/log/log.ts';
 import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { ToolStep } from '../turn.ts';
-import type { RequestedCall } from './call-model-step.ts';
+import type { RequestedCall } from './collect-answer.ts';
 
 /**
  * Decides what becomes of a call: it runs here at once, waits for a person or for the client, or is answered with what is

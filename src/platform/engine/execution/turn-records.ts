@@ -3,9 +3,9 @@ import { estimatePromptTokens, priceUsage } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
 import type { StepRecord, TurnAdvance } from '../store/advance-turn.ts';
-import type { NewFrame } from '../timeline/live-turn.ts';
+import type { NewFrame } from '../timeline/frames.ts';
 import type { StoredMessage, ToolStep } from '../turn.ts';
-import type { StepUsage } from './call-model-step.ts';
+import type { StepUsage } from './collect-answer.ts';
 import type { TurnState } from './turn-state.ts';
 
 /** A finished model call; `finish` says how it ended. Its cost is fixed here, once. */

@@ -1,6 +1,6 @@
 /**
- * This server process among its siblings. One heartbeat a second stands for all of its turns; a turn whose replica has
- * not been heard of for LEASE_SECONDS, or that a replica has let go, is taken over by whoever asks first.
+ * Leases. A replica (server process) that executes turns sends one heartbeat a second for all of them. A turn whose
+ * replica has sent none for LEASE_SECONDS, or has released it, is taken over by the replica that asks first.
  */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { RunRow } from './run-row.ts';
@@ -11,16 +11,16 @@ export const LEASE_SECONDS = 5;
 const ABANDONED_SECONDS = 10;
 /** Turns taken over at once, so that a fleet shares the work of a dead member. */
 export const ADOPT_AT_ONCE = 16;
-/** Rows of replicas that are long gone are swept after this. */
-const FORGET_AFTER = '1 hour';
+/** Rows of replicas that have been silent for so long are removed. */
+const REMOVE_AFTER = '1 hour';
 
 export async function registerReplica(db: Database, replicaId: string): Promise<void> {
   // One process owns an embedded store, so whoever was there before is dead: no lease need be waited for.
   if (db.kind === 'embedded') await db.query({ text: 'delete from replicas where id <> $1', values: [replicaId] });
-  await beat(db, replicaId);
+  await sendHeartbeat(db, replicaId);
 }
 
-export async function beat(db: Database, replicaId: string): Promise<void> {
+export async function sendHeartbeat(db: Database, replicaId: string): Promise<void> {
   await db.query({
     text: `
       insert into replicas (id) values ($1)
@@ -30,7 +30,7 @@ export async function beat(db: Database, replicaId: string): Promise<void> {
 }
 
 /**
- * Takes over turns that nobody executes: of replicas that are silent or have let go, and this one's own where the store
+ * Takes over turns that nobody executes: of replicas that are silent or have released them, and this one's own where the store
  * failed to take a step (`executing` names the others). Each comes back with its attempt already counted up.
  */
 export async function adoptOrphans(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
@@ -56,7 +56,7 @@ export async function adoptOrphans(db: Database, replicaId: string, executing: r
   return rows;
 }
 
-/** Lets go of every turn, so that another replica takes them over at once. Returns how many there were. */
+/** Gives up the lease of every turn, so that another replica takes them over at once. Returns how many there were. */
 export async function releaseTurns(db: Database, replicaId: string): Promise<number> {
   const { rowCount } = await db.query({
     text: `update runs set replica_id = null, updated_at = now() where replica_id = $1 and status = 'in_progress'`,
@@ -66,6 +66,6 @@ export async function releaseTurns(db: Database, replicaId: string): Promise<num
   return rowCount;
 }
 
-export async function forgetOldReplicas(db: Database): Promise<void> {
-  await db.query({ text: `delete from replicas where heartbeat_at < now() - interval '${FORGET_AFTER}'` });
+export async function removeSilentReplicas(db: Database): Promise<void> {
+  await db.query({ text: `delete from replicas where heartbeat_at < now() - interval '${REMOVE_AFTER}'` });
 }

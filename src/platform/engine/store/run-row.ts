@@ -1,6 +1,6 @@
 /** A run as the store has it, and as replies show it. */
 import type { Actor, JsonObject, RunStatus } from '../../tables.ts';
-import type { RunFailure, Warning } from '../turn.ts';
+import type { RunFailure, TurnKey, Warning } from '../turn.ts';
 import type { StoredConfig } from './stored-config.ts';
 
 /** What started the turn. */
@@ -38,6 +38,17 @@ export interface RunRow {
   hidden_at: Date | null;
   created_at: Date;
   updated_at: Date;
+}
+
+export function turnKeyOf(run: RunRow): TurnKey {
+  return {
+    projectId: run.project_id,
+    smithId: run.smith_id,
+    threadId: run.thread_id,
+    runId: run.id,
+    turn: run.turn,
+    attempt: run.attempt,
+  };
 }
 
 export const MICROS_PER_UNIT = 1_000_000;

@@ -8,7 +8,8 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
 import type { StoredFrame } from '../store/advance-turn.ts';
 import { isSettled } from '../turn.ts';
-import { CLOSING_TYPES, type LiveTurn, RESTING_TYPES, type ShownFrame, showStoredFrame } from './live-turn.ts';
+import { CLOSING_TYPES, RESTING_TYPES, type ShownFrame, showStoredFrame } from './frames.ts';
+import type { LiveTurn } from './live-turn.ts';
 import { readFrames, readStatus } from './read-timeline.ts';
 import type { RunSignals, RunWatch } from './run-signals.ts';
 

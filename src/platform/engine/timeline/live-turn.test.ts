@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { StoredFrame } from '../store/advance-turn.ts';
-import { LiveTurn, showStoredFrame } from './live-turn.ts';
+import { showStoredFrame } from './frames.ts';
+import { LiveTurn } from './live-turn.ts';
 
 const key = { projectId: 'proj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'run_1', turn: 1, attempt: 1 };
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { checkEvents, type ResponseEvent } from '../../../../../test/support/response-events.ts';
 import { mintId } from '../../../../kernel/ids/ids.ts';
-import { ShownFrame } from '../../../engine/timeline/live-turn.ts';
+import { ShownFrame } from '../../../engine/timeline/frames.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { messageItemId, reasoningItemId } from '../item-ids.ts';
 import { ResponseFold } from './fold-response.ts';

@@ -1,0 +1,61 @@
+/** What a model is asked with, besides the prompt: tools, their choice, sampling, format and effort. */
+import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { isReasoningEffort, reasoningOptions } from '../../models/index.ts';
+import type { Tool } from '../../tools/tool.ts';
+import type { TurnConfig } from '../turn.ts';
+
+export interface AskedModel {
+  readonly config: TurnConfig;
+  readonly prompt: LanguageModelV4Prompt;
+  readonly tools: readonly Tool[];
+  /** Whether the turn has not had an answer yet. */
+  readonly isFirst: boolean;
+}
+
+export function functionTools(tools: readonly Tool[]): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, parameters, strict }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters,
+    ...(strict === undefined ? {} : { strict }),
+  }));
+}
+
+export function callOptions({ config, prompt, tools, isFirst }: AskedModel): LanguageModelV4CallOptions {
+  const offered = functionTools(tools);
+  const { sampling, answer } = config.settings;
+  const { choice } = config.settings.tools;
+  const { format, reasoning_effort: effort, max_output_tokens: maxOutputTokens } = answer;
+  return {
+    prompt,
+    ...(offered.length === 0 ? {} : { tools: offered }),
+    // A forced choice holds for the first call of the turn; held longer, the turn could never answer.
+    ...(offered.length === 0 || choice === 'auto'
+      ? {}
+      : choice === 'none'
+        ? { toolChoice: { type: 'none' as const } }
+        : !isFirst
+          ? {}
+          : {
+              toolChoice:
+                choice === 'required'
+                  ? { type: 'required' as const }
+                  : { type: 'tool' as const, toolName: choice.name },
+            }),
+    ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
+    ...(sampling.temperature === null ? {} : { temperature: sampling.temperature }),
+    ...(sampling.top_p === null ? {} : { topP: sampling.top_p }),
+    ...(sampling.stop.length === 0 ? {} : { stopSequences: [...sampling.stop] }),
+    ...(format.type === 'text'
+      ? {}
+      : {
+          responseFormat: {
+            type: 'json' as const,
+            ...(format.name === undefined ? {} : { name: format.name }),
+            ...(format.schema === undefined ? {} : { schema: format.schema }),
+          },
+        }),
+    ...reasoningOptions(config.model, effort !== null && isReasoningEffort(effort) ? effort : undefined),
+  };
+}

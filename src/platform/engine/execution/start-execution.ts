@@ -1,0 +1,77 @@
+/** Sets an execution up with what it needs, and lets it run. */
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import { DEFAULT_CONTEXT_WINDOW } from '../../models/catalogue.ts';
+import { findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
+import type { ToolSource } from '../../tools/tool.ts';
+import { loadAttachedFiles, type TurnFiles } from '../input/attached-files.ts';
+import type { Admission } from '../replica/admission.ts';
+import type { RunRow } from '../store/run-row.ts';
+import type { LiveTurn } from '../timeline/live-turn.ts';
+import type { TurnKey } from '../turn.ts';
+import { executeTurn } from './execute-turn.ts';
+import { listTurnTools } from './list-turn-tools.ts';
+import type { ModelOpener } from './open-turn-model.ts';
+import type { TurnState } from './turn-state.ts';
+
+export interface ExecutionDependencies {
+  readonly db: Database;
+  readonly logger: Logger;
+  readonly replicaId: string;
+  readonly models: ModelOpener;
+  readonly toolSources: readonly ToolSource[];
+  readonly files: TurnFiles;
+  /** Patience with model providers, where it differs from the default. */
+  readonly modelCall?: Partial<ModelCallLimits> | undefined;
+  /** Writes pending frames now. */
+  readonly flush: () => Promise<void>;
+}
+
+/** A turn whose row this replica holds. */
+export interface Execution {
+  readonly key: TurnKey;
+  readonly lastSeq: number;
+  readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
+  /** The place that was taken for it; without one it runs beyond the limit. */
+  readonly admission?: Admission;
+  /** The opened model, when the caller has it already. */
+  readonly model?: LanguageModelV4;
+  /** Set where an earlier attempt was cut off: what `run.restarted` says. */
+  readonly restarted?: Record<string, unknown>;
+  /** Nobody reads along: the model may be asked for buffered answers. Absent: they are streamed. */
+  readonly buffered?: boolean;
+}
+
+/** As `executeTurn`. */
+export function startExecution(
+  deps: ExecutionDependencies,
+  live: LiveTurn,
+  { key, state, model, restarted, buffered = false }: Execution,
+): Promise<RunRow | undefined> {
+  const { projectId, smithId } = key;
+  const { config } = state;
+  const known = findModel(config.model);
+  return executeTurn(
+    {
+      db: deps.db,
+      replicaId: deps.replicaId,
+      logger: deps.logger,
+      modelCall: deps.modelCall,
+      flush: deps.flush,
+      openModel: async () =>
+        model ?? deps.models.open(projectId, config.model, await loadModelKeys(tenantDb(deps.db, projectId), smithId)),
+      loadFiles: (prompt) => loadAttachedFiles(deps.files, projectId, prompt),
+      listTools: () => listTurnTools(deps.toolSources, key, config),
+      restarted: restarted !== undefined,
+      buffered,
+    },
+    live,
+    {
+      ...state,
+      contextWindow: known?.contextWindow ?? DEFAULT_CONTEXT_WINDOW,
+      maxOutputTokens: known?.maxOutputTokens,
+    },
+  );
+}
