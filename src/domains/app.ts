@@ -9,6 +9,7 @@ import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
+import { referenceTopics } from './reference.ts';
 import type { RenewalWorker } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
@@ -66,6 +67,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     errors: domainErrors,
     errorDialect: domainErrorDialect,
     operations,
+    topics: referenceTopics,
     gate: createGate(db),
     idempotency: deps.answers,
     db,

@@ -25,6 +25,7 @@ import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
+import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
@@ -172,6 +173,7 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     description: DESCRIPTION,
     errors: platformErrors,
     operations,
+    topics: referenceTopics,
     gate: createGate(createTokenVerifier(db, signingKeys, clock)),
     idempotency: createIdempotencyStore(vault),
     db,

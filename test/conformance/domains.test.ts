@@ -136,6 +136,16 @@ test('the document is OpenAPI 3.1 without a fault, and describes what is served'
   assert.deepEqual(described.sort(), endpoints.map((line) => line.replace(/ \w+$/, '')).sort());
 });
 
+test('the root says what runs here, to people and to programs', async () => {
+  const { origin } = new URL(service.url);
+  for (const address of [origin, service.url]) {
+    const page = await fetch(address, { headers: { accept: 'text/html' } });
+    assert.match(await page.text(), /<title>Ironcraft domain registration<\/title>[^]*href="\/api\/v1\/docs"/);
+    const facts = (await (await fetch(address)).json()) as { reference: string };
+    assert.match(facts.reference, /\/api\/v1\/docs$/);
+  }
+});
+
 test('the reference page is served under the base path', async () => {
   const { status, text } = await service.anybody.get('/docs/');
   assert.equal(status, 200);

@@ -19,7 +19,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
-    paths: ['src/platform/app.ts'],
+    paths: ['src/platform/app.ts', 'src/platform/reference.ts'],
     may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'upkeep', 'tables'],
   },
   upkeep: { paths: ['src/platform/upkeep/'], may: ['feed', 'access', 'tables'] },
@@ -56,6 +56,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   'domains app': {
     paths: [
       'src/domains/app.ts',
+      'src/domains/reference.ts',
       'src/domains/workers.ts',
       'src/domains/dependencies.ts',
       'src/domains/boot/',

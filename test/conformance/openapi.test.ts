@@ -4,9 +4,11 @@ import { after, describe, test } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { platformErrors } from '../../src/platform/errors.ts';
 import { startPlatform } from '../support/platform.ts';
+import { sendRaw } from './raw-http.ts';
 
 interface Described {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly summary?: string;
   readonly security?: readonly unknown[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
@@ -22,6 +24,7 @@ interface Described {
 interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly version: string };
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
 }
@@ -106,6 +109,7 @@ test('/docs is a page whose every asset comes from this server', async () => {
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
   const html = await page.text();
+  assert.match(html, /<title>Ironcraft agent platform<\/title>/);
   const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => new URL(match[1] ?? '', page.url));
   assert.ok(assets.length >= 4, html);
   for (const asset of assets) {
@@ -115,10 +119,60 @@ test('/docs is a page whose every asset comes from this server', async () => {
     const text = await answer.text();
     // A style sheet loads what it names; a script's strings are data, but for the addresses that it is set up with.
     if (asset.pathname.endsWith('.css')) assert.doesNotMatch(text, /(?:@import|url\()\s*["']?(?:https?:)?\/\//);
-    if (asset.pathname.endsWith('initializer.js')) assert.match(text, /validatorUrl: null/);
+    if (asset.pathname.endsWith('initializer.js')) {
+      assert.match(text, /validatorUrl: null/);
+      // A token that is typed in is gone with the page, and no bar bears another name.
+      assert.match(text, /"persistAuthorization":false/);
+      assert.match(text, /"layout":"BaseLayout"/);
+    }
   }
   const own = await fetch(`${platform.url}/docs/json`).then((response) => response.json());
   assert.deepEqual(own, document);
+});
+
+test('the reference begins with what a new project’s token calls, chapter by chapter', () => {
+  const chapters = document.tags.map(({ name }) => name);
+  assert.deepEqual(chapters.slice(0, 3), ['Smiths', 'Runs', 'Responses']);
+  const read = [...described.values()].map(({ tags }) => tags[0] ?? '');
+  // Each chapter is one piece, and they come in their order.
+  assert.deepEqual(
+    read.filter((name, at) => name !== read[at - 1]),
+    chapters,
+  );
+  for (const { name, description } of document.tags) assert.ok(description, `${name} says nothing`);
+});
+
+describe('the document is rendered once', () => {
+  for (const encoding of ['br', 'gzip', 'identity']) {
+    test(`and sent as ${encoding}`, async () => {
+      const answer = await sendRaw(platform.url, ['HEAD /openapi.json HTTP/1.1', `Accept-Encoding: ${encoding}`]);
+      assert.equal(answer.headers.get('content-encoding'), encoding === 'identity' ? null : encoding);
+      const length = Number(answer.headers.get('content-length'));
+      assert.ok(
+        encoding === 'identity' ? length === Buffer.byteLength(source) : length < source.length / 4,
+        `${length}`,
+      );
+      const whole = await fetch(`${platform.url}/openapi.json`, { headers: { 'accept-encoding': encoding } });
+      assert.equal(await whole.text(), source);
+      assert.equal(whole.headers.get('content-length'), String(length));
+    });
+  }
+
+  test('and not sent again to who has it', async () => {
+    const { headers } = await fetch(`${platform.url}/openapi.json`);
+    const etag = headers.get('etag') ?? '';
+    const again = await fetch(`${platform.url}/openapi.json`, { headers: { 'if-none-match': etag } });
+    assert.equal(again.status, 304);
+    assert.equal(await again.text(), '');
+  });
+
+  test('and not packed for who refuses that', async () => {
+    for (const refused of ['br;q=0, gzip;q=0', 'identity', 'zstd']) {
+      const answer = await fetch(`${platform.url}/openapi.json`, { headers: { 'accept-encoding': refused } });
+      assert.equal(answer.headers.get('content-encoding'), null, refused);
+      await answer.arrayBuffer();
+    }
+  });
 });
 
 function find(id: string) {

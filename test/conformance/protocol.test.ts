@@ -52,6 +52,7 @@ describe('every answer carries request id, version, CORS and all three families 
 
 describe('what is no operation carries request id, version and quota headers too', () => {
   const pages: Readonly<Record<string, number>> = {
+    '/': 200,
     '/openapi.json': 200,
     '/docs': 200,
     '/docs/': 200,

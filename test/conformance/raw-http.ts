@@ -27,7 +27,7 @@ export async function sendRaw(
     let text = '';
     for await (const chunk of socket) {
       text += (chunk as Buffer).toString('latin1');
-      const answer = parseAnswer(text);
+      const answer = parseAnswer(text, head[0]?.startsWith('HEAD ') === true);
       if (answer !== undefined) return answer;
     }
     throw new Error(`the connection closed after: ${text.slice(0, 300)}`);
@@ -37,16 +37,17 @@ export async function sendRaw(
 }
 
 /** The answer once its headers and as many bytes as they promise are there. */
-function parseAnswer(received: string): Answer | undefined {
+function parseAnswer(received: string, isHead: boolean): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [statusLine = '', ...lines] = received.slice(0, end).split('\r\n');
   const headers = new Headers(lines.map((line) => splitOnce(line, ': ')));
   const status = Number(statusLine.split(' ')[1]);
-  const length = status === 304 ? 0 : Number(headers.get('content-length') ?? 0);
+  const length = isHead || status === 304 ? 0 : Number(headers.get('content-length') ?? 0);
   const text = Buffer.from(received.slice(end + 4), 'latin1').toString('utf8');
   if (Buffer.byteLength(text) < length) return undefined;
-  const isJson = headers.get('content-type')?.includes('json') === true && text !== '';
+  const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity';
+  const isJson = isPlain && headers.get('content-type')?.includes('json') === true && text !== '';
   return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 

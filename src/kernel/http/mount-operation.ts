@@ -10,6 +10,7 @@ import type {
 import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
+import type { Topic } from './reference-topics.ts';
 import { type RunOptions, runOperation, runSocket } from './run-operation.ts';
 import type { Sockets } from './serve-sockets.ts';
 
@@ -21,6 +22,7 @@ export interface MountOptions<Caller> extends RunOptions<Caller> {
   /** The codes that the gate may refuse an operation with, for its description. */
   readonly gate: RunOptions<Caller>['gate'] & { refusalsOf(operation: OperationFacts): readonly string[] };
   readonly sockets: Sockets;
+  readonly topics: readonly Topic[];
 }
 
 /** Adds the operation's route. Throws when its description names an error code that the catalogue lacks. */
@@ -29,15 +31,16 @@ export function mountOperation<Caller>(
   operation: Operation<Caller>,
   options: MountOptions<Caller>,
 ): void {
+  const refusals = {
+    gate: [...options.kernelRefusals, ...options.gate.refusalsOf(operation)],
+    idempotency: options.idempotency.refusals,
+    names: options.errorDialect.names,
+  };
   const route = {
     method: operation.method,
     url: fastifyPath(operation.path),
     config: { operation: operation as Operation<unknown> },
-    schema: routeSchema(operation as Operation<unknown>, options.errors, {
-      gate: [...options.kernelRefusals, ...options.gate.refusalsOf(operation)],
-      idempotency: options.idempotency.refusals,
-      names: options.errorDialect.names,
-    }),
+    schema: routeSchema(operation as Operation<unknown>, options.errors, refusals, options.topics),
     // No body says as much as an empty one; the validation then names what is missing.
     preValidation: async (request: FastifyRequest) => {
       if (operation.body !== undefined && request.body === undefined) request.body = {};

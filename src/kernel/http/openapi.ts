@@ -1,11 +1,11 @@
 /** The OpenAPI 3.1 document, made from the same schemas that validate. */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import type { Operation } from './operation.ts';
+import { type ReadableDocument, sortForReading, type Topic, topicOf } from './reference-topics.ts';
 import type { TextKind } from './reply.ts';
 import { type BodyFormat, FORM_TYPE } from './request-body.ts';
 import { componentOf } from './schema.ts';
@@ -21,9 +21,10 @@ interface DocumentOptions {
   readonly basePath: string;
   readonly errorDialect: ErrorDialect;
   readonly operations: readonly Operation<never>[];
+  readonly topics: readonly Topic[];
 }
 
-/** Serves `/openapi.json` and `/docs`. Call before mounting operations. */
+/** Defines the document; serve-document.ts serves it. Call before mounting operations. */
 export async function documentOperations(app: FastifyInstance, options: DocumentOptions): Promise<void> {
   app.addSchema({ ...options.errorDialect.schema, $id: 'Error' });
   await app.register(swagger, {
@@ -45,15 +46,9 @@ export async function documentOperations(app: FastifyInstance, options: Document
       for (const operation of options.operations) {
         completeDescription(made.openapiObject, operation, options.basePath);
       }
+      sortForReading(made.openapiObject as ReadableDocument, options);
       return made.openapiObject;
     },
-  });
-  app.get(`${options.basePath}/openapi.json`, { logLevel: 'silent' }, async (_request, reply) =>
-    reply.send(app.swagger()),
-  );
-  await app.register(swaggerUi, {
-    routePrefix: `${options.basePath}/docs`,
-    uiConfig: { tryItOutEnabled: true, persistAuthorization: true },
   });
 }
 
@@ -64,6 +59,9 @@ function completeDescription(document: OpenApiObject, operation: Operation<never
   if (described.requestBody !== undefined && 'content' in described.requestBody) {
     described.requestBody.required =
       operation.upload !== undefined || operation.bodyFormat === 'raw' || needsBody(operation.body);
+  }
+  if (operation.example !== undefined && described.requestBody !== undefined && 'content' in described.requestBody) {
+    for (const media of Object.values(described.requestBody.content)) media.example = operation.example;
   }
   if (operation.idempotent) described.parameters = [...(described.parameters ?? []), IDEMPOTENCY_PARAMETER];
 }
@@ -101,14 +99,19 @@ export interface Refusals {
 }
 
 /** Fastify's schema of one operation. */
-export function routeSchema(operation: Operation<unknown>, errors: ErrorCatalogue, refusals: Refusals): FastifySchema {
+export function routeSchema(
+  operation: Operation<unknown>,
+  errors: ErrorCatalogue,
+  refusals: Refusals,
+  topics: readonly Topic[],
+): FastifySchema {
   const { params, query } = operation;
   const body = bodySchema(operation);
   return {
     operationId: operation.id,
     summary: operation.summary,
     description: describe(operation),
-    tags: [operation.id.split('.').slice(0, -1).join('.') || operation.id],
+    tags: [topicOf(operation.id, topics)],
     security: operation.posture === 'public' ? [] : [{ bearer: [] }],
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),

@@ -65,6 +65,8 @@ interface Schemas<P extends TSchema, Q extends TSchema, B extends TSchema, R ext
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** A body that works as it stands, on a new project; ids in it stand for the reader's own. Shown in the reference. */
+  readonly example?: Static<B>;
   /** What the body is written in. Default `json`. */
   readonly bodyFormat?: 'json' | 'form' | 'json or form';
   /** Absent: the operation answers without a body. */
@@ -114,7 +116,7 @@ export interface UploadSpec<
   Stored extends StoredUpload,
   Tx,
 > extends OperationFacts,
-    Omit<Schemas<P, Q, B, R>, 'body'>,
+    Omit<Schemas<P, Q, B, R>, 'body' | 'bodyFormat' | 'example'>,
     Answer {
   /** The form's fields beside the file, which are text. The handler gets them as `body`. */
   readonly fields: B;
@@ -139,7 +141,7 @@ export type UnverifiedRequest<P extends TSchema, Q extends TSchema> = Omit<Reque
 
 export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends TSchema, Db>
   extends OperationFacts,
-    Omit<Schemas<P, Q, TSchema, R>, 'body' | 'bodyFormat'>,
+    Omit<Schemas<P, Q, TSchema, R>, 'body' | 'bodyFormat' | 'example'>,
     Answer {
   /**
    * Finds out who sent the body, where the operation is public; throws the refusal. The call is then its caller's: it
@@ -188,6 +190,7 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly query: TSchema | undefined;
   readonly body: TSchema | undefined;
   readonly bodyFormat: BodyFormat;
+  readonly example: unknown;
   readonly reply: TSchema | undefined;
   /** Present: the body is a form with files, and `body` is undefined. */
   readonly upload: Upload<Caller> | undefined;
@@ -283,7 +286,7 @@ function eraseTypes<Caller>(
   idempotent: boolean,
   handle: Operation<Caller>['handle'],
 ): Omit<Operation<Caller>, 'handles'> {
-  const { params, query, body, bodyFormat = 'json', reply } = spec;
+  const { params, query, body, bodyFormat = 'json', example, reply } = spec;
   const none = { upload: undefined, socket: undefined, verify: undefined };
-  return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, reply, handle };
+  return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, example, reply, handle };
 }

@@ -13,16 +13,20 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
+import { compressAnswers, isCompressible } from './compression.ts';
 import { createDeferredCompiler } from './deferred-compiler.ts';
 import { type ErrorCatalogue, type ErrorDialect, openAiErrors } from './errors.ts';
+import { serveFrontPage } from './front-page.ts';
 import { canonicalJson, type IdempotencyStore } from './idempotency.ts';
 import { mountOperation } from './mount-operation.ts';
 import { documentOperations } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
+import type { Topic } from './reference-topics.ts';
 import { acceptBodies } from './request-body.ts';
 import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
+import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 
@@ -39,6 +43,8 @@ export interface ServiceOptions<Caller> {
   readonly errorDialect?: ErrorDialect;
   /** The gate lets each operation see only callers of the kind that it is defined for. */
   readonly operations: readonly Operation<never>[];
+  /** The chapters of the reference, in their order. Default: one a resource. */
+  readonly topics?: readonly Topic[];
   readonly gate: Gate<Caller>;
   readonly idempotency: IdempotencyStore<Caller>;
   readonly db: Database;
@@ -71,6 +77,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     ...given,
     errorDialect: given.errorDialect ?? openAiErrors,
     basePath: given.basePath ?? '',
+    topics: given.topics ?? [],
     kernelRefusals: given.apiVersion === undefined ? [] : ['unsupported_api_version'],
   };
   const meters: Meters = {
@@ -121,15 +128,21 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   });
 
   await documentOperations(app, options);
+  await serveDocument(app, options);
+  serveFrontPage(app, options);
   const operations = options.operations as unknown as readonly Operation<Caller>[];
   const mounting = { ...options, meters, sockets: serveSockets(app) };
   for (const format of new Set(operations.map(({ bodyFormat }) => bodyFormat))) {
-    await app.register(async (routes) => {
-      await acceptBodies(routes, format);
-      for (const operation of operations) {
-        if (operation.bodyFormat === format) mountOperation(routes, operation, mounting);
-      }
-    });
+    for (const compresses of [false, true]) {
+      await app.register(async (routes) => {
+        await acceptBodies(routes, format);
+        if (compresses) await compressAnswers(routes);
+        for (const operation of operations) {
+          if (operation.bodyFormat !== format || isCompressible(operation) !== compresses) continue;
+          mountOperation(routes, operation, mounting);
+        }
+      });
+    }
   }
   return app;
 }

@@ -16,6 +16,7 @@ export function accountOperations(deps: AccountDependencies) {
       idempotent: true,
       status: 201,
       body: AccountCreate,
+      example: { email: 'ada@example.com' },
       reply: Account,
       errors: ['email_taken', 'payment_failed'],
       handler: createAccount(deps),

@@ -62,6 +62,7 @@ export function domainOperations(deps: DomainDependencies) {
       idempotent: true,
       status: 201,
       body: Registration,
+      example: { domain: 'my-first-name.com', confirm_price: 11.9 },
       reply: Spending,
       errors: ['already_in_portfolio', 'registration_failed', ...SPENDING_ERRORS],
       handler: registerDomain(deps),

@@ -33,6 +33,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
       status: 201,
       params: ZonePath,
       body: DnsRecordCreate,
+      example: { subdomain: 'www', type: 'A', value: '192.0.2.7' },
       reply: DnsRecord,
       errors: ['not_found', 'no_hosted_zone'],
       handler: createRecord(nameservers),

@@ -20,6 +20,11 @@ export function chatCompletionOperations(services: ChatServices) {
       streams: true,
       idempotent: true,
       body: ChatCompletionIn,
+      example: {
+        model: 'builtin/demo',
+        user: 'user-1',
+        messages: [{ role: 'user', content: 'Write 20 words' }],
+      },
       reply: ChatCompletion,
       errors: [
         'smith_required',

@@ -37,6 +37,7 @@ export function conversationOperations(services: { readonly jobs: Jobs }) {
         'It belongs to one smith: that of the smith token, or the one that `IC-Smith-Id` names, or `user` (with ' +
         '`IC-Agent-Id`, which creates the smith when there is none). Runs with `conversation` set to its id go on in it.',
       body: ConversationCreate,
+      example: { user: 'user-1', title: 'Plans' },
       reply: Conversation,
       errors: [
         'smith_required',
@@ -84,6 +85,7 @@ export function conversationOperations(services: { readonly jobs: Jobs }) {
       idempotent: false,
       params: ConversationPath,
       body: ConversationUpdate,
+      example: { title: 'Plans for spring' },
       reply: Conversation,
       errors: ['conversation_not_found', 'nothing_to_update'],
       handler: updateConversation,
@@ -127,6 +129,7 @@ export function conversationOperations(services: { readonly jobs: Jobs }) {
         'is answered through the Responses surface.',
       params: ConversationPath,
       body: ConversationItemsCreate,
+      example: { items: [{ role: 'user', content: 'The river rises in March.' }] },
       reply: ConversationItemList,
       errors: ['conversation_not_found', 'invalid_input', 'invalid_state'],
       handler: createItems,

@@ -18,6 +18,7 @@ export function embeddingOperations(services: EmbeddingServices) {
         'mean of its sentences. Every other model is reached with the key of its provider: a smith token uses the ' +
         'smith’s own key before the tenant’s. Members that are not listed are ignored.',
       body: EmbeddingIn,
+      example: { input: 'Where does the river rise?' },
       reply: EmbeddingList,
       errors: [
         'invalid_input',

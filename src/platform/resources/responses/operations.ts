@@ -34,6 +34,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
       streams: true,
       idempotent: true,
       body: ResponseIn,
+      example: { model: 'builtin/demo', user: 'user-1', input: 'Write 20 words' },
       reply: Response,
       errors: [
         'invalid_input',

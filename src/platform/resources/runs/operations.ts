@@ -43,6 +43,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       idempotent: true,
       params: SmithPath,
       body: RunIn,
+      example: { input: [{ role: 'user', content: 'Write 20 words' }] },
       reply: Run,
       errors: [
         ...TURN_ERRORS,
@@ -107,6 +108,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       streams: true,
       params: RunPath,
       body: Submit,
+      example: { kind: 'approval', approval_id: 'apr_01J8Z3M6QK4T9W2X5Y7B8C9D0E', decision: 'approve' },
       reply: Run,
       errors: [
         'run_not_paused',
@@ -136,6 +138,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       idempotent: true,
       params: RunPath,
       body: Type.Optional(RunReplayIn),
+      example: { stream: false },
       reply: Run,
       errors: [...TURN_ERRORS, 'replay_unsupported'],
       handler: replayRun(engine),

@@ -36,6 +36,7 @@ export function smithOperations() {
       status: 201,
       alsoStatus: [200],
       body: SmithCreate,
+      example: { model: 'builtin/demo', external_id: 'user-1', display_name: 'Ada' },
       reply: Smith,
       errors: ['not_found', 'agent_unpublished', 'smith_exists', 'invalid_timezone', 'unknown_provider'],
       async handler({ tx, caller, body }) {
@@ -79,6 +80,7 @@ export function smithOperations() {
         'A change is a new revision; a patch that changes nothing is not. It holds from the next turn on.',
       params: SmithPath,
       body: SmithPatch,
+      example: { display_name: 'Ada L.' },
       reply: Smith,
       errors: ['empty_patch', 'agent_unpublished', 'smith_exists', 'invalid_timezone', 'unknown_provider'],
       handler: updateSmith,
@@ -121,6 +123,7 @@ export function smithOperations() {
         '`invalid_state` when the agent or the customer of that time has been deleted.',
       params: RevisionPath,
       body: RestoreIn,
+      example: { note: 'as it was' },
       reply: Smith,
       errors: ['invalid_state', 'smith_exists'],
       handler: restoreRevision,

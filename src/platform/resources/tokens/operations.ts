@@ -18,6 +18,7 @@ export function tokenOperations(deps: { issuer: Pick<TokenIssuer, 'issueProjectT
       description: 'The token’s text is in this answer and nowhere else.',
       status: 201,
       body: TokenIn,
+      example: { scope: 'smith', smith_id: 'smt_01J8Z3M6QK4T9W2X5Y7B8C9D0E', permissions: ['runs:read', 'runs:write'] },
       reply: TokenCreated,
       errors: [
         'invalid_token_scope',

@@ -1,0 +1,17 @@
+/** The chapters of the reference at /docs, by task: an account, a name that is free, its registration, its records. */
+import type { Topic } from '../kernel/http/reference-topics.ts';
+
+export const referenceTopics: readonly Topic[] = [
+  { name: 'Accounts', description: 'A workspace and its first token. Start here.', prefixes: ['accounts'] },
+  {
+    name: 'Search',
+    description: 'Which names are free, and what they cost.',
+    prefixes: ['availability', 'suggestions', 'tlds'],
+  },
+  {
+    name: 'Domains',
+    description: 'Register, renew, transfer and manage names.',
+    prefixes: ['domains', 'settings', 'auth_codes'],
+  },
+  { name: 'DNS', description: 'The records of a name’s zone.', prefixes: ['zones'] },
+];

@@ -1,0 +1,70 @@
+/**
+ * Serves the OpenAPI document and the page that people read it on. The document is rendered when it is first asked for,
+ * and kept with its compressed forms. The page keeps nothing in the browser, the token least of all.
+ */
+import { createHash } from 'node:crypto';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CompressedText, compressAnswers } from './compression.ts';
+
+export interface ReferenceOptions {
+  readonly title: string;
+  readonly basePath: string;
+}
+
+/** Adds `/openapi.json` and `/docs`. The document must have been defined: see openapi.ts. */
+export async function serveDocument(app: FastifyInstance, { title, basePath }: ReferenceOptions): Promise<void> {
+  let rendered: { readonly text: CompressedText; readonly etag: string } | undefined;
+  const send = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (rendered === undefined) {
+      const source = JSON.stringify(app.swagger());
+      // Weak: one for all encodings.
+      const etag = `W/"${createHash('sha256').update(source).digest('base64url').slice(0, 22)}"`;
+      rendered = { text: new CompressedText(source), etag };
+    }
+    const { text, etag } = rendered;
+    reply.header('etag', etag).header('vary', 'accept-encoding').header('cache-control', 'no-cache');
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+    const { bytes, encoding } = await text.bytesFor(request.headers['accept-encoding']);
+    if (encoding !== undefined) reply.header('content-encoding', encoding);
+    return reply.type('application/json; charset=utf-8').send(bytes);
+  };
+  app.get(`${basePath}/openapi.json`, { logLevel: 'silent' }, send);
+  await app.register(async (pages) => {
+    await compressAnswers(pages);
+    await pages.register(swaggerUi, {
+      routePrefix: `${basePath}/docs`,
+      theme: { title, css: [{ filename: 'reference.css', content: STYLE }], favicon: [ICON] },
+      uiConfig: {
+        // Without the bar that carries Swagger's name and asks for the address of a document.
+        layout: 'BaseLayout',
+        tryItOutEnabled: true,
+        persistAuthorization: false,
+        displayOperationId: true,
+        displayRequestDuration: true,
+        docExpansion: 'list',
+        defaultModelsExpandDepth: 0,
+      },
+      uiHooks: {
+        onRequest: async (request, reply) => {
+          if (request.routeOptions.url === `${basePath}/docs/json`) return send(request, reply);
+        },
+      },
+    });
+  });
+}
+
+/** No larger than a name of a call needs to be found, and the server's own font. */
+const STYLE = `.swagger-ui .info { margin: 2rem 0 1rem; }
+.swagger-ui .info .title small { top: 0; }
+.swagger-ui .scheme-container { box-shadow: none; padding: 0 0 1rem; }`;
+
+const ICON = {
+  filename: 'icon.svg',
+  rel: 'icon',
+  sizes: 'any',
+  type: 'image/svg+xml',
+  content:
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#1f2933"/>' +
+    '<path d="M9 8h14v4h-5v8h5v4H9v-4h5v-8H9z" fill="#fff"/></svg>',
+} as const;

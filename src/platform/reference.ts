@@ -1,0 +1,51 @@
+/** The chapters of the reference at /docs, by task: first what a new project's token calls first. */
+import type { Topic } from '../kernel/http/reference-topics.ts';
+
+export const referenceTopics: readonly Topic[] = [
+  { name: 'Smiths', description: 'One agent instance for each end user. Start here.', prefixes: ['smiths'] },
+  {
+    name: 'Runs',
+    description: 'Turns of a smith: streamed or not, paused for tools and approvals, read again from any point.',
+    prefixes: ['smiths.runs', 'runs'],
+  },
+  {
+    name: 'Responses',
+    description: 'OpenAI’s Responses, on the same smiths and runs.',
+    prefixes: ['responses'],
+  },
+  {
+    name: 'Chat completions',
+    description: 'OpenAI’s chat completions, on the same smiths and runs.',
+    prefixes: ['chat'],
+  },
+  { name: 'Conversations', description: 'Threads that go on, in OpenAI’s form.', prefixes: ['conversations'] },
+  { name: 'Memory', description: 'What a smith keeps between conversations.', prefixes: ['smiths.memory'] },
+  { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
+  {
+    name: 'Agents',
+    description: 'Configurations that many smiths share: drafts, versions, gradual rollout.',
+    prefixes: ['agents'],
+  },
+  { name: 'Customers', description: 'Who the end users belong to.', prefixes: ['customers'] },
+  { name: 'Files', description: 'Content for runs and vector stores.', prefixes: ['files'] },
+  { name: 'Vector stores', description: 'Files that are searched by meaning and words.', prefixes: ['vector_stores'] },
+  { name: 'Embeddings', description: 'Text into vectors.', prefixes: ['embeddings'] },
+  { name: 'Models', description: 'What can be named as `model`.', prefixes: ['models', 'tenant.models'] },
+  {
+    name: 'Model keys',
+    description: 'Keys of model providers, of the project and of single smiths.',
+    prefixes: ['tenant.model_keys', 'smiths.model_keys'],
+  },
+  { name: 'Events', description: 'Everything that happened, in order.', prefixes: ['events'] },
+  {
+    name: 'Tokens',
+    description: 'Tokens of the project: for servers, or bound to one smith.',
+    prefixes: ['tenant.tokens'],
+  },
+  {
+    name: 'Organization',
+    description: 'Projects and their first tokens. Called with the organization’s key.',
+    prefixes: ['organization'],
+  },
+  { name: 'Public keys', description: 'What tokens are verified with.', prefixes: ['oauth'] },
+];
