@@ -140,7 +140,7 @@ test('the root says what runs here, to people and to programs', async () => {
   const { origin } = new URL(service.url);
   for (const address of [origin, service.url]) {
     const page = await fetch(address, { headers: { accept: 'text/html' } });
-    assert.match(await page.text(), /<title>Ironcraft domain registration<\/title>[^]*href="\/api\/v1\/docs"/);
+    assert.match(await page.text(), /<title>Ironcraft domain registration<\/title>[\s\S]*href="\/api\/v1\/docs"/);
     const facts = (await (await fetch(address)).json()) as { reference: string };
     assert.match(facts.reference, /\/api\/v1\/docs$/);
   }
