@@ -21,7 +21,7 @@ import { checkReferences } from './check-references.ts';
 import { countMoved, requireCustomer } from './customer-link.ts';
 import { recordRevisions } from './revision-store.ts';
 import type { SmithPatch } from './smith-state.ts';
-import { findProvisioned, getSmithRow, insertSmith, type NewSmith, type SmithRow } from './smith-store.ts';
+import { getSmithRow, insertSmith, listByExternalId, type NewSmith, type SmithRow } from './smith-store.ts';
 
 export const MAX_EXTERNAL_ID_LENGTH = 255;
 
@@ -34,8 +34,9 @@ export interface ProvisionedSmith {
 }
 
 /**
- * A new smith, or the live one that its (external_id, agent) already has, unchanged and without an event. Of calls that
- * race, the unique index lets one insert; the others wait for it and read it. Throws `invalid_request`, `invalid_timezone`,
+ * A new smith, or the live one that its (external_id, agent) already has, unchanged and without an event. Without an agent
+ * any live smith of the external id will do: a second one would leave `user` alone ambiguous. Of calls that race for an
+ * external id, one inserts; the others wait for it and read it. Throws `invalid_request`, `invalid_timezone`,
  * `unknown_provider`, `not_found` (param `agent_id`, `customer_id` or `pin`), `agent_unpublished` and `smith_exists`.
  */
 export async function provisionSmith(
@@ -48,10 +49,8 @@ export async function provisionSmith(
   const smith = newSmith(body);
   if (smith.agent_id !== null && !mayRefer(caller, 'agent')) throw agentNotFound();
   if (body.agent_id == null && Object.keys(smith.config).length === 0) smith.agent_id = await findDefaultAgent(tx);
-  // One that was made before the project had a default agent has not become another smith by that.
-  const agentIds = body.agent_id == null ? [smith.agent_id, null] : [smith.agent_id];
-
-  const existing = await findExisting(tx, smith, agentIds);
+  const isAnyAgents = body.agent_id == null;
+  const existing = await findExisting(tx, smith, isAnyAgents);
   if (existing !== undefined) return { smith: existing, isNew: false };
   // The default agent is none that the caller named.
   await checkReferences(tx, caller, undefined, { ...smith, agent_id: body.agent_id ?? null });
@@ -61,7 +60,8 @@ export async function provisionSmith(
     smith.rollout_slot = joinableSlot((await holdAgents(tx, [smith.agent_id])).get(smith.agent_id), smith.pin);
   }
   if (!(await insertSmith(tx, smith))) {
-    const winner = await findExisting(tx, smith, agentIds);
+    // Another smith of the external id has moved to this agent meanwhile.
+    const winner = await findExisting(tx, smith, isAnyAgents);
     if (winner !== undefined) return { smith: winner, isNew: false };
     throw new ApiError('smith_exists', {
       message: 'A smith with this `external_id` was archived at the same moment. Send the request again.',
@@ -98,12 +98,38 @@ async function findDefaultAgent(db: TenantDb): Promise<string | null> {
   return row?.id ?? null;
 }
 
+/** The smith to give instead of a new one. Without one, nobody else makes one until the transaction ends. */
 async function findExisting(
-  db: TenantDb,
-  smith: NewSmith,
-  agentIds: readonly (string | null)[],
+  tx: TenantTransaction,
+  { external_id: externalId, agent_id: agentId }: NewSmith,
+  isAnyAgents: boolean,
 ): Promise<SmithRow | undefined> {
-  return smith.external_id === null ? undefined : findProvisioned(db, smith.external_id, agentIds);
+  if (externalId === null) return undefined;
+  const find = async () => {
+    const rows = await listByExternalId(tx, externalId);
+    return isAnyAgents ? chooseAmong(rows, agentId) : rows.find((row) => row.agent_id === agentId);
+  };
+  const found = await find();
+  if (found !== undefined) return found;
+  // The unique index keeps apart what has one agent; who asks for any agent's has to wait for all of them.
+  await tx.raw({
+    text: `select pg_advisory_xact_lock(hashtextextended('smiths ' || $1::text || ' ' || $2::text, 0))`,
+    values: [externalId],
+  });
+  return find();
+}
+
+/**
+ * The one on the agent that a new smith would follow, else the one on none (it was made before there was a default agent),
+ * else the only one. Throws `smith_exists` where several agents have one.
+ */
+function chooseAmong(rows: readonly SmithRow[], agentId: string | null): SmithRow | undefined {
+  const fitting = [agentId, null].flatMap((id) => rows.find((row) => row.agent_id === id) ?? []);
+  if (fitting[0] !== undefined || rows.length <= 1) return fitting[0] ?? rows[0];
+  throw new ApiError('smith_exists', {
+    param: 'agent_id',
+    message: 'Several agents have a live smith with this `external_id`. Say which with `agent_id`.',
+  });
 }
 
 function joinableSlot(agent: HeldAgent | undefined, pin: number | null): number {

@@ -62,21 +62,9 @@ export async function getSmithRow(db: TenantDb, id: string): Promise<SmithRow> {
   return row;
 }
 
-/** The live smith of an external id on one of these agents (null: on none), the earlier in the list first. */
-export async function findProvisioned(
-  db: TenantDb,
-  externalId: string,
-  agentIds: readonly (string | null)[],
-): Promise<SmithRow | undefined> {
-  const rows = await selectSmiths(db)
-    .where('external_id', '=', externalId)
-    .where(
-      sql<string>`coalesce(agent_id, '')`,
-      'in',
-      agentIds.map((id) => id ?? ''),
-    )
-    .execute();
-  return agentIds.map((id) => rows.find((row) => row.agent_id === id)).find((row) => row !== undefined);
+/** The live smiths of an external id, one an agent at most. */
+export async function listByExternalId(db: TenantDb, externalId: string): Promise<SmithRow[]> {
+  return selectSmiths(db).where('external_id', '=', externalId).execute();
 }
 
 /** Holds the smith until the transaction ends, so that changes to it happen one after the other. */

@@ -31,7 +31,8 @@ export function smithOperations() {
       scope: 'runs:write',
       summary: 'Provision a smith',
       description:
-        'Answers 201 with a new smith, or 200 with the live one that its `external_id` already has on that agent, ' +
+        'Answers 201 with a new smith, or 200 with the live one that its `external_id` already has: on `agent_id` where ' +
+        'that is given, else on whatever agent it is (`smith_exists` where several have one), ' +
         'unchanged: safe to call whenever an end user appears, any number of times at once.',
       status: 201,
       alsoStatus: [200],

@@ -138,9 +138,9 @@ test('the same external id on another agent, on none, or in another project is a
   const project = await platform.createProject();
   const stranger = await platform.createProject();
   const answers = [
-    await project.post('/v1/smiths', { external_id: 'u', agent_id: await publishAgent(project) }),
-    await project.post('/v1/smiths', { external_id: 'u', agent_id: await publishAgent(project) }),
     await project.post('/v1/smiths', { external_id: 'u' }),
+    await project.post('/v1/smiths', { external_id: 'u', agent_id: await publishAgent(project) }),
+    await project.post('/v1/smiths', { external_id: 'u', agent_id: await publishAgent(project) }),
     await stranger.post('/v1/smiths', { external_id: 'u' }),
   ];
   assert.deepEqual(
@@ -153,6 +153,48 @@ test('the same external id on another agent, on none, or in another project is a
     [(await project.post('/v1/smiths', {})).status, (await project.post('/v1/smiths', {})).status],
     [201, 201],
   );
+});
+
+test('without an agent, the smith is the one that the external id has, wherever it is', async () => {
+  const project = await platform.createProject();
+  const agent = await publishAgent(project);
+  const { body: first } = await project.post('/v1/smiths', { external_id: 'q', agent_id: agent });
+  for (const body of [{}, { agent_id: null }, { model: 'builtin/demo', display_name: 'Ann' }]) {
+    const again = await project.post('/v1/smiths', { external_id: 'q', ...body });
+    assert.deepEqual([again.status, again.body], [200, first], again.text);
+  }
+  const answer = await project.post('/v1/responses', { user: 'q', input: 'Write 2 words' });
+  assert.equal(answer.status, 200, answer.text);
+
+  const { body: second } = await project.post('/v1/smiths', {
+    external_id: 'q',
+    agent_id: await publishAgent(project),
+  });
+  assert.notEqual(second.id, first.id);
+  const ambiguous = await project.post('/v1/smiths', { external_id: 'q' });
+  assert.deepEqual(
+    [ambiguous.status, ambiguous.body.error.code, ambiguous.body.error.param],
+    [409, 'smith_exists', 'agent_id'],
+  );
+  assert.equal((await project.delete(`/v1/smiths/${first.id}`)).status, 204);
+  const left = await project.post('/v1/smiths', { external_id: 'q' });
+  assert.deepEqual([left.status, left.body.id], [200, second.id]);
+});
+
+test('creates with and without the agent that race leave one smith, or the agentless one beside it', async () => {
+  const project = await platform.createProject();
+  const agent = await publishAgent(project);
+  for (let round = 0; round < 10; round++) {
+    const external_id = `r${round}`;
+    const [onAgent, plain] = await Promise.all([
+      project.post('/v1/smiths', { external_id, agent_id: agent }),
+      project.post('/v1/smiths', { external_id }),
+    ]);
+    assert.equal(onAgent.status, 201, onAgent.text);
+    // The plain one came first and has no agent, or it came second and found the other.
+    if (plain.status === 201) assert.equal(plain.body.agent_id, null, plain.text);
+    else assert.deepEqual([plain.status, plain.body.id], [200, onAgent.body.id], plain.text);
+  }
 });
 
 for (const onAgent of [true, false]) {
