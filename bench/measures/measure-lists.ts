@@ -1,7 +1,7 @@
 /** What a list costs in a project with a million rows, against one with a thousand, in the same tables. */
 import Type from 'typebox';
 import { Parse } from 'typebox/value';
-import { pageReply } from '../../src/kernel/http/paging.ts';
+import { pageReply, readPage } from '../../src/kernel/http/paging.ts';
 import type { BenchDatabase } from '../database.ts';
 import type { Figure, Findings } from '../figure.ts';
 import type { Ironcraft } from '../ironcraft.ts';
@@ -107,11 +107,15 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
   const since = SPREAD_MIDDLE.toISOString();
   const lists: [name: string, path: string, query: Record<string, string>][] = [
     ['customers', '/v1/customers', {}],
-    ['customers, deep', '/v1/customers', { cursor: cursorAfter(await rowId('cus', middle)) }],
+    ['customers, deep', '/v1/customers', { cursor: cursorAfter(project, 'customers', await rowId('cus', middle)) }],
     // Among them the eleven that have all the smiths, whose number each row shows.
-    ['customers, those with smiths', '/v1/customers', { cursor: cursorAfter(await rowId('cus', 22)) }],
+    [
+      'customers, those with smiths',
+      '/v1/customers',
+      { cursor: cursorAfter(project, 'customers', await rowId('cus', 22)) },
+    ],
     ['smiths', '/v1/smiths', {}],
-    ['smiths, deep', '/v1/smiths', { cursor: cursorAfter(await rowId('smt', middle)) }],
+    ['smiths, deep', '/v1/smiths', { cursor: cursorAfter(project, 'smiths', await rowId('smt', middle)) }],
     ['smiths by external_id', '/v1/smiths', { external_id: `vip-${rareSmithNumber(5, project.rows)}` }],
     ['smiths by external_id_prefix, common', '/v1/smiths', { external_id_prefix: 'user-' }],
     ['smiths by external_id_prefix, rare', '/v1/smiths', { external_id_prefix: 'vip-' }],
@@ -120,7 +124,7 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
     ['smiths by customer_id, common', '/v1/smiths', { customer_id: await rowId('cus', 5) }],
     ['smiths by customer_id, rare', '/v1/smiths', { customer_id: await rowId('cus', 1) }],
     ['runs', '/v1/runs', {}],
-    ['runs, deep', '/v1/runs', { cursor: cursorAfter(await rowId('run', middle)) }],
+    ['runs, deep', '/v1/runs', { cursor: cursorAfter(project, 'runs', await rowId('run', middle)) }],
     ['runs by smith_id', '/v1/runs', { smith_id: smithWithRuns }],
     ['runs of a smith', `/v1/smiths/${smithWithRuns}/runs`, {}],
     ['runs by agent_id, common', '/v1/runs', { agent_id: project.commonAgentId }],
@@ -131,7 +135,7 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
     ['runs by external_id_prefix, rare', '/v1/runs', { external_id_prefix: 'vip-' }],
     ['runs since', '/v1/runs', { since }],
     ['events', '/v1/events', {}],
-    ['events, deep', '/v1/events', { cursor: cursorAfter(await rowId('evt', middle)) }],
+    ['events, deep', '/v1/events', { cursor: cursorAfter(project, 'events', await rowId('evt', middle)) }],
     ['events by type, common', '/v1/events', { type: 'run.completed' }],
     ['events by type, rare', '/v1/events', { type: 'run.failed' }],
     ['events by smith_id', '/v1/events', { smith_id: smithWithRuns }],
@@ -146,9 +150,9 @@ async function describeLists(database: BenchDatabase, project: ListedProject): P
   );
 }
 
-/** The cursor that the API itself would hand out after a page that ends with this row. */
-function cursorAfter(id: string): string {
-  const page = { limit: 1, after: undefined };
+/** The cursor that the API itself would hand out after a page of the unfiltered list that ends with this row. */
+function cursorAfter({ projectId }: ListedProject, list: string, id: string): string {
+  const page = readPage({ limit: 1 }, [projectId, list]);
   return (
     pageReply(
       [id, id],

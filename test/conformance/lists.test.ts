@@ -12,6 +12,8 @@ import { createWorld, pathIn, uniqueName } from './world.ts';
 const platform = await startPlatform();
 after(() => platform.close());
 const world = await createWorld(platform);
+const abroad = await createWorld(platform);
+const { operations } = platform.platform;
 const { tenant, organization } = world;
 
 /** Catalogs of fixed size: a bare `{data}`, or the OpenAI dialect's. */
@@ -41,7 +43,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   },
 };
 
-const lists = platform.platform.operations
+const lists = operations
   .filter(({ id, query }) => id.endsWith('.list') && !UNPAGED.includes(id) && !isOfDialect(query))
   .map((operation) => ({
     id: operation.id,
@@ -95,9 +97,10 @@ describe('a cursor that the list did not issue is invalid_cursor, on every list'
         'null',
         'c1:',
         'Yzox',
-        encode('c1:'),
+        encode('c2:'),
+        encode('c1:agt_1'),
         encode('c2:agt_1'),
-        encode('c1:\0'),
+        encode('c2:\0'),
         encode("c1:' or 1=1--\n"),
       ];
       const others = [
@@ -117,13 +120,19 @@ describe('a cursor that the list did not issue is invalid_cursor, on every list'
   }
 
   for (const { id, path, caller } of lists) {
-    test(`another list’s is refused, or a place in ${id}, and breaks nothing`, async () => {
-      for (const other of lists) {
+    test(`another list’s is no place in ${id}`, async () => {
+      for (const other of lists.filter((one) => one.path !== path)) {
         const cursor = await issueCursor(other.id, other.path, other.caller);
-        const answer = await caller.get(`${path}?cursor=${cursor}`);
-        if (answer.status === 200) assertEnvelopeOf(answer, DEFAULT_LIMIT);
-        else assertRefusal(answer, 422, 'invalid_cursor', 'cursor');
+        assertRefusal(await caller.get(`${path}?cursor=${cursor}`), 422, 'invalid_cursor', 'cursor');
       }
+    });
+
+    test(`nor is one of another project’s ${id}`, async () => {
+      const cursor = await issueCursor(id, path, caller);
+      const operation = operations.find((one) => one.id === id);
+      const foreign = operation?.posture === 'org' ? abroad.organization : abroad.tenant;
+      const answer = await foreign.get(`${pathIn(operation?.path ?? '', abroad)}?cursor=${cursor}`);
+      assertRefusal(answer, 422, 'invalid_cursor', 'cursor');
     });
   }
 });

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { addItem, createWorld, pathIn, startConversation, uploadFile } from './world.ts';
+import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 const world = await createWorld(platform);
 const { tenant } = world;
+const abroad = await createWorld(platform);
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
@@ -52,6 +53,22 @@ for (const { id, path } of lists) {
       assertRefusal(await tenant.get(`${path}?after=`), 422, 'invalid_cursor', 'after');
       assertRefusal(await tenant.get(`${path}?after=${'a'.repeat(600)}`), 422, 'invalid_cursor', 'after');
       assertRefusal(await tenant.get(`${path}?order=upwards`), 422, 'invalid_request', 'order');
+    });
+
+    test('no place is what the list does not show: foreign, of another kind, or missing, alike', async () => {
+      const own = await addTo(id);
+      const foreign = idsOf(await abroad.tenant.get(pathIn(pathOf(id), abroad)))[0] ?? '';
+      const missing = missingId(own.slice(0, own.indexOf('_')));
+      for (const member of ['after', 'before']) {
+        const texts: string[] = [];
+        for (const place of [foreign, missing, world.smithId, 'x']) {
+          const answer = await tenant.get(`${path}?${member}=${place}`);
+          assertRefusal(answer, 422, 'invalid_cursor', member);
+          texts.push(answer.text);
+        }
+        assert.equal(new Set(texts).size, 1, texts.join('\n'));
+        assert.equal((await tenant.get(`${path}?${member}=${own}`)).status, 200);
+      }
     });
 
     test('a walk meets each object once, in either order, while others are added', async () => {
@@ -105,6 +122,10 @@ function assertPage({ status, body, text }: Answer, limit: number): void {
 
 function idsOf({ body }: Answer): string[] {
   return body.data.map((one: { id: string }) => one.id);
+}
+
+function pathOf(id: string): string {
+  return platform.platform.operations.find((one) => one.id === id)?.path ?? '';
 }
 
 function addTo(id: string): Promise<string> {

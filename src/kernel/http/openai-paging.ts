@@ -78,6 +78,23 @@ export function scanOf(page: OpenAiPageRequest): { from: string | undefined; dir
   return { from: page.before ?? page.after, direction: backwards === (page.order === 'asc') ? 'desc' : 'asc' };
 }
 
+/**
+ * Throws `invalid_cursor` unless the page starts at an object of the list: one that `find` finds, as the caller may see it.
+ * An id that is none would pass for a place between two others.
+ */
+export async function requirePlace(page: OpenAiPageRequest, find: (id: string) => Promise<unknown>): Promise<void> {
+  const { from } = scanOf(page);
+  if (from === undefined || (await find(from)) !== undefined) return;
+  throw placeNotFound(page);
+}
+
+/** What a page is refused with whose `after` or `before` is no object of the list. */
+export function placeNotFound(page: OpenAiPageRequest): ApiError {
+  const param = page.before === undefined ? 'after' : 'before';
+  const message = `\`${param}\` names no object of this list. Take an id from the list, or start at the first page.`;
+  return new ApiError('invalid_cursor', { param, message });
+}
+
 /** Makes the envelope from up to `limit + 1` rows in the order of `scanOf`: the extra row only says that there is more. */
 export function openAiPageReply<Row, Item extends { readonly id: string }>(
   rows: readonly Row[],

@@ -4,12 +4,15 @@ import fc from 'fast-check';
 import { ApiError } from './errors.ts';
 import { DEFAULT_PAGE_SIZE, pageReply, readPage } from './paging.ts';
 
+/** Which list a page is of. */
+const PLACE = ['proj_1', 'runs'];
+
 /** What keys are made of: ids, version numbers. */
 const key = fc.string({ unit: fc.constantFrom(...'abcxyz0189_:-.~!|'), minLength: 1, maxLength: 300 });
 
 describe('a cursor', () => {
   test('leads back to the key that it was made of, whatever the key', () => {
-    fc.assert(fc.property(key, (text) => assert.equal(readPage({ cursor: cursorAt(text) }).after, text)));
+    fc.assert(fc.property(key, (text) => assert.equal(readPage({ cursor: cursorAt(text) }, PLACE).after, text)));
   });
 
   test('is safe in a URL as it is', () => {
@@ -32,21 +35,37 @@ describe('a cursor', () => {
   });
 
   test('is refused with invalid_cursor when it is any other text', () => {
-    fc.assert(fc.property(fc.string(), assertInvalid));
-    fc.assert(fc.property(fc.base64String(), assertInvalid));
-    for (const text of ['', 'c1:', Buffer.from('c1:00000000').toString('base64url')]) assertInvalid(text);
+    fc.assert(fc.property(fc.string(), (text) => assertInvalid(text)));
+    fc.assert(fc.property(fc.base64String(), (text) => assertInvalid(text)));
+    for (const text of ['', 'c2:', Buffer.from('c2:0000000000000000').toString('base64url')]) assertInvalid(text);
+  });
+});
+
+describe('a cursor holds for the list that it came from alone', () => {
+  test('not for another, another owner’s, or one with other filters', () => {
+    for (const place of [['proj_2', 'runs'], ['proj_1', 'smiths'], ['proj_1', 'runs', 'smt_1'], ['proj_1runs'], []]) {
+      assertInvalid(cursorAt('k', place));
+    }
+    assertInvalid(cursorAt('k'), { status: 'failed' });
+    assertInvalid(cursorAt('k', PLACE, { status: 'failed' }));
+    assertInvalid(cursorAt('k', PLACE, { status: 'failed' }), { status: 'paused' });
+  });
+
+  test('whatever the order of the filters and the limit', () => {
+    const cursor = cursorAt('k', PLACE, { status: 'failed', since: '2026' });
+    assert.equal(readPage({ limit: 9, since: '2026', status: 'failed', cursor } as object, PLACE).after, 'k');
   });
 });
 
 describe('a page', () => {
   const rows = ['e', 'd', 'c'];
-  const ask = { limit: 2, after: undefined };
+  const ask = { ...readPage({}, PLACE), limit: 2 };
 
   test('shows no more than its limit; one row more says that there are more', () => {
     const page = pageReply(rows, ask, String, (row) => row.toUpperCase());
     assert.deepEqual(page.data, ['E', 'D']);
     assert.equal(page.has_more, true);
-    assert.equal(readPage({ cursor: page.next_cursor ?? '' }).after, 'd');
+    assert.equal(readPage({ cursor: page.next_cursor ?? '' }, PLACE).after, 'd');
   });
 
   test('of all that is left has no cursor', () => {
@@ -56,20 +75,21 @@ describe('a page', () => {
   });
 
   test('begins at the newest row and has a usual size, unless it is asked otherwise', () => {
-    assert.deepEqual(readPage({}), { limit: DEFAULT_PAGE_SIZE, after: undefined });
-    assert.deepEqual(readPage({ limit: 7 }), { limit: 7, after: undefined });
+    const { list } = ask;
+    assert.deepEqual(readPage({}, PLACE), { limit: DEFAULT_PAGE_SIZE, after: undefined, list });
+    assert.deepEqual(readPage({ limit: 7 }, PLACE), { limit: 7, after: undefined, list });
   });
 });
 
-function cursorAt(text: string): string {
-  const { next_cursor } = pageReply([text, 'more'], { limit: 1, after: undefined }, String, String);
+function cursorAt(text: string, place: readonly string[] = PLACE, filters: Record<string, string> = {}): string {
+  const { next_cursor } = pageReply([text, 'more'], readPage({ ...filters, limit: 1 }, place), String, String);
   assert.ok(next_cursor);
   return next_cursor;
 }
 
-function assertInvalid(cursor: string): void {
+function assertInvalid(cursor: string, filters: Record<string, string> = {}): void {
   assert.throws(
-    () => readPage({ cursor }),
+    () => readPage({ cursor, ...filters }, PLACE),
     (error) => error instanceof ApiError && error.code === 'invalid_cursor' && error.detail.param === 'cursor',
     cursor,
   );

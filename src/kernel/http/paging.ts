@@ -2,7 +2,7 @@
  * Keyset paging. Ids are time-ordered, so a page is "ids beyond the last one seen" and costs the same at any depth.
  * Native lists run newest first and hand out an opaque cursor; see openai-paging.ts for the other dialect.
  */
-import { crc32 } from 'node:zlib';
+import { createHash } from 'node:crypto';
 import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
@@ -43,13 +43,26 @@ export interface PageRequest {
   readonly limit: number;
   /** Return rows beyond this key. */
   readonly after: string | undefined;
+  /** Which list it is a page of, as its cursors tell it. */
+  readonly list: string;
 }
 
-/** Reads `limit` and `cursor`. Throws `invalid_cursor` for anything that was not handed out by `pageReply`. */
-export function readPage(query: { limit?: number; cursor?: string }): PageRequest {
+type PageQuery = { readonly limit?: number; readonly cursor?: string };
+
+/**
+ * Reads `limit` and `cursor`. `place` says which list it is and whose: the operation, the owner, what the path names; the
+ * other members of the query filter it. Throws `invalid_cursor` for anything that `pageReply` did not hand out for this
+ * very list.
+ */
+export function readPage(
+  { limit, cursor, ...filters }: PageQuery,
+  place: readonly (string | undefined)[],
+): PageRequest {
+  const list = describeList(place, filters);
   return {
-    limit: query.limit ?? DEFAULT_PAGE_SIZE,
-    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor),
+    limit: limit ?? DEFAULT_PAGE_SIZE,
+    after: cursor === undefined ? undefined : decodeCursor(cursor, list),
+    list,
   };
 }
 
@@ -68,29 +81,37 @@ export function pageReply<Row, Item>(
   const hasMore = rows.length > page.limit;
   return {
     data: shown.map(render),
-    next_cursor: hasMore && last !== undefined ? encodeCursor(keyOf(last)) : null,
+    next_cursor: hasMore && last !== undefined ? encodeCursor(keyOf(last), page.list) : null,
     has_more: hasMore,
   };
 }
 
-const CURSOR_VERSION = 'c1:';
-const CHECKSUM_LENGTH = 8;
+const CURSOR_VERSION = 'c2:';
+const CHECKSUM_LENGTH = 16;
 
-function encodeCursor(key: string): string {
-  return Buffer.from(CURSOR_VERSION + checksumOf(key) + key).toString('base64url');
+function encodeCursor(key: string, list: string): string {
+  return Buffer.from(CURSOR_VERSION + checksumOf(key, list) + key).toString('base64url');
 }
 
-function decodeCursor(cursor: string): string {
+function decodeCursor(cursor: string, list: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   const key = text.slice(CURSOR_VERSION.length + CHECKSUM_LENGTH);
-  const genuine = /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key) === cursor;
+  const genuine = /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key, list) === cursor;
   if (!genuine) throw new ApiError('invalid_cursor', { param: 'cursor' });
   return key;
 }
 
-/** A cursor that was cut short or mistyped must not pass for another place in the list: rows would be skipped unseen. */
-function checksumOf(key: string): string {
-  return crc32(key).toString(16).padStart(CHECKSUM_LENGTH, '0');
+/**
+ * A cursor that was cut short or mistyped, or that is of another list, must not pass for a place in this one: rows would be
+ * skipped unseen. It is no secret: a key that somebody makes up leads to no row that the list would not show.
+ */
+function checksumOf(key: string, list: string): string {
+  return createHash('sha256').update(`${list}\n${key}`).digest('hex').slice(0, CHECKSUM_LENGTH);
+}
+
+function describeList(place: readonly (string | undefined)[], filters: object): string {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  return JSON.stringify([place, given.sort(([one], [other]) => (one < other ? -1 : 1))]);
 }
 
 export type Page<T extends TSchema> = Static<ReturnType<typeof pageOf<T>>>;

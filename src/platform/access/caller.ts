@@ -48,6 +48,12 @@ export function subjectOf(projectId: string, smithId: string | null): string {
   return smithId === null ? projectId : `${projectId}:${smithId}`;
 }
 
+/** Whose view of a list a caller has: every token of a project sees the same, one of a smith sees that smith's. */
+export function viewOf(caller: Caller): string {
+  if (caller.kind === 'organization') return caller.organizationId;
+  return subjectOf(caller.projectId, caller.kind === 'smith' ? caller.smithId : null);
+}
+
 export function hasScope(caller: ProjectCaller, scope: string): boolean {
   return caller.scopes.has(TENANT_MARKER) || caller.scopes.has(scope);
 }

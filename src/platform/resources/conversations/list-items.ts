@@ -1,5 +1,4 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import { openAiPageReply, placeNotFound, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { type FoundItem, findItem } from './find-item.ts';
@@ -18,10 +17,7 @@ export async function listItems({
   const thread = await requireConversation(db, caller, params.cnvId);
   const { from, direction } = scanOf(page);
   const start = from === undefined ? undefined : await findItem(db, thread, from);
-  if (from !== undefined && start === undefined) {
-    const param = page.before === undefined ? 'after' : 'before';
-    throw new ApiError('invalid_cursor', { param, message: `\`${param}\` is no item of this conversation.` });
-  }
+  if (from !== undefined && start === undefined) throw placeNotFound(page);
   const items = await readItems(db, thread, start, direction, page.limit + 1);
   return openAiPageReply(items, page, (item) => item);
 }

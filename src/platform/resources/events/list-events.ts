@@ -1,5 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import { viewOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { eventTypesOf } from '../../feed/event-types.ts';
 import { renderEvent } from './render-event.ts';
@@ -7,7 +8,7 @@ import type { EventQuery } from './schema.ts';
 import { listEvents as listRows } from './store.ts';
 
 export async function listEvents({ db, caller, query }: ProjectRead<{ query: EventQuery }>) {
-  const page = readPage(query);
+  const page = readPage(query, [viewOf(caller), 'events']);
   const rows = await listRows(db, page, {
     types: query.type === undefined ? undefined : typesOf(query.type),
     smithId: query.smith_id,

@@ -1,4 +1,5 @@
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
+import { viewOf } from '../../access/caller.ts';
 import type { OrganizationRead } from '../../access/operation.ts';
 import { systemDb } from '../../store/tenant-db.ts';
 import { renderProject } from './render-project.ts';
@@ -9,7 +10,7 @@ export async function listProjects({
   caller,
   query,
 }: OrganizationRead<{ query: { limit?: number; cursor?: string } }>) {
-  const page = readPage(query);
+  const page = readPage(query, [viewOf(caller), 'organization.projects']);
   const rows = await listRows(systemDb(db), caller.organizationId, page);
   return pageReply(rows, page, (row) => row.id, renderProject);
 }

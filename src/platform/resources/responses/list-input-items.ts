@@ -1,5 +1,10 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { type OpenAiPageRequest, openAiPageReply, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import {
+  type OpenAiPageRequest,
+  openAiPageReply,
+  placeNotFound,
+  readOpenAiPage,
+  scanOf,
+} from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { executorOf } from '../../store/executor-of.ts';
 import { listInputItems as listItems } from '../../surfaces/openai/responses/input-items.ts';
@@ -20,8 +25,6 @@ function selectPage(items: readonly OutputItem[], page: OpenAiPageRequest): Outp
   const { from, direction } = scanOf(page);
   const ordered = direction === 'asc' ? items : items.toReversed();
   const place = from === undefined ? -1 : ordered.findIndex(({ id }) => id === from);
-  if (from !== undefined && place === -1) {
-    throw new ApiError('invalid_cursor', { param: page.before === undefined ? 'after' : 'before' });
-  }
+  if (from !== undefined && place === -1) throw placeNotFound(page);
   return ordered.slice(place + 1, place + 2 + page.limit);
 }

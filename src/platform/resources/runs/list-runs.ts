@@ -1,6 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { pageReply, readPage } from '../../../kernel/http/paging.ts';
 import { readTimestamp } from '../../../kernel/http/schema.ts';
+import { viewOf } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { tenantDb } from '../../store/tenant-db.ts';
@@ -22,8 +23,13 @@ interface RunQuery extends PageQuery {
   since?: string;
 }
 
-export async function listSmithRuns({ db, params, query }: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
-  const page = readPage(query);
+export async function listSmithRuns({
+  db,
+  caller,
+  params,
+  query,
+}: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
+  const page = readPage(query, [viewOf(caller), 'smiths.runs', params.sid]);
   const rows = await listRows(db, { smithId: params.sid }, page);
   if (rows.length === 0 && !(await smithExists(db, params.sid))) throw new ApiError('not_found');
   return pageReply(rows, page, (row) => row.id, renderRun);
@@ -32,7 +38,7 @@ export async function listSmithRuns({ db, params, query }: ProjectRead<{ params:
 /** A smith token sees its own smith's runs. */
 export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQuery }>) {
   if (query.smith_id !== undefined) requireSmith(caller, query.smith_id);
-  const page = readPage(query);
+  const page = readPage(query, [viewOf(caller), 'runs']);
   const filter = {
     smithId: caller.kind === 'smith' ? caller.smithId : query.smith_id,
     agentId: query.agent_id,

@@ -1,5 +1,4 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
-import { openAiPageReply, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
+import { openAiPageReply, placeNotFound, readOpenAiPage } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { renderStoreFile } from './render.ts';
@@ -24,11 +23,6 @@ export async function pageStoreFiles(db: TenantDb, vectorStoreId: string, query:
     ...(query.filter === undefined ? {} : { status: query.filter }),
     ...(batchId === undefined ? {} : { batchId }),
   });
-  if (rows === undefined) {
-    throw new ApiError('invalid_cursor', {
-      param: page.after === undefined ? 'before' : 'after',
-      message: 'The file that the page starts from is not in the vector store. Start again from the first page.',
-    });
-  }
+  if (rows === undefined) throw placeNotFound(page);
   return openAiPageReply(rows, page, renderStoreFile);
 }

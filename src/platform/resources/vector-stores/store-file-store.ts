@@ -54,7 +54,7 @@ export async function findStoreFile(
 
 /**
  * Up to one row more than the page holds, in the order of its scan. Undefined when the file that the page starts from is
- * not in the store.
+ * not in the store, or not of the batch.
  */
 export async function listStoreFiles(
   db: TenantDb,
@@ -65,7 +65,9 @@ export async function listStoreFiles(
   const { from, direction } = scanOf(page);
   let start: number | undefined;
   if (from !== undefined) {
-    start = (await findStoreFile(db, vectorStoreId, from))?.position;
+    let found = selectStoreFiles(db, vectorStoreId).where('file_id', '=', from);
+    if (filter.batchId !== undefined) found = found.where('batch_id', '=', filter.batchId);
+    start = (await found.executeTakeFirst())?.position;
     if (start === undefined) return undefined;
   }
   let rows = selectStoreFiles(db, vectorStoreId);
