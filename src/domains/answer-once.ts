@@ -9,7 +9,7 @@ interface Call {
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
-/** Answers a repetition under the same key from what is kept; otherwise does the work, and keeps the answer of a success. */
+/** Answers a repetition under the same key from the stored answer; otherwise does the work, and stores a success's answer. */
 export async function answerOnce<Body extends object>(
   { answers, db }: { readonly answers: AnswerStore; readonly db: Database },
   { caller, idempotency }: Call,
@@ -19,7 +19,7 @@ export async function answerOnce<Body extends object>(
   if (idempotency === undefined) return new HttpReply(status, await work());
   const kept = await answers.find(db, caller.workspaceId, idempotency);
   if (kept !== undefined) {
-    // What is kept under this operation's key is what `work` once returned.
+    // What is stored under this operation's key is what `work` once returned.
     return new HttpReply(kept.status, JSON.parse(kept.body) as Body, { 'idempotent-replay': 'true' });
   }
   const body = await work();

@@ -21,7 +21,7 @@ import { tldOperations } from './resources/tlds/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
-/** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
+/** How long a stop without a drain before it waits for jobs under way; they run again elsewhere. */
 const JOBS_GRACE_MS = 1_000;
 /** How long answers that are being written may take once everything else has stopped. */
 const CONNECTIONS_GRACE_MS = 500;

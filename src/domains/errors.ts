@@ -62,7 +62,7 @@ export const domainErrors = {
   payment_failed: {
     status: 422,
     type: 'invalid_request_error',
-    message: 'The payment failed; `details.kind` says why. Mend the instrument and repeat the call.',
+    message: 'The payment failed; `details.kind` says why. Correct the instrument and repeat the call.',
   },
   email_taken: {
     status: 409,

@@ -14,7 +14,7 @@ import type { Caller } from './access/caller.ts';
 export const RETENTION_HOURS = 24;
 
 /** Owner of the keys of calls without a token. */
-const NOBODY = 'public';
+const PUBLIC_OWNER = 'public';
 
 /** The store, and its two steps for operations that outlive a transaction. */
 export interface AnswerStore extends IdempotencyStore<Caller | undefined> {
@@ -44,7 +44,7 @@ export function createAnswerStore(vault: Vault): AnswerStore {
   };
   const keep: AnswerStore['keep'] = async (executor, owner, claim, answer) => {
     await executor.query({
-      // The first of two concurrent successes stays, unless its time is over.
+      // The first of two concurrent successes stays, unless it has expired.
       text: `
         insert into domains.idempotency_keys (owner, operation, key, fingerprint, status, sealed_body, expires_at)
         values ($1, $2, $3, $4, $5, $6, now() + make_interval(hours => ${RETENTION_HOURS}))
@@ -64,16 +64,16 @@ export function createAnswerStore(vault: Vault): AnswerStore {
   };
   return {
     refusals: ['idempotency_key_reused'],
-    // Whoever signs up proves nothing: another address with a guessed key must not be told the token.
+    // Sign-up has no authentication: a request with a guessed key and another address must not get the token.
     claimantOf: (caller, _headers, address) => (caller === undefined ? addressKey(address) : ''),
-    claim: (tx, caller, claim) => find(tx, caller?.workspaceId ?? NOBODY, claim),
-    complete: (tx, caller, claim, answer) => keep(tx, caller?.workspaceId ?? NOBODY, claim, answer),
+    claim: (tx, caller, claim) => find(tx, caller?.workspaceId ?? PUBLIC_OWNER, claim),
+    complete: (tx, caller, claim, answer) => keep(tx, caller?.workspaceId ?? PUBLIC_OWNER, claim, answer),
     find,
     keep,
   };
 }
 
-/** Drops what is past its time. */
+/** Removes expired answers. */
 export async function removeExpiredAnswers(executor: Executor): Promise<void> {
   await executor.query({ text: 'delete from domains.idempotency_keys where expires_at <= now()' });
 }

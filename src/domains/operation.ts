@@ -1,4 +1,4 @@
-/** The service's operation definers, by who may call; the gate guarantees that nobody else arrives. */
+/** The service's operation definers, by who may call; the gate refuses all other callers. */
 import type { Database, Transaction } from '../kernel/db/database.ts';
 import { type IdempotencyClaim, operationsFor, type RequestContext } from '../kernel/http/operation.ts';
 import type { Caller } from './access/caller.ts';

@@ -1,4 +1,4 @@
-/** What the registry, the portfolio, the ledger, the card company and the customers must agree on once every order has ended. */
+/** What the registry, the portfolio, the ledger, the payment provider and the customers must agree on once every order has ended. */
 
 import { OUR_REGISTRAR } from '../../src/domains/registry/simulated/index.ts';
 import { addYears } from '../../src/domains/registry/term.ts';

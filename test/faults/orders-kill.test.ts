@@ -1,6 +1,6 @@
 /**
  * Customers buy, renew, transfer and delete names, with a card or from the wallet, while server processes are killed with
- * -9, the registry loses commands and answers, and the card company declines and fails. In the end the ledger sums to zero,
+ * -9, the registry loses commands and answers, and the payment provider declines and fails. In the end the ledger sums to zero,
  * no name is bought twice, no charge is without a name and no name without a charge, and no hold is left.
  * IRONCRAFT_FAULT_ORDERS sets the number of orders, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its
  * timing).
@@ -283,7 +283,7 @@ async function assertAllIsPaid(t: TestContext, { db, stripe, calls, market, star
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   t.diagnostic(
     `${calls.length} orders, ${kills} kills that cut ${tally.cut} calls, ${registryFaults} registry faults, ` +
-      `${tally.cardFaults} faults and ${declined} declines of the card company, ${stripe.refunds.size} refunds; ` +
+      `${tally.cardFaults} faults and ${declined} declines of the payment provider, ${stripe.refunds.size} refunds; ` +
       `${orders.length} placed, ${completed} completed, ${repeated} sent again; ${seconds} s`,
   );
   assert.deepEqual(await auditOrders({ db, stripe, calls, creditCents: CREDIT_CENTS }), []);

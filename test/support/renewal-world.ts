@@ -11,11 +11,11 @@ import {
 } from '../../src/domains/orders/index.ts';
 import { type DomainRow, lockDomain } from '../../src/domains/portfolio/index.ts';
 import {
-  type AskedRenewal,
   createRenewalWorker,
   findRenewalOrder,
   type PlacedRenewal,
   type Renewal,
+  type RenewalRequest,
   type RenewalWorker,
   renewalOf,
 } from '../../src/domains/renewals/index.ts';
@@ -43,7 +43,7 @@ export interface WorldName {
 }
 
 /** A charge that was made: its order and its hold are committed. */
-export interface Charge extends AskedRenewal {
+export interface Charge extends RenewalRequest {
   readonly orderId: string;
   readonly at: Date;
   /** The expiry at the registry by then. */
@@ -167,7 +167,7 @@ export class RenewalWorld {
     await systemDb(this.#db).updateTable('domains').set({ state: 'gone' }).where('name', 'in', names).execute();
   }
 
-  async #place(asked: AskedRenewal): Promise<PlacedRenewal> {
+  async #place(asked: RenewalRequest): Promise<PlacedRenewal> {
     await this.onPlacing?.();
     const at = this.clock.now();
     const atRegistry = this.registry.names.get(asked.name)?.expiresAt;

@@ -19,7 +19,7 @@ export interface NewToken {
 
 export interface IssuedToken {
   readonly id: string;
-  /** Told once. */
+  /** Shown once, in the answer that issues it. */
   readonly token: string;
   readonly scope: TokenScope;
   readonly name: string;

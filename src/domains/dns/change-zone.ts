@@ -1,4 +1,4 @@
-/** Changes of a zone's records. Each holds the zone's row, so that what it checks stays true until it commits. */
+/** Changes of a zone's records. Each locks the zone's row, so that what it checks stays true until it commits. */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { checkPlacement } from './records/check-placement.ts';

@@ -1,4 +1,4 @@
-/** Hosted zones: their rows, what they serve, and how that reaches whoever answers queries. */
+/** Hosted zones: their rows, what they serve, and how that reaches the nameservers. */
 export { addRecord, type NamedRecord, type NewRecord, removeRecord } from './change-zone.ts';
 export type { RecordSet, ZoneContent, ZonePublisher } from './publisher.ts';
 export { badRecord } from './records/bad-record.ts';

@@ -6,7 +6,7 @@
  *                                        └───────────────────────────────────────┘
  *
  * What is published is what the rows hold when the call begins, so a burst of changes is published once. A zone whose
- * domain is gone is taken away, and then its row is.
+ * domain is gone is removed from the publisher, and then its row is.
  */
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import type { ZonePublisher } from './publisher.ts';
@@ -26,21 +26,21 @@ export const BUSY: unique symbol = Symbol('busy');
 /** The longest text of a failure that is kept. */
 const FAILURE_LENGTH = 500;
 
-const turns = new WeakMap<Database, Map<string, Promise<unknown>>>();
+const queues = new WeakMap<Database, Map<string, Promise<unknown>>>();
 
 /**
- * Runs `work` while nobody else, here or on another replica, publishes, signs or removes the zone. `BUSY` when another
- * replica is at it. `work` uses the executor that it is given, and no other.
+ * Runs `work` while nothing else, here or on another replica, publishes, signs or removes the zone. `BUSY` when another
+ * replica does. `work` uses the executor that it is given, and no other.
  */
-export async function holdZone<T>(
+export async function withZoneLock<T>(
   db: Database,
   name: string,
   work: (executor: Executor) => Promise<T>,
 ): Promise<T | typeof BUSY> {
-  const queue = turns.get(db) ?? new Map<string, Promise<unknown>>();
-  turns.set(db, queue);
+  const queue = queues.get(db) ?? new Map<string, Promise<unknown>>();
+  queues.set(db, queue);
   const before = queue.get(name) ?? Promise.resolve();
-  const turn = before.then(() => holdAcrossReplicas(db, name, work));
+  const turn = before.then(() => withReplicaLock(db, name, work));
   const settled = turn.catch(() => undefined);
   queue.set(name, settled);
   try {
@@ -51,7 +51,7 @@ export async function holdZone<T>(
 }
 
 /** The embedded store has one process, and one connection, which must not wait for a publisher. */
-async function holdAcrossReplicas<T>(
+async function withReplicaLock<T>(
   db: Database,
   name: string,
   work: (executor: Executor) => Promise<T>,
@@ -73,7 +73,7 @@ async function holdAcrossReplicas<T>(
 export async function publishZone(options: PublishOptions, name: string): Promise<'done' | typeof BUSY> {
   const { db } = options;
   try {
-    return await holdZone(db, name, async (executor) => {
+    return await withZoneLock(db, name, async (executor) => {
       const zone = await findZone(executor, name);
       if (zone !== undefined) await bringUpToDate(options, executor, zone);
       return 'done' as const;
@@ -84,7 +84,7 @@ export async function publishZone(options: PublishOptions, name: string): Promis
   }
 }
 
-/** Inside `holdZone`. */
+/** Inside `withZoneLock`. */
 export async function bringUpToDate(
   { publisher, nameservers }: PublishOptions,
   executor: Executor,

@@ -1,10 +1,10 @@
 /**
- * The port to whatever answers DNS queries for our zones. Our rows are the truth: a publisher is given a zone as a whole
+ * The port to the nameservers of our zones. Our rows are the source of truth: a publisher is given a zone as a whole
  * and makes what it serves equal to it. Calls for one zone never overlap (see publish-zone.ts).
  */
 import type { DsRecord } from '../registry/registry.ts';
 
-/** All records of one name and type; DNS knows nothing smaller. */
+/** All records of one name and type: the unit that DNS answers with (RRset). */
 export interface RecordSet {
   /** Absolute, lower case, without the last dot: `www.example.com`. */
   readonly name: string;

@@ -24,11 +24,11 @@ export async function zoneContent(
 
 export type OwnRecordSet = RecordSet & { readonly type: 'SOA' | 'NS' };
 
-/** SOA and NS of the zone's own name. They are the service's, and nobody's to change. */
+/** SOA and NS of the zone's own name. They are managed by the service and cannot be changed. */
 export function ownRecordSets(zoneName: string, serial: number, nameservers: readonly string[]): OwnRecordSet[] {
   const primary = nameservers[0];
   if (primary === undefined) throw new Error('a zone needs at least one nameserver');
-  // RFC 2142 7: hostmaster@ the domain of the nameservers reaches whoever runs them.
+  // RFC 2142 7: hostmaster@ the domain of the nameservers reaches those who run them.
   const hostmaster = `hostmaster.${primary.slice(primary.indexOf('.') + 1)}`;
   const soa = `${primary}. ${hostmaster}. ${serial} 10800 3600 604800 ${NEGATIVE_TTL}`;
   return [

@@ -1,6 +1,6 @@
 /**
- * Keeps what is served equal to the zones' rows: publishes a zone when a change of it commits, tries again what failed,
- * later each time, and finds by itself what no wake-up told of. Every replica runs one; holdZone keeps them apart.
+ * Makes what is served equal to the zones' rows: publishes a zone when a change of it commits, retries what failed, later each
+ * time, and finds changes whose notification was missed. Every replica runs one; a lock for each zone keeps them apart.
  */
 import pLimit from 'p-limit';
 import type { Clock } from '../../kernel/clock/clock.ts';
@@ -8,7 +8,7 @@ import type { Executor } from '../../kernel/db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { DsRecord } from '../registry/registry.ts';
-import { BUSY, bringUpToDate, holdZone, type PublishOptions, publishZone } from './publish-zone.ts';
+import { BUSY, bringUpToDate, type PublishOptions, publishZone, withZoneLock } from './publish-zone.ts';
 import { findZone, ZONE_CHANGED, type ZoneRow } from './zone-store.ts';
 
 export interface ZoneReconcilerLogger {
@@ -19,7 +19,7 @@ export interface ZoneReconcilerLogger {
 export interface ZoneReconcilerOptions extends PublishOptions {
   readonly clock: Clock;
   readonly logger: ZoneReconcilerLogger;
-  /** How often to look for zones that no wake-up told of, and for those whose retry is due. Default 2,000. */
+  /** How often to look for changes whose notification was missed, and for retries that are due. Default 2,000. */
   readonly sweepIntervalMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface ZoneReconciler {
   sign(zoneName: string): Promise<readonly DsRecord[]>;
   /** Stops signing. Only once the parent has no DS record any more. */
   unsign(zoneName: string): Promise<void>;
-  /** Publishes everything that lags and whose time has come; for tests, which own the clock. */
+  /** Publishes every zone that lags and whose retry is due; for tests, which control the clock. */
   sweep(): Promise<void>;
   start(): Promise<void>;
   /** Resolves when nothing is being published any more. */
@@ -45,9 +45,9 @@ const CONCURRENCY = 4;
 const SWEEP_SIZE = 200;
 /** Of a zone that could not be published. */
 const RETRY = { firstMs: 1_000, longestMs: 300_000 } as const;
-/** Another replica's call for the zone is awaited so long, looking this often. */
+/** How long to wait for another replica that has the zone's lock, and how often to try. */
 const BUSY_LIMIT_MS = 30_000;
-const BUSY_LOOK_MS = 100;
+const BUSY_POLL_MS = 100;
 
 interface Failing {
   readonly failures: number;
@@ -100,29 +100,29 @@ class Reconciler implements ZoneReconciler {
   }
 
   async publishNow(zoneName: string): Promise<void> {
-    await untilFree(() => publishZone(this.#options, zoneName));
+    await retryWhileBusy(() => publishZone(this.#options, zoneName));
   }
 
   sign(zoneName: string): Promise<readonly DsRecord[]> {
-    return this.#holdPublished(zoneName, ({ name }) => this.#options.publisher.sign(name));
+    return this.#withPublishedZone(zoneName, ({ name }) => this.#options.publisher.sign(name));
   }
 
   unsign(zoneName: string): Promise<void> {
-    return this.#holdPublished(zoneName, ({ name }) => this.#options.publisher.unsign(name));
+    return this.#withPublishedZone(zoneName, ({ name }) => this.#options.publisher.unsign(name));
   }
 
-  #holdPublished<T>(zoneName: string, work: (zone: ZoneRow) => Promise<T>): Promise<T> {
+  #withPublishedZone<T>(zoneName: string, work: (zone: ZoneRow) => Promise<T>): Promise<T> {
     const publishThenWork = async (executor: Executor) => {
       const zone = await findZone(executor, zoneName);
       if (zone === undefined || zone.isClosed) throw new Error(`there is no zone ${zoneName}`);
       await bringUpToDate(this.#options, executor, zone);
       return work(zone);
     };
-    return untilFree(() => holdZone(this.#options.db, zoneName, publishThenWork));
+    return retryWhileBusy(() => withZoneLock(this.#options.db, zoneName, publishThenWork));
   }
 
   async #wakeLagging(): Promise<void> {
-    this.#forgetFormerFailures();
+    this.#dropOldFailures();
     for (const name of await this.#findLagging()) this.#wake(name);
   }
 
@@ -152,7 +152,7 @@ class Reconciler implements ZoneReconciler {
   async #publish(name: string): Promise<void> {
     const { clock, logger } = this.#options;
     try {
-      // A zone that another replica has in hand still lags if that one read it before the change: the sweep finds it.
+      // Another replica may have read the zone before this change: it then still lags, and the sweep finds it.
       await publishZone(this.#options, name);
       this.#failing.delete(name);
     } catch (error) {
@@ -163,8 +163,8 @@ class Reconciler implements ZoneReconciler {
     }
   }
 
-  /** Zones that do not lag any more, as they are gone or another replica published them, are tried no more. */
-  #forgetFormerFailures(): void {
+  /** Of zones that are gone, or that another replica has published meanwhile. */
+  #dropOldFailures(): void {
     const longAgo = this.#options.clock.now().getTime() - RETRY.longestMs;
     for (const [name, { notBefore }] of this.#failing) if (notBefore < longAgo) this.#failing.delete(name);
   }
@@ -174,11 +174,11 @@ class Reconciler implements ZoneReconciler {
   }
 }
 
-async function untilFree<T>(attempt: () => Promise<T | typeof BUSY>): Promise<T> {
-  for (let waitedMs = 0; waitedMs < BUSY_LIMIT_MS; waitedMs += BUSY_LOOK_MS) {
+async function retryWhileBusy<T>(attempt: () => Promise<T | typeof BUSY>): Promise<T> {
+  for (let waitedMs = 0; waitedMs < BUSY_LIMIT_MS; waitedMs += BUSY_POLL_MS) {
     const result = await attempt();
     if (result !== BUSY) return result;
-    await new Promise((resolve) => setTimeout(resolve, BUSY_LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, BUSY_POLL_MS));
   }
   throw new Error('another replica has been publishing the zone for too long');
 }

@@ -26,11 +26,11 @@ export interface ZoneRow extends ZoneRef {
   readonly serial: number;
   readonly dnssec: 'off' | 'enabling' | 'on' | 'disabling';
   readonly dsRecords: readonly DsRecord[];
-  /** The domain is not ours any more: whoever publishes takes the zone away. */
+  /** The domain is not ours any more: the zone is to be removed from the publisher. */
   readonly isClosed: boolean;
 }
 
-/** Wakes whoever serves or publishes a zone; its name is the payload. */
+/** Notifies reconcilers and nameservers of a changed zone; its name is the payload. */
 export const ZONE_CHANGED = 'domains_zone_changed';
 
 /**
@@ -56,7 +56,7 @@ export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
 }
 
 /**
- * Drops the zone's records; once the domain's state is `gone`, whoever publishes takes the zone away too. Call it in the
+ * Drops the zone's records; once the domain's state is `gone`, the reconciler removes the zone from the publisher too. Call it in the
  * transaction that sets that state. No zone is no error.
  */
 export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
@@ -69,7 +69,7 @@ export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   await zoneChanged(tx, zone);
 }
 
-/** Counts a change of what the zone serves; whoever publishes is woken once it commits. */
+/** Counts a change of what the zone serves; reconcilers are notified once it commits. */
 export async function zoneChanged(tx: Transaction, zone: ZoneRef): Promise<void> {
   await tx.query({
     text: `update domains.zones set version = version + 1, serial = (serial + 1) % 4294967296, updated_at = now()
@@ -79,7 +79,7 @@ export async function zoneChanged(tx: Transaction, zone: ZoneRef): Promise<void>
   await tx.notify(ZONE_CHANGED, zone.name);
 }
 
-/** Holds the zone until the transaction ends: its changes come one after the other. False when there is none. */
+/** Locks the zone until the transaction ends: its changes come one after the other. False when there is none. */
 export async function lockZone(tx: Transaction, zone: ZoneRef): Promise<boolean> {
   const { rowCount } = await tx.query({
     text: 'select from domains.zones where workspace_id = $1 and domain_id = $2 for no key update',

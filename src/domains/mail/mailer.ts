@@ -10,8 +10,8 @@ export interface Message {
 
 export interface Mailer {
   /**
-   * Resolves once the message is in other hands. Rejects when it is not known to be; sending it again is safe for the
-   * sender, and its reader may then have it twice.
+   * Resolves once the message is accepted for delivery. Rejects when that is not certain; sending it again is safe, but its
+   * reader may then get it twice.
    */
   send(message: Message): Promise<void>;
 }

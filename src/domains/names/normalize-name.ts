@@ -6,7 +6,7 @@
  *            checked like the rest, and must encode to themselves again
  *   labels   what IDNA2008 admits, written in one script: see check-label.ts
  *   suffix   exactly one label under a public suffix (the ICANN section of the list; a top level that the list lacks
- *            is a suffix itself, and the price table has the last word on it)
+ *            is a suffix itself; the price table decides whether it is offered)
  *
  * The host parser of `URL` is no such check: it takes `0x7f.1` for an address, and lets `_`, `~` and empty labels pass.
  */
@@ -85,7 +85,7 @@ export function underSuffix(name: DomainName, tld: string): DomainName {
 
 type Refuse = (message: string) => ApiError;
 
-/** What people paste in place of a name. Told apart so that the message can say what to send. */
+/** What people paste in place of a name; each form has its own message, which says what to send. */
 const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
   [/^\s*$/u, 'The name is empty. Send one like `example.com`.'],
   [/:\/\//u, 'That is a URL. Send its domain name alone, like `example.com`.'],

@@ -1,4 +1,4 @@
-/** What moved a wallet of late. */
+/** The latest bookings of a wallet. */
 import type { Executor } from '../../kernel/db/database.ts';
 import type { Bookings } from './verbs.ts';
 

@@ -1,4 +1,4 @@
-/** One order, as far as it can be brought now. See order.ts for the states. */
+/** Advances one order as far as it gets now. See order.ts for the states. */
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
@@ -11,17 +11,17 @@ import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
 
-/** Between two looks at an order whose command got no answer. */
-const LOOKS = { firstMs: 500, longestMs: 300_000 } as const;
-/** Looks at an order that the registry has taken; its messages usually come first. */
-const PENDING_LOOK_MS = 30_000;
-const PENDING_TRANSFER_LOOK_MS = 900_000;
-/** After so long without news the command is sent again, which ends in a definite answer. */
-const PENDING_PATIENCE_MS = 14 * 86_400_000;
+/** Before the next check of an order whose command got no answer. */
+const UNKNOWN_CHECK = { firstMs: 500, longestMs: 300_000 } as const;
+/** Before the next check of an order that the registry has accepted; its message usually comes first. */
+const PENDING_CHECK_MS = 30_000;
+const PENDING_TRANSFER_CHECK_MS = 900_000;
+/** A command that is pending for longer is sent again, which ends in a definite answer. */
+const PENDING_LIMIT_MS = 14 * 86_400_000;
 /** A registry's expiry may differ from the sum by the time of the day. */
 const EXPIRY_TOLERANCE_MS = 2 * 86_400_000;
 
-/** Takes the order, if nobody has it, and works on it. Never throws for what the registry or the card company do. */
+/** Leases the order, if it is free, and advances it. Never throws for what the registry or the payment provider do. */
 export async function leaseAndAdvanceOrder(
   deps: OrderDependencies,
   workspaceId: string,
@@ -34,7 +34,7 @@ export async function leaseAndAdvanceOrder(
 }
 
 /**
- * Brings an order that the caller has leased as far as it goes. `isFirst`: the caller placed it just now, so nothing was
+ * Advances an order that the caller has leased as far as it gets. `isFirst`: the caller placed it just now, so nothing was
  * sent for it yet, although it is `submitted`.
  */
 export async function advanceOrder(
@@ -48,7 +48,7 @@ export async function advanceOrder(
     if (paid.state !== 'held') return orderOutcome(paid);
     order = paid;
   }
-  if (order.state === 'pending') return orderOutcome(await lookAtPending(deps, order));
+  if (order.state === 'pending') return orderOutcome(await checkPending(deps, order));
   if (order.state === 'submitted' && !isFirst) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
@@ -68,7 +68,7 @@ async function pay(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> 
     const failure = { code: 'payment_failed', message, details: { kind } } as const;
     await failOrder(deps, order, failure, { declined: outcome.failure });
   }
-  if (outcome.kind === 'unknown') return lookAgain(deps, order, outcome.reason);
+  if (outcome.kind === 'unknown') return scheduleCheck(deps, order, outcome.reason);
   return reread(deps, order);
 }
 
@@ -82,11 +82,11 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
       return reread(deps, order);
     }
     case 'pending':
-      return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
+      return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
     case 'rejected':
       return settleRejection(deps, order, outcome);
     case 'unknown':
-      return lookAgain(deps, order, outcome.reason);
+      return scheduleCheck(deps, order, outcome.reason);
     default:
       return outcome satisfies never;
   }
@@ -94,7 +94,7 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
 
 async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationOutcome> {
   const { registry, vault } = deps;
-  // The id tells the tries of one order apart, in our log and in the registry's.
+  // The id distinguishes the attempts of one order, in our log and in the registry's.
   const command = { name: order.name, transactionId: `${order.id}.${order.submissions}` };
   switch (order.kind) {
     case 'registration': {
@@ -146,8 +146,8 @@ async function findRegistrant(
 }
 
 /**
- * A refusal. Where an earlier command of the order may have arrived, the refusal may be its echo (the name exists: it is
- * ours; the expiry is another: it was moved), so the registry is asked before the order fails.
+ * A refusal. Where an earlier command of the order may have arrived, that one may be its cause (the name exists: it is ours;
+ * the expiry differs: it was moved), so the registry is asked before the order fails.
  */
 async function settleRejection(
   deps: OrderDependencies,
@@ -161,43 +161,43 @@ async function settleRejection(
       rejection.code === 'pending_transfer' ||
       (order.kind === 'registration' && rejection.code === 'object_exists')
     ) {
-      return settleEcho(deps, order, rejection.reason);
+      return settleOwnEffect(deps, order, rejection.reason);
     }
   }
   await failOrder(deps, order, { code: failureCodeOf(order.kind), message: rejection.reason });
   return reread(deps, order);
 }
 
-/** The registry has the effect of some command and reports nothing of it yet, or it is another registrar's. */
-async function settleEcho(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+/** The refusal shows the effect of a command that `info` does not report yet: of this order, or of another registrar. */
+async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
   const info = await infoOrNothing(deps.registry, order.name);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
     await failOrder(deps, order, { code: failureCodeOf(order.kind), message: reason });
     return reread(deps, order);
   }
-  return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
+  return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
 }
 
-/** Looks for the effect of a command whose outcome is not known. `nothing`: the registry answers and shows none. */
+/** Asks the registry for the effect of a command whose outcome is not known. `nothing`: it answers and shows none. */
 async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<OrderRow | 'nothing'> {
   let info: RegistryDomain | undefined;
   try {
     info = await deps.registry.info(order.name);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    return lookAgain(deps, order, error.message);
+    return scheduleCheck(deps, order, error.message);
   }
   if (isDone(order, info)) {
     await completeOrder(deps, order, info);
     return reread(deps, order);
   }
   if (isUnderWay(order, info)) {
-    return (await markPending(deps, order, lookAfter(deps, pendingLook(order)))) ?? reread(deps, order);
+    return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
   }
   return 'nothing';
 }
 
-/** Whether what the order is for can be seen. */
+/** Whether the registry shows what the order is for. */
 export function isDone(order: OrderRow, info: RegistryDomain | undefined): info is RegistryDomain {
   if (info?.isOurs !== true || info.statuses.includes('pendingCreate')) return false;
   if (order.kind !== 'renewal') return true;
@@ -205,7 +205,7 @@ export function isDone(order: OrderRow, info: RegistryDomain | undefined): info 
   return new Date(info.expiresAt).getTime() >= target - EXPIRY_TOLERANCE_MS;
 }
 
-/** Whether the registry shows that it is at work on what the order is for. */
+/** Whether the registry shows that the order's command is pending. */
 export function isUnderWay(order: OrderRow, info: RegistryDomain | undefined): boolean {
   const statuses = info?.statuses ?? [];
   switch (order.kind) {
@@ -214,14 +214,14 @@ export function isUnderWay(order: OrderRow, info: RegistryDomain | undefined): b
     case 'renewal':
       return statuses.includes('pendingRenew');
     case 'transfer':
-      // Whose transfer it is cannot be seen. An order that was taken for its requester's stays so.
+      // The registry does not show who requested a transfer: one that was accepted for this order counts as its own.
       return order.state === 'pending' && statuses.includes('pendingTransfer');
     default:
       return order.kind satisfies never;
   }
 }
 
-async function lookAtPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
   const info = await infoOrNothing(deps.registry, order.name);
   if (isDone(order, info)) {
     await completeOrder(deps, order, info);
@@ -230,20 +230,20 @@ async function lookAtPending(deps: OrderDependencies, order: OrderRow): Promise<
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  if (waitedMs > PENDING_PATIENCE_MS && !isUnderWay(order, info)) {
+  if (waitedMs > PENDING_LIMIT_MS && !isUnderWay(order, info)) {
     const counted = await countSubmission(db, order.id, now);
     return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
-  const nextLookAt = lookAfter(deps, pendingLook(order));
+  const nextLookAt = dateAfter(deps, pendingCheckMs(order));
   return (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, now })) ?? reread(deps, order);
 }
 
-/** Nothing is known: the order keeps its hold and is looked at again, each time later. */
-async function lookAgain(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+/** Nothing is known: the order keeps its hold and is checked again, each time later. */
+async function scheduleCheck(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
   const { logger, clock } = deps;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const age = clock.now().getTime() - order.updated_at.getTime();
-  const waitMs = Math.min(Math.max(backoffMs(order.submissions + 1, LOOKS), 2 * age), LOOKS.longestMs);
+  const waitMs = Math.min(Math.max(backoffMs(order.submissions + 1, UNKNOWN_CHECK), 2 * age), UNKNOWN_CHECK.longestMs);
   const changed = await updateOrder(
     workspaceDb(deps.db, order.workspace_id),
     order.id,
@@ -253,11 +253,11 @@ async function lookAgain(deps: OrderDependencies, order: OrderRow, reason: strin
   return changed ?? reread(deps, order);
 }
 
-function pendingLook({ kind }: OrderRow): number {
-  return kind === 'transfer' ? PENDING_TRANSFER_LOOK_MS : PENDING_LOOK_MS;
+function pendingCheckMs({ kind }: OrderRow): number {
+  return kind === 'transfer' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
 }
 
-function lookAfter({ clock }: OrderDependencies, ms: number): Date {
+function dateAfter({ clock }: OrderDependencies, ms: number): Date {
   return new Date(clock.now().getTime() + ms);
 }
 

@@ -1,4 +1,4 @@
-/** Spending calls as callers see them: place an order and wait until there is something to tell. */
+/** Spending calls as callers see them: place an order and wait for its outcome. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
@@ -9,8 +9,8 @@ import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from '.
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
 import { findOrder } from './store.ts';
 
-/** Looks at an order whose outcome is not known, before the caller is told so: about three seconds in all. */
-const LOOKS_MS = [250, 500, 1_000, 1_500];
+/** Waits between reads of an order whose outcome is not known, before the caller gets `internal`: about three seconds. */
+const POLL_DELAYS_MS = [250, 500, 1_000, 1_500];
 
 /**
  * Buys it and answers the order once the registry has done it or has taken it. Throws the refusals of `placeOrder`, the
@@ -23,8 +23,8 @@ export async function buy(deps: OrderDependencies, purchase: Purchase, term?: Re
 }
 
 /**
- * What became of the order of an earlier request under this key; undefined where there is none. To be asked before
- * anything else of a repetition: what the first request did may be in its own way by now (the name is taken: by itself).
+ * The outcome of the order of an earlier request under this key; undefined where there is none. Call it before any check of
+ * a repeated request: the first request may be what fails the check (the name is taken, by its own order).
  * Throws as `buy`.
  */
 export async function joinOrder(
@@ -36,12 +36,12 @@ export async function joinOrder(
   return order === undefined ? undefined : waitForOutcome(deps, orderOutcome(order));
 }
 
-/** Looks at the order until there is something to tell. */
+/** Reads the order until its outcome is known or the time is up. */
 async function waitForOutcome(deps: OrderDependencies, first: OrderOutcome): Promise<OrderRow> {
   let outcome = first;
-  for (const lookMs of LOOKS_MS) {
+  for (const delayMs of POLL_DELAYS_MS) {
     if (outcome.kind !== 'unknown') break;
-    await wait(lookMs);
+    await wait(delayMs);
     outcome = await readOutcome(deps, first.order);
   }
   return requireBought(outcome);
@@ -73,7 +73,7 @@ function requireBought({ kind, order }: OrderOutcome): OrderRow {
     case 'unknown':
       throw new ApiError('internal', {
         message:
-          `The outcome at ${order.state === 'paying' ? 'the card company' : 'the registry'} is not known yet, and is being found out. ` +
+          `The outcome at ${order.state === 'paying' ? 'the payment provider' : 'the registry'} is not known yet, and is being checked. ` +
           'Repeat the call with the same Idempotency-Key to learn it; nothing is bought or charged twice.',
         details: { order_id: order.id, state: 'unknown' },
       });
@@ -97,7 +97,7 @@ export type PlacedRenewal =
   | { readonly refused: 'insufficient_balance'; readonly requiredCents: number; readonly availableCents: number }
   | { readonly refused: 'in_progress' | 'not_due' };
 
-/** A renewal that the scheduler wants, paid from the wallet. One that the registry refuses has the state `failed`. */
+/** A renewal by the renewal worker, paid from the wallet. One that the registry refuses has the state `failed`. */
 export async function placeRenewal(deps: OrderDependencies, request: RenewalRequest): Promise<PlacedRenewal> {
   const { workspaceId, name, years, priceCents, ...term } = request;
   const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents } as const;

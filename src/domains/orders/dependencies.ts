@@ -17,5 +17,5 @@ export interface OrderDependencies {
   readonly nameservers: readonly string[];
 }
 
-/** Longer than any call to the registry or the card company takes. Whoever is silent for so long is taken for dead. */
+/** Longer than any call to the registry or the payment provider takes: a process that lets its lease lapse has died. */
 export const LEASE_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * Sees to it that orders end: it looks at those whose time has come, reads the registry's messages, sends refunds, and keeps
- * the snapshots of names fresh. Every replica runs one; leases and unique rows keep them out of each other's way.
+ * Brings orders to their end: advances those that are due, reads the registry's messages, sends refunds, and refreshes stale
+ * snapshots of names. Every replica runs one; leases and unique rows keep two from doing the same work.
  */
 import pLimit from 'p-limit';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
@@ -17,11 +17,11 @@ import { findLiveOrderOfName, listDueOrders } from './store.ts';
 
 /** Orders, messages and names of one sweep. */
 const BATCH_SIZE = 50;
-/** Orders that are worked on at a time: each mostly waits for the registry or the card company. */
+/** Orders that are advanced at a time: each mostly waits for the registry or the payment provider. */
 const CONCURRENCY = 5;
 const SWEEP_MS = 1_000;
 const STALE_AFTER_MS = 24 * 3_600_000;
-/** Between two questions about a name that the registry has not reported yet. */
+/** Between two queries for a name that the registry has not reported yet. */
 const UNREPORTED_AFTER_MS = 60_000;
 /** How far the clocks of the registry and this service may be apart. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -29,9 +29,9 @@ const CLOCK_TOLERANCE_MS = 300_000;
 export interface OrderWorker {
   /** Everything that is due by the clock, once. */
   sweep(): Promise<void>;
-  /** Sweeps every so often. */
+  /** Sweeps now and each second. */
   start(): void;
-  /** Ends with the sweep that runs. */
+  /** Resolves when the sweep under way has ended. */
   stop(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
 
 async function sweepOnce(deps: OrderDependencies): Promise<void> {
   const { logger } = deps;
-  // One that fails must not keep the others from their turn.
+  // A part that fails does not keep the others from running.
   for (const part of [readMessages, advanceDueOrders, sendRefunds, syncStale]) {
     await part(deps).catch((error: unknown) =>
       logger.error(
@@ -69,7 +69,7 @@ async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
   );
 }
 
-/** Each message is applied before it is acknowledged: one that is told twice finds its work done. */
+/** Each message is applied before it is acknowledged: applying one again changes nothing. */
 async function readMessages(deps: OrderDependencies): Promise<void> {
   const { registry, logger } = deps;
   try {
@@ -117,13 +117,13 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined) return;
   const info = await deps.registry.info(name);
-  // News of an earlier order of the name is no news of this one.
+  // The message may be about an earlier order of the name.
   if (isDone(order, info)) await completeOrder(deps, order, info);
 }
 
 /**
- * Nothing came of the order, unless the registry's object says otherwise. News from before the order is about an earlier
- * one: were it believed, the money would go back for a name that is still on its way.
+ * Fails the order, unless the registry's object shows otherwise. A message from before the order is about an earlier one:
+ * failing for it would refund a name that is still being registered.
  */
 async function failByName(
   deps: OrderDependencies,
@@ -139,16 +139,16 @@ async function failByName(
   await failOrder(deps, order, { code: failureCodeOf(kind), message: reason });
 }
 
-/** Taken by nobody that the registry tells of: it is being registered, and the news was of an earlier try. */
+/** Taken, although the registry shows no object: it is being registered, and the message is about an earlier attempt. */
 async function isTaken({ registry }: OrderDependencies, name: string): Promise<boolean> {
   const [found] = await registry.check([name]);
   if (found === undefined || found.availability === 'unknown') {
-    throw new RegistryUnavailable(`the registry does not tell whether ${name} is taken`);
+    throw new RegistryUnavailable(`the registry does not say whether ${name} is taken`);
   }
   return found.availability === 'taken';
 }
 
-/** The name is not ours any more, unless the registry says otherwise by now. */
+/** Retires a name that is not ours any more, unless the registry shows that it is. */
 async function retireLostDomain(deps: OrderDependencies, name: string): Promise<void> {
   const owner = await findOwner(systemDb(deps.db), name);
   if (owner === undefined || owner.state === 'acquiring') return;
@@ -158,7 +158,7 @@ async function retireLostDomain(deps: OrderDependencies, name: string): Promise<
   await deps.db.transaction((tx) => retireDomain(tx, place, deps.clock.now()));
 }
 
-/** Looks at names that nobody has looked at for a day, and at those that were not reported yet. */
+/** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
 async function syncStale(deps: OrderDependencies): Promise<void> {
   const { db, registry, clock, logger } = deps;
   const now = clock.now();

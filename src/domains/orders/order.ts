@@ -1,6 +1,6 @@
 /**
  * An order is one spending call: a registration, a renewal or a transfer. Its row is written, with the hold of its price,
- * before anybody else is told of it, and it ends in exactly one of two ways, whatever dies in between:
+ * before anything is sent, and it ends in exactly one of two ways, even if processes die in between:
  *
  *             card                    charged
  *   place ───────────▶ paying ──────────────────▶ held ──┐
@@ -14,10 +14,10 @@
  *                                            completed ◀┘ (hold captured)
  *
  * - `submitted` is committed before the command is sent. A process that finds an order in that state cannot know whether
- *   the command arrived, so it asks the registry first and repeats the command only when nothing is to be seen of it; see
+ *   the command arrived, so it asks the registry first and repeats the command only when the registry shows no effect of it; see
  *   the registry port for why repeating is safe.
- * - What the registry has done is believed from any worker at any time; that it refused is believed only where the worker
- *   is the only one that sent anything.
+ * - A success reported by the registry is accepted from any worker at any time; a refusal only from a worker that is the
+ *   only one to have sent a command.
  * - One acquisition of a name, one renewal of a term, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';
@@ -61,7 +61,7 @@ export function orderOutcome(order: OrderRow): OrderOutcome {
   }
 }
 
-/** Why an order failed, as its caller is told. */
+/** Why an order failed, as its caller sees it. */
 export interface OrderFailure {
   readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'payment_failed';
   readonly message: string;

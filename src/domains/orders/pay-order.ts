@@ -1,6 +1,6 @@
 /**
  * Pay-as-you-go: the card is charged before the registry is asked, and refunded when the registry refuses. The other way
- * round, a name could be ours before it turns out that nobody pays for it. Charges and refunds are rows first, and each is
+ * round, a name could be ours before it turns out that the payment fails. Charges and refunds are rows first, and each is
  * sent under a key of its own, so that one whose answer was lost is asked again and never made twice.
  */
 import type { Transaction } from '../../kernel/db/database.ts';
@@ -14,7 +14,7 @@ import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
 import { updateOrder } from './store.ts';
 
-/** Writes down the charge that is to be made. */
+/** Inserts the charge that is to be made. */
 export async function openCharge(
   deps: Pick<OrderDependencies, 'vault'>,
   tx: Transaction,
@@ -83,7 +83,7 @@ export async function payOrder(deps: OrderDependencies, order: OrderRow): Promis
   return outcome;
 }
 
-/** Notes that the charge was declined, in the transaction that fails the order. */
+/** Records that the charge was declined, in the transaction that fails the order. */
 export async function recordDecline(tx: Transaction, order: OrderRow, failure: PaymentFailure): Promise<void> {
   await workspaceDb(tx, order.workspace_id)
     .updateTable('payments')
@@ -124,8 +124,8 @@ export async function openRefund(tx: Transaction, order: OrderRow): Promise<void
 const REFUNDS_AT_ONCE = 20;
 
 /**
- * Sends the refunds that are open, in every workspace, oldest first. One that the card company refuses is logged and kept
- * as declined: a person has to give that money back. Each try has a key of its own, since the card company keeps a failure of
+ * Sends the refunds that are open, in every workspace, oldest first. One that the payment provider refuses is logged and kept
+ * as declined: a person has to give that money back. Each try has a key of its own, since the payment provider keeps a failure of
  * its own under a key like any answer: a charge is refunded whole, and it refuses to give back more than that.
  */
 export async function sendRefunds(deps: OrderDependencies): Promise<void> {
@@ -152,7 +152,7 @@ export async function sendRefunds(deps: OrderDependencies): Promise<void> {
       .where('id', '=', refund.id)
       .where('state', '=', 'open')
       .execute();
-    // The card company is away: orders wait for this sweep, and each further call would wait for its time to be up.
+    // The payment provider is unreachable: orders wait for this sweep, and each further call would time out too.
     if (outcome.kind === 'unknown') return;
   }
 }

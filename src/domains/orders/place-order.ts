@@ -1,4 +1,4 @@
-/** Writes an order down, with its name and its hold, in one transaction: from here on it ends, whatever dies. */
+/** Inserts an order, with its name and its hold, in one transaction: from here on it ends, even if the process dies. */
 import type { Executor, Transaction } from '../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
@@ -27,11 +27,11 @@ export interface RenewedTerm {
   readonly domainId: string;
   /** As the registry has it now. */
   readonly fromExpiresAt: Date;
-  /** Asked of the name's row once it is locked, before anything is written. Default: it is. */
+  /** Called with the name's row once it is locked, before anything is written. Default: it is due. */
   readonly isStillDue?: ((domain: DomainRow) => boolean) | undefined;
 }
 
-/** `isStillDue` said no: nothing is written. */
+/** `isStillDue` was false: nothing is written. */
 export class TermNotDue extends Error {}
 
 /**
@@ -39,13 +39,13 @@ export class TermNotDue extends Error {}
  * name), `renewal_in_progress`, `insufficient_balance`, `idempotency_key_reused` and `TermNotDue`; nothing is written then.
  */
 export async function placeOrder(deps: OrderDependencies, purchase: Purchase, term?: RenewedTerm): Promise<Placed> {
-  // Whoever loses a race for a unique row finds the winner's on the second look.
+  // The loser of a race for a unique row finds the winner's row on the second attempt.
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await deps.db.transaction(async (tx) => {
         const earlier = await findEarlier(deps, tx, purchase.workspaceId, purchase.claim);
         if (earlier !== undefined) return { order: earlier, isNew: false };
-        return { order: await write(deps, tx, purchase, term), isNew: true };
+        return { order: await insertPurchase(deps, tx, purchase, term), isNew: true };
       });
     } catch (error) {
       if (!(error instanceof NameTaken) && !isUniqueViolation(error)) throw error;
@@ -82,7 +82,7 @@ export async function findEarlier(
   return order;
 }
 
-async function write(
+async function insertPurchase(
   deps: OrderDependencies,
   tx: Transaction,
   purchase: Purchase,
@@ -127,7 +127,7 @@ export function authCodeContext(workspaceId: string, orderId: string): string {
   return `domains.orders/${workspaceId}/${orderId}`;
 }
 
-/** Takes the name for the workspace, before any other can. */
+/** Inserts the name into the workspace's portfolio; a unique index lets one workspace have it. */
 async function acquire(tx: Transaction, { workspaceId, kind, name }: Purchase): Promise<string> {
   const domainId = mintId('dom');
   const db = workspaceDb(tx, workspaceId);
@@ -137,7 +137,7 @@ async function acquire(tx: Transaction, { workspaceId, kind, name }: Purchase): 
   return domainId;
 }
 
-/** Holds the name's row, so that turning auto-renew off and charging for it take turns. */
+/** Locks the name's row, so that turning auto-renew off and charging for it exclude each other. */
 async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm): Promise<string> {
   const { domainId, isStillDue } = term;
   const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);

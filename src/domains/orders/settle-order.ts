@@ -1,6 +1,6 @@
 /**
  * The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. The name's
- * row is locked first, as whoever places an order does: the other way round, the two would wait for each other.
+ * row is locked first, as in placing an order: in another order the two could deadlock.
  */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
@@ -15,8 +15,8 @@ import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
 
 /**
- * The registry has done it: the money is the seller's, the name is active. `info` is what it says now, where it says
- * anything yet. Undefined when the order has ended before.
+ * The registry has carried it out: the hold is captured, the name is active. `info` is what it reports now, if anything
+ * yet. Undefined when the order has ended before.
  */
 export async function completeOrder(
   deps: OrderDependencies,
@@ -54,7 +54,7 @@ async function recordTerm(
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
-      // Whoever buys a further term has changed his mind about leaving.
+      // Buying a further term takes back a scheduled release.
       ...(order.kind === 'renewal' ? { release_at: null } : {}),
     })
     .where('id', '=', order.domain_id)
@@ -62,7 +62,7 @@ async function recordTerm(
     .execute();
 }
 
-/** The registry has taken it and will tell its end later. */
+/** The registry has accepted it and will report its end later. */
 export async function markPending(
   deps: OrderDependencies,
   order: OrderRow,
@@ -79,8 +79,8 @@ export async function markPending(
 
 /**
  * Nothing was bought: the hold is released or the charge refunded, and a name that was being acquired leaves the
- * portfolio. `submissions`: as many commands as the caller knows to be answered; where more were sent, somebody else is at
- * work on the order, and nothing happens. Undefined then, or when the order has ended before.
+ * portfolio. `submissions`: as many commands as the caller knows to be answered; where more were sent, another worker
+ * has the order, and nothing happens. Undefined then, or when the order has ended before.
  */
 export async function failOrder(
   deps: OrderDependencies,

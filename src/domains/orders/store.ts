@@ -51,7 +51,7 @@ export async function findOrderByKey(db: WorkspaceDb, key: string): Promise<Orde
   return db.selectFrom('orders').selectAll().where('idempotency_key', '=', key).where(hasNotFailed).executeTakeFirst();
 }
 
-/** Gives a key free whose day is over. */
+/** Frees an expired key. */
 export async function freeKey(db: WorkspaceDb, key: string, endedBefore: Date): Promise<void> {
   await db
     .updateTable('orders')
@@ -94,7 +94,7 @@ export async function findLatestRenewal(db: WorkspaceDb, domainId: string): Prom
     .executeTakeFirst();
 }
 
-/** Takes the order to work on for so long; undefined when it has ended or somebody else has it. */
+/** Leases the order until then; undefined when it has ended or another process has the lease. */
 export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: Date): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
@@ -145,7 +145,7 @@ export async function countSubmission(db: WorkspaceDb, id: string, now: Date): P
     .executeTakeFirst();
 }
 
-/** Ends an order. Undefined when it has ended before; `submissions` says how many commands the ender knows of. */
+/** Ends an order. Undefined when it has ended before; `submissions`: the number of commands that the caller knows of. */
 export async function endOrder(
   db: WorkspaceDb,
   id: string,
@@ -171,7 +171,7 @@ export async function endOrder(
   return (submissions === undefined ? query : query.where('submissions', '=', submissions)).executeTakeFirst();
 }
 
-/** Orders of every workspace whose time to be looked at has come. */
+/** Orders of every workspace that are due. */
 export async function listDueOrders(
   db: SystemDb,
   now: Date,

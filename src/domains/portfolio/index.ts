@@ -1,4 +1,4 @@
-/** The names that workspaces have: their rows, and how the registry's word gets into them. */
+/** The names that workspaces have: their rows, and how they are updated from the registry. */
 export { ownDomain } from './own-domain.ts';
 export { recordInfo, retireDomain, syncDomain } from './record-info.ts';
 export {

@@ -5,7 +5,7 @@ import { type DomainRow, findDomain } from './store.ts';
 
 /**
  * The name in a path, as the workspace has it. Throws `bad_request` for what is no name, and `not_found` for a name
- * outside the portfolio, be it another workspace's or nobody's.
+ * outside the portfolio, whether another workspace has it or none.
  */
 export async function ownDomain(db: WorkspaceDb, name: string): Promise<DomainRow> {
   const row = await findDomain(db, normalizeName(name, 'name').ascii);

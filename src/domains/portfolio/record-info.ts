@@ -13,7 +13,7 @@ interface Place {
   readonly name: string;
 }
 
-/** Makes the row what the registry says of a name that is ours. */
+/** Updates the row of a name that is ours from the registry's answer. */
 export async function recordInfo(tx: Transaction, place: Place, info: RegistryDomain, now: Date): Promise<void> {
   await workspaceDb(tx, place.workspaceId)
     .updateTable('domains')
@@ -43,7 +43,7 @@ export async function syncDomain(
   row: DomainRow,
 ): Promise<DomainRow | undefined> {
   const { db, registry, now } = parts;
-  // An order that has not ended has the last word on a name that is being acquired.
+  // A name that is being acquired is updated by its order alone.
   if (row.state !== 'active') return row;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
   const info = await registry.info(row.name);
@@ -52,7 +52,7 @@ export async function syncDomain(
   return db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);
-    // Recorded meanwhile by another: this answer may be older than that one.
+    // Recorded meanwhile by another process: this answer may be older.
     if (held?.synced_at?.getTime() !== row.synced_at?.getTime()) return held?.state === 'gone' ? undefined : held;
     if (isOurs) await recordInfo(tx, place, info, now);
     else if (row.snapshot !== null || isDeleted) await retireDomain(tx, place, now);

@@ -18,7 +18,7 @@ export async function findDomainById(db: WorkspaceDb, id: string): Promise<Domai
   return db.selectFrom('domains').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** As `findDomainById`, held until the transaction ends: whoever charges and whoever turns charging off take turns. */
+/** As `findDomainById`, locked until the transaction ends: charging and turning auto-renew off exclude each other. */
 export async function lockDomain(db: WorkspaceDb, id: string): Promise<DomainRow | undefined> {
   return db.selectFrom('domains').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
@@ -36,7 +36,7 @@ export async function findOwner(
     .executeTakeFirst();
 }
 
-/** Takes the name for the workspace. False when any workspace has it, or is acquiring it. */
+/** Inserts the name for the workspace. False when any workspace has it, or is acquiring it. */
 export async function insertAcquisition(
   db: WorkspaceDb,
   domain: Pick<DomainRow, 'id' | 'name' | 'added_via'>,
@@ -61,7 +61,7 @@ export async function insertAcquisition(
   return inserted !== undefined;
 }
 
-/** Up to `limit + 1` names in alphabetical order, behind `after`. */
+/** Up to `limit + 1` names in alphabetical order, after `after`. */
 export async function listDomains(
   db: WorkspaceDb,
   page: { readonly limit: number; readonly after: string | undefined },
@@ -76,7 +76,7 @@ export async function listDomains(
 }
 
 /**
- * Active names of every workspace that were last looked at before these times, longest ago first: those that the registry
+ * Active names of every workspace that were last read before these times, longest ago first: those that the registry
  * has reported, and those that it has not.
  */
 export async function listStaleDomains(

@@ -1,11 +1,11 @@
 /**
- * The port to a registry: the one place that says who owns a name. Adapters: `simulated/` and `epp/`.
+ * The port to a registry: the authority on who owns a name. Adapters: `simulated/` and `epp/`.
  *
  * Reads throw `RegistryUnavailable` when there is no answer in time: nothing is known then, and a caller must never take
  * it for "free" or "gone". Every mutation answers one of four outcomes and never throws for what the registry did:
  *
  *   completed  it is done
- *   pending    the registry took it; `poll` or `info` tells its end: seconds to minutes, up to days for transfers
+ *   pending    the registry accepted it; `poll` or `info` shows its end: seconds to minutes, up to days for transfers
  *   rejected   the registry refused: nothing has changed there
  *   unknown    the command may or may not have been carried out (cut off, timed out): find out by `info`, or repeat it.
  *              Repeating is safe by what registries do: a name is created once, a renewal names the expiry that it
@@ -56,7 +56,7 @@ export interface Registrant {
 export interface Availability {
   readonly name: string;
   readonly availability: 'available' | 'taken' | 'reserved' | 'unknown';
-  /** The registry's words for it, where it gives any. */
+  /** The registry's reason, where it gives one. */
   readonly reason?: string;
 }
 
@@ -66,7 +66,7 @@ export type MutationOutcome =
   | { readonly kind: 'rejected'; readonly code: RejectionCode; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Result codes of RFC 5730 3 that callers tell apart; `other` is every other refusal. */
+/** Result codes of RFC 5730 3 that callers distinguish; `other` is every other refusal. */
 export type RejectionCode =
   | 'object_exists'
   | 'object_does_not_exist'
@@ -79,7 +79,7 @@ export type RejectionCode =
   | 'policy'
   | 'other';
 
-/** Every mutation carries an id that our side chose (clTRID): logs on both sides tell it by that. */
+/** Every mutation carries an id that our side chose (clTRID): it identifies the command in the logs of both sides. */
 interface Command {
   readonly name: string;
   readonly transactionId: string;
@@ -94,7 +94,7 @@ export interface CreateCommand extends Command {
 
 export interface RenewCommand extends Command {
   readonly years: number;
-  /** What `info` said; the registry refuses (`wrong_expiry`) when it is another by now. */
+  /** What `info` showed; the registry refuses (`wrong_expiry`) when it has changed. */
   readonly currentExpiresAt: string;
 }
 
@@ -114,7 +114,7 @@ export interface UpdateCommand extends Command {
   readonly authCode?: string;
 }
 
-/** News of an operation that was pending. It stays the first in the queue until it is acknowledged. */
+/** A message of the registry's queue, such as the end of a pending operation. It stays first until it is acknowledged. */
 export interface RegistryMessage {
   readonly id: string;
   readonly queuedAt: string;
@@ -152,7 +152,7 @@ export interface Registry {
   restore(command: Command): Promise<MutationOutcome>;
   /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
   poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
-  /** Throws `RegistryUnavailable`; the message then stays and is told again. */
+  /** Throws `RegistryUnavailable`; the message then stays in the queue. */
   acknowledge(messageId: string): Promise<void>;
   /** Starts background work and connections, if any. */
   start(): Promise<void>;

@@ -1,14 +1,14 @@
-/** Renewal of terms: what is said of it, and the scheduler that charges for it. */
+/** Renewal of terms: its state as the API shows it, and the worker that charges for it. */
 
 export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
 export { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
 export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
 export {
-  type AskedRenewal,
   createRenewalWorker,
   type PlacedRenewal,
   type PlaceRenewal,
+  type RenewalRequest,
   type RenewalRun,
   type RenewalWorker,
   type RenewalWorkerOptions,

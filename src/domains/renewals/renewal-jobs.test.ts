@@ -13,7 +13,7 @@ test('whoever has reason to has the scheduler look, once the transaction commits
     async runDue() {
       runs += 1;
       resolve();
-      return { looked: 0, charged: 0, isWhole: true };
+      return { looked: 0, charged: 0, isComplete: true };
     },
   });
   await jobs.start();

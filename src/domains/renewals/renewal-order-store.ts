@@ -1,4 +1,4 @@
-/** Renewal orders, as far as the renewal of a term looks at them. */
+/** What the renewal of a term reads of renewal orders. */
 import { type Selectable, sql } from 'kysely';
 import type { WorkspaceTables } from '../tables.ts';
 import type { WorkspaceDb } from '../workspace-scope.ts';
@@ -11,7 +11,7 @@ export type RenewalOrder = Pick<
 
 /**
  * The order that says how the renewal of the current term stands: the one under way, of which there is at most one; else
- * the one of the latest term, bought or refused to auto-renew. Refusals to a request concern nobody but its caller.
+ * the one of the latest term, bought or refused to auto-renew. A refusal to a request is its caller's concern alone.
  */
 export async function findRenewalOrder(db: WorkspaceDb, domainId: string): Promise<RenewalOrder | undefined> {
   return db

@@ -32,7 +32,7 @@ function renewedUntil(domain: RenewalFacts, order: RenewalOrder | undefined, now
   if (isLive(order.state)) return expected;
   if (now >= order.from_expires_at) return null;
   const { billed_until: billed } = domain;
-  // Registries differ on where a year leads that began on 29 February.
+  // Registries differ on when a year ends that began on 29 February.
   return billed !== null && billed > order.from_expires_at ? billed : expected;
 }
 

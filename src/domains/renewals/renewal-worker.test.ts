@@ -43,7 +43,7 @@ test('a term is charged for once 30 days are left, and not a moment earlier', as
   assert.deepEqual([before.term, before.next_charge_at, before.price], ['not_due', inDays(1).toISOString(), 11.9]);
 
   world.clock.advance(1);
-  assert.deepEqual(await worker.runDue(), { looked: 1, charged: 1, isWhole: true });
+  assert.deepEqual(await worker.runDue(), { looked: 1, charged: 1, isComplete: true });
   assert.equal(await world.availableCents(name.workspaceId), 5_000 - COM_CENTS);
   const charged = await world.renewalOf(name);
   assert.deepEqual([charged.term, charged.renewed_until], ['pending', '2028-04-01T00:00:00.000Z']);
@@ -160,8 +160,8 @@ test('a registry that is away is not asked for every name, and names it never an
   const names = await Promise.all(days.map((day) => world.addName(workspaceId, { expiresAt: inDays(day) })));
   for (const { name } of names.slice(0, 3)) world.registry.silent.add(name);
   const worker = world.startKeeper({ batchSize: 2 });
-  assert.deepEqual(await worker.runDue(), { looked: 3, charged: 0, isWhole: false });
-  assert.deepEqual(await worker.runDue(), { looked: 5, charged: 2, isWhole: false });
+  assert.deepEqual(await worker.runDue(), { looked: 3, charged: 0, isComplete: false });
+  assert.deepEqual(await worker.runDue(), { looked: 5, charged: 2, isComplete: false });
   world.registry.silent.clear();
   assert.equal((await worker.runDue()).charged, 3);
   assert.equal(world.charges.length, 5);
@@ -208,7 +208,7 @@ test('a run that is told to end ends after the name that it is at', async () => 
   const stop = new AbortController();
   world.onPlacing = async () => stop.abort();
   const worker = world.startKeeper();
-  assert.deepEqual(await worker.runDue(stop.signal), { looked: 1, charged: 1, isWhole: false });
+  assert.deepEqual(await worker.runDue(stop.signal), { looked: 1, charged: 1, isComplete: false });
   assert.equal((await worker.runDue()).charged, 1);
 });
 

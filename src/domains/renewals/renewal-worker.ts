@@ -1,6 +1,5 @@
 /**
- * The scheduler of auto-renew. It looks at every name whose term ends within 30 days, as often as it is told to, and moves
- * each term one step on:
+ * The worker of auto-renew. Each run examines every name whose term ends within 30 days, and moves its term one step on:
  *
  *            30 days before expiry          order placed: hold        registry answers
  *   not_due ──────────────────────▶ charging ───────────────▶ pending ───────────────▶ renewed ──▶ not_due (next term)
@@ -12,11 +11,11 @@
  *   off ◀── auto-renew off, or ─────┘        ▼                  │      │
  *           release scheduled              lapsing ◀────────────┘◀─────┘
  *
- * Nothing about it lives in a process. A term's state follows from the row, the orders and the clock (`termOf`); what the
- * row remembers beyond that is why the last attempt came to nothing. Hence:
+ * It keeps no state in the process. A term's state follows from the row, the orders and the clock (`termOf`); what the
+ * row holds beyond that is why the last attempt failed. Hence:
  *
- * - Restarts and missed runs: the next look sees the same. One that comes after the deadline charges nothing.
- * - Two workers: a term is sold once, by the index `orders_one_renewal_of_term`, whoever gets there first.
+ * - Restarts and missed runs: the next run sees the same. One that comes after the deadline charges nothing.
+ * - Two workers: a term is sold once, by the index `orders_one_renewal_of_term`, whichever comes first.
  * - The clock is read anew at each decision. Whether it steps back or ahead, a term that has an order gets no second one.
  * - A toggle: the order is placed under the row's lock, which the toggle takes too, and only if the row still asks for it.
  * - A stale snapshot: the registry's own expiry is read before each charge, and names the term that is sold. Without the
@@ -35,19 +34,19 @@ import { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
 import { countRefusals, findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 import { isRefusalOf, type Term, termOf } from './term.ts';
 import { chargeHorizon } from './term-calendar.ts';
-import { listEndingTerms, lockUnlessBusy, type Position, rememberTerm } from './term-store.ts';
+import { listEndingTerms, lockUnlessBusy, type Position, saveTerm } from './term-store.ts';
 
-export interface AskedRenewal {
+export interface RenewalRequest {
   readonly workspaceId: string;
   readonly domainId: string;
   readonly name: string;
   readonly origin: 'auto_renew';
   readonly years: number;
   readonly priceCents: number;
-  /** The expiry that is moved, as the registry has just told it. */
+  /** The expiry that is moved, as the registry has just reported it. */
   readonly fromExpiresAt: Date;
   /**
-   * Asked of the domain's row once it is locked (`for update`), before anything is written, in the same transaction as
+   * Called with the domain's row once it is locked (`for update`), before anything is written, in the same transaction as
    * the order and its hold: turning auto-renew off comes either before, and this is false, or after the charge.
    */
   readonly isStillDue: (domain: DomainRow) => boolean;
@@ -58,11 +57,11 @@ export type PlacedRenewal =
   | { readonly refused: 'insufficient_balance'; readonly requiredCents: number; readonly availableCents: number }
   /** An order for the term, or another renewal of the name, stands already. */
   | { readonly refused: 'in_progress' }
-  /** `isStillDue` said no. */
+  /** `isStillDue` was false. */
   | { readonly refused: 'not_due' };
 
-/** Writes the order and its hold down in one transaction; what follows is the orders' own. */
-export type PlaceRenewal = (asked: AskedRenewal) => Promise<PlacedRenewal>;
+/** Inserts the order and its hold in one transaction; the order worker does the rest. */
+export type PlaceRenewal = (request: RenewalRequest) => Promise<PlacedRenewal>;
 
 export interface RenewalWorkerOptions {
   readonly db: Database;
@@ -78,8 +77,8 @@ export interface RenewalWorkerOptions {
 
 export interface RenewalWorker {
   /**
-   * Looks at every term whose time has come, once. Any number of processes may do so at a time. Ends after the name that it
-   * is at when `signal` is aborted.
+   * Examines every term that is due, once. Any number of processes may do so at a time. Ends after the current name when
+   * `signal` is aborted.
    */
   runDue(signal?: AbortSignal): Promise<RenewalRun>;
 }
@@ -87,16 +86,16 @@ export interface RenewalWorker {
 export interface RenewalRun {
   readonly looked: number;
   readonly charged: number;
-  /** False: the registry is not to be reached, or it was told to end; the rest waits for the next run. */
-  readonly isWhole: boolean;
+  /** False: the registry did not answer, or the run was aborted; the rest waits for the next run. */
+  readonly isComplete: boolean;
 }
 
-/** With so many calls in a row unanswered, the registry is away rather than one name ill. */
+/** After so many unanswered calls in a row the registry counts as unreachable, and the run ends. */
 const UNANSWERED_LIMIT = 3;
-/** After a refusal by the registry. Without jitter: it is computed anew at each look. */
+/** After a refusal by the registry. Without jitter: it is computed anew in each run. */
 const RETRY = { firstMs: 3_600_000, longestMs: 24 * 3_600_000 } as const;
 
-/** RFC 5731 2.3, RFC 3915 3.1: a renewal would be refused, or the name is on its way out. */
+/** RFC 5731 2.3, RFC 3915 3.1: a renewal would be refused, or the name is being deleted or transferred. */
 const PROHIBITING = new Set([
   'clientRenewProhibited',
   'serverRenewProhibited',
@@ -114,7 +113,7 @@ export function createRenewalWorker(options: RenewalWorkerOptions): RenewalWorke
 class Worker implements RenewalWorker {
   readonly #options: RenewalWorkerOptions;
   readonly #offerOf: (name: string) => RenewalOffer | undefined;
-  /** Where a run ended that the registry's silence cut off: names that it never answers for must not keep others back. */
+  /** Where a run ended early: names that the registry never answers for must not keep the others waiting. */
   #resumeAfter: Position | undefined;
 
   constructor(options: RenewalWorkerOptions) {
@@ -126,12 +125,12 @@ class Worker implements RenewalWorker {
     const start = this.#resumeAfter;
     this.#resumeAfter = undefined;
     const first = await this.#walk(start, undefined, signal);
-    if (start === undefined || !first.isWhole) return first;
+    if (start === undefined || !first.isComplete) return first;
     const rest = await this.#walk(undefined, start, signal);
-    return { looked: first.looked + rest.looked, charged: first.charged + rest.charged, isWhole: rest.isWhole };
+    return { looked: first.looked + rest.looked, charged: first.charged + rest.charged, isComplete: rest.isComplete };
   }
 
-  /** Looks at the terms behind one place in the order of expiries, up to another and with it. */
+  /** Examines the terms after `from` in the order of expiries, up to and including `to`. */
   async #walk(
     from: Position | undefined,
     to: Position | undefined,
@@ -144,82 +143,82 @@ class Worker implements RenewalWorker {
       const batch = await listEndingTerms(systemDb(db), chargeHorizon(clock.now()), { after, to }, batchSize);
       for (const domain of batch) {
         looked += 1;
-        const step = await this.#tend(domain);
+        const step = await this.#processName(domain);
         charged += step === 'charged' ? 1 : 0;
         if (step !== 'idle') unanswered = step === 'unanswered' ? unanswered + 1 : 0;
         after = { expiresAt: domain.expires_at, id: domain.id };
         if (unanswered === UNANSWERED_LIMIT || signal?.aborted === true) {
           this.#resumeAfter = after;
-          return { looked, charged, isWhole: false };
+          return { looked, charged, isComplete: false };
         }
       }
-      if (batch.length < batchSize) return { looked, charged, isWhole: true };
+      if (batch.length < batchSize) return { looked, charged, isComplete: true };
     }
   }
 
-  /** One name; what fails with it does not keep the others from their turn. */
-  async #tend(domain: DomainRow): Promise<Step> {
+  /** One name; its failure does not stop the others. */
+  async #processName(domain: DomainRow): Promise<Step> {
     const { logger } = this.#options;
     try {
-      return await this.#moveOn(domain);
+      return await this.#advanceTerm(domain);
     } catch (error) {
-      const isAway = error instanceof RegistryUnavailable;
+      const isUnanswered = error instanceof RegistryUnavailable;
       logger.warn({ err: error, domain: domain.name }, 'a renewal is tried again later');
-      return isAway ? 'unanswered' : 'failed';
+      return isUnanswered ? 'unanswered' : 'failed';
     }
   }
 
-  async #moveOn(domain: DomainRow): Promise<Step> {
+  async #advanceTerm(domain: DomainRow): Promise<Step> {
     const { db } = this.#options;
-    const { term, order, offer } = await this.#judge(domain);
-    if (!term.isDue) return this.#remember(domain, term);
-    if (offer === undefined) return this.#remember(domain, failure('Names of this TLD are not offered any more.'));
+    const { term, order, offer } = await this.#readTerm(domain);
+    if (!term.isDue) return this.#saveTerm(domain, term);
+    if (offer === undefined) return this.#saveTerm(domain, failure('Names of this TLD are not offered any more.'));
     const { availableCents } = await readWallet(db, domain.workspace_id);
-    if (availableCents < offer.priceCents) return this.#remember(domain, shortage(offer.priceCents - availableCents));
-    if (await this.#isTooSoon(domain, order)) return this.#remember(domain, term);
-    return this.#charge(await this.#forgetShortage(domain), offer);
+    if (availableCents < offer.priceCents) return this.#saveTerm(domain, shortage(offer.priceCents - availableCents));
+    if (await this.#isTooSoon(domain, order)) return this.#saveTerm(domain, term);
+    return this.#charge(await this.#clearShortage(domain), offer);
   }
 
-  async #forgetShortage(domain: DomainRow): Promise<DomainRow> {
+  async #clearShortage(domain: DomainRow): Promise<DomainRow> {
     if (domain.renewal_shortfall_cents === null) return domain;
-    await this.#remember(domain, due);
+    await this.#saveTerm(domain, due);
     return { ...domain, renewal_state: due.state, renewal_reason: due.reason, renewal_shortfall_cents: null };
   }
 
   async #charge(seen: DomainRow, offer: RenewalOffer): Promise<Step> {
-    const info = await this.#ask(seen);
-    const domain = await this.#correct(seen, info);
+    const info = await this.#readRegistry(seen);
+    const domain = await this.#refreshRow(seen, info);
     if (domain === undefined) return 'answered';
-    const { term } = await this.#judge(domain);
-    if (!term.isDue) return this.#remember(domain, term);
+    const { term } = await this.#readTerm(domain);
+    if (!term.isDue) return this.#saveTerm(domain, term);
     const obstacle = obstacleTo(info);
     if (obstacle !== undefined) {
-      await this.#remember(domain, failure(obstacle));
+      await this.#saveTerm(domain, failure(obstacle));
       return 'answered';
     }
     return this.#place(domain, offer);
   }
 
-  async #ask(domain: DomainRow): Promise<RegistryDomain | undefined> {
+  async #readRegistry(domain: DomainRow): Promise<RegistryDomain | undefined> {
     try {
       return await this.#options.registry.info(domain.name);
     } catch (error) {
-      if (error instanceof RegistryUnavailable) await this.#remember(domain, failure('The registry did not answer.'));
+      if (error instanceof RegistryUnavailable) await this.#saveTerm(domain, failure('The registry did not answer.'));
       throw error;
     }
   }
 
   /**
-   * Makes the row what the registry says. Undefined when somebody else is at it, or has been since `seen`: the answer may be
-   * older than what they did.
+   * Updates the row from the registry's answer. Undefined when the row is locked, or has changed since `seen`: the answer
+   * may be older than that change.
    */
-  async #correct(seen: DomainRow, info: RegistryDomain | undefined): Promise<DomainRow | undefined> {
+  async #refreshRow(seen: DomainRow, info: RegistryDomain | undefined): Promise<DomainRow | undefined> {
     const { db, clock } = this.#options;
     return db.transaction(async (tx) => {
       const scoped = workspaceDb(tx, seen.workspace_id);
       const row = await lockUnlessBusy(scoped, seen.id);
       if (row?.state !== 'active' || row.expires_at?.getTime() !== seen.expires_at?.getTime()) return undefined;
-      // A name that is not ours any more is for the sync to retire.
+      // A name that is not ours any more is retired by the order worker.
       if (info?.isOurs !== true) return row;
       const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
       await recordInfo(tx, place, info, clock.now());
@@ -244,22 +243,22 @@ class Worker implements RenewalWorker {
       // Refused at once: the order says why, and nothing was charged.
       if (placed.state === 'failed') return 'answered';
       this.#options.logger.info({ domain: name, order: placed.orderId }, 'auto-renew charged a renewal');
-      await this.#remember(domain, due);
+      await this.#saveTerm(domain, due);
       return 'charged';
     }
     if (placed.refused === 'insufficient_balance') {
-      await this.#remember(domain, shortage(placed.requiredCents - placed.availableCents));
+      await this.#saveTerm(domain, shortage(placed.requiredCents - placed.availableCents));
     }
     return 'answered';
   }
 
-  /** Of the locked row. That no order stands for the term is the database's to see to. */
+  /** Of the locked row. A unique index guarantees that there is no other order for the term. */
   #isDueStill(row: DomainRow, expiresAt: Date): boolean {
     if (row.state !== 'active' || row.expires_at?.getTime() !== expiresAt.getTime()) return false;
     return termOf(row, undefined, this.#offerOf(row.name), this.#options.clock.now()).isDue;
   }
 
-  async #judge(domain: DomainRow) {
+  async #readTerm(domain: DomainRow) {
     const { db, clock } = this.#options;
     const order = await findRenewalOrder(workspaceDb(db, domain.workspace_id), domain.id);
     const offer = this.#offerOf(domain.name);
@@ -275,28 +274,28 @@ class Worker implements RenewalWorker {
     return Math.abs(clock.now().getTime() - order.ended_at.getTime()) < waitMs;
   }
 
-  async #remember(domain: DomainRow, term: Remembered): Promise<'idle'> {
+  async #saveTerm(domain: DomainRow, term: SavedTerm): Promise<'idle'> {
     const { state, reason, shortfallCents } = term;
     const isKnown =
       domain.renewal_state === state &&
       domain.renewal_reason === reason &&
       domain.renewal_shortfall_cents === shortfallCents;
-    if (!isKnown) await rememberTerm(workspaceDb(this.#options.db, domain.workspace_id), domain, term);
+    if (!isKnown) await saveTerm(workspaceDb(this.#options.db, domain.workspace_id), domain, term);
     return 'idle';
   }
 }
 
 /** `idle`: the registry was not asked. */
 type Step = 'idle' | 'charged' | 'answered' | 'unanswered' | 'failed';
-type Remembered = Omit<Term, 'isDue'>;
+type SavedTerm = Omit<Term, 'isDue'>;
 
-const due: Remembered = { state: 'charging', reason: null, shortfallCents: null };
+const due: SavedTerm = { state: 'charging', reason: null, shortfallCents: null };
 
-function failure(reason: string): Remembered {
+function failure(reason: string): SavedTerm {
   return { state: 'failed', reason, shortfallCents: null };
 }
 
-function shortage(shortfallCents: number): Remembered {
+function shortage(shortfallCents: number): SavedTerm {
   return { state: 'unpaid', reason: 'The wallet does not cover the price.', shortfallCents };
 }
 

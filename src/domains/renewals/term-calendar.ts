@@ -24,7 +24,7 @@ export function chargeDeadline(expiresAt: Date): Date {
   return new Date(expiresAt.getTime() - DEADLINE_DAYS_BEFORE_EXPIRY * DAY_MS);
 }
 
-/** The expiries that are chargeable at `now`, or will have been, end here. */
+/** The latest expiry that is chargeable at `now`. */
 export function chargeHorizon(now: Date): Date {
   return new Date(now.getTime() + CHARGE_DAYS_BEFORE_EXPIRY * DAY_MS);
 }

@@ -1,17 +1,17 @@
-/** Rows of domains, as the scheduler of renewals reads and marks them. */
+/** Rows of domains, as the renewal worker reads and updates them. */
 import { type Selectable, sql } from 'kysely';
 import type { RenewalState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
 type DomainRow = Selectable<WorkspaceTables['domains']>;
 
-/** A place in the order of expiries. */
+/** A position in the order of expiries. */
 export interface Position {
   readonly expiresAt: Date;
   readonly id: string;
 }
 
-/** Names whose term ends by `until`, soonest first: those behind the place `after`, up to the place `to` and with it. */
+/** Names whose term ends by `until`, soonest first: those after the position `after`, up to and including `to`. */
 export async function listEndingTerms(
   db: SystemDb,
   until: Date,
@@ -37,8 +37,8 @@ export async function lockUnlessBusy(db: WorkspaceDb, id: string): Promise<Domai
   return db.selectFrom('domains').selectAll().where('id', '=', id).forUpdate().skipLocked().executeTakeFirst();
 }
 
-/** Writes down how the term stands that `seen` shows, unless the row has come to another term since. */
-export async function rememberTerm(
+/** Saves the state of the term that `seen` shows, unless the row has a newer term by now. */
+export async function saveTerm(
   db: WorkspaceDb,
   seen: DomainRow,
   term: { readonly state: RenewalState; readonly reason: string | null; readonly shortfallCents: number | null },

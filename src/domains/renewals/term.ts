@@ -1,6 +1,6 @@
 /**
- * What is to be said of a domain's current term, from its row and its renewal orders alone. The scheduler acts upon it
- * and the API shows it, so both see the same; see renewal-worker.ts for the machine.
+ * The state of a domain's current term, from its row and its renewal orders alone. The renewal worker acts upon it
+ * and the API shows it, so both see the same; see renewal-worker.ts for the state machine.
  */
 import type { Selectable } from 'kysely';
 import { formatEuros } from '../prices/money.ts';
@@ -9,7 +9,7 @@ import type { RenewalOffer } from './renewal-offer.ts';
 import type { RenewalOrder } from './renewal-order-store.ts';
 import { chargeableFrom, chargeDeadline, isCapped } from './term-calendar.ts';
 
-/** What of a domain's row decides its renewal. */
+/** The columns of a domain's row that decide its renewal. */
 export type RenewalFacts = Pick<
   Selectable<WorkspaceTables['domains']>,
   | 'name'
@@ -31,8 +31,8 @@ export interface Term {
 }
 
 /**
- * The state of the current term at `now`. Of what the row remembers, only what came of the last attempt counts.
- * `order` is what `findRenewalOrder` picks.
+ * The state of the current term at `now`. Of the renewal columns of the row only the outcome of the last attempt counts.
+ * `order` is what `findRenewalOrder` found.
  */
 export function termOf(
   domain: RenewalFacts,
@@ -99,7 +99,7 @@ function lapsingTerm(domain: RenewalFacts, order: RenewalOrder | undefined, expi
   return { state: 'lapsing', reason, shortfallCents, isDue: false };
 }
 
-/** What came of the attempts at a term that may be charged for. */
+/** The outcome of the attempts at a term that may be charged for. */
 function attemptedTerm(domain: RenewalFacts, order: RenewalOrder | undefined): Term {
   const { renewal_state: remembered, renewal_reason: reason, renewal_shortfall_cents: shortfallCents } = domain;
   if (shortfallCents !== null) {

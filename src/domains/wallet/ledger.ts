@@ -8,7 +8,7 @@
  *     ▲                                  └───────────────┤
  *     └──────────────────────refund──────────────────────┘
  *
- * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), whoever tries at the same time:
+ * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), also when several try at the same time:
  * both bookings have an id that follows from the order, and the primary key lets one of them in. Each booking is one
  * statement. It locks the wallet's row first, always, so that two bookings of a workspace cannot wait for each other.
  *
@@ -88,7 +88,7 @@ export async function holdCharge(tx: Executor, { workspaceId, orderId, amountCen
   throw new Error(`the order ${orderId} holds money of the wallet already`);
 }
 
-/** What the order holds is sold. Throws Error when it never held anything, or ended otherwise. */
+/** What the order holds becomes revenue. Throws Error when it never held anything, or ended otherwise. */
 export async function capture(tx: Executor, order: OrderOfWorkspace): Promise<boolean> {
   return endHold(tx, order, 'capture', 'sales');
 }

@@ -27,7 +27,7 @@ export function createFolderBlobStore(root: string): BlobStore {
     async put(key, source, limits) {
       const path = pathOf(root, key);
       prepared ??= prepareUploads(uploads).catch((error: unknown) => {
-        // A full or read-only disk may be mended: the next upload tries again.
+        // A full or read-only disk may be corrected: the next upload tries again.
         prepared = undefined;
         throw error;
       });

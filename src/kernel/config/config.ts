@@ -86,7 +86,7 @@ export interface EppConfig {
   readonly caFile: string | undefined;
 }
 
-/** Lists every bad setting, one line each, with the mend. Never holds the value of a secret. */
+/** Lists every bad setting, one line each, with what to set instead. Never holds the value of a secret. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 

@@ -7,11 +7,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { PeriodicWorker } from '../periodic/periodic-worker.ts';
+import { ConnectionLock } from './connection-lock.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { holdsStore, initialiseFolder } from './embedded-folder.ts';
 import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
-import { Gate } from './gate.ts';
 import {
   checkChannel,
   isScript,
@@ -91,7 +91,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   readonly #client: pg.Client;
   readonly #stream: WorkerStream;
   readonly #lock: FolderLock | undefined;
-  readonly #gate = new Gate();
+  readonly #connectionLock = new ConnectionLock();
   readonly #maintenance: PeriodicWorker | undefined;
   readonly #logger: StoreLogger | undefined;
   readonly #idleTimeoutMs: number;
@@ -116,12 +116,12 @@ class EmbeddedConnection implements EmbeddedDatabase {
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.query');
-    if (!isScript(statement)) return this.#gate.pass(() => runStatement<Row>(this.#client, statement));
-    return this.#gate.enter(async (leave) => {
+    if (!isScript(statement)) return this.#connectionLock.runShared(() => runStatement<Row>(this.#client, statement));
+    return this.#connectionLock.runExclusive(async (release) => {
       try {
         return await runScript<Row>(this.#client, statement);
       } finally {
-        leave();
+        release();
       }
     });
   }
@@ -129,7 +129,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.transaction');
-    return this.#gate.enter((onEnding) =>
+    return this.#connectionLock.runExclusive((onEnding) =>
       runTransaction(this.#client, work, {
         owner: this,
         logger: this.#logger,
@@ -164,12 +164,12 @@ class EmbeddedConnection implements EmbeddedDatabase {
 
   async dump(): Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#gate.enter(async (leave) => {
+    return this.#connectionLock.runExclusive(async (release) => {
       try {
         await runStatement(this.#client, { text: 'checkpoint' });
         return await this.#stream.dump();
       } finally {
-        leave();
+        release();
       }
     });
   }
@@ -182,9 +182,9 @@ class EmbeddedConnection implements EmbeddedDatabase {
   async #close(): Promise<void> {
     await this.#maintenance?.stop();
     // Waits for what was asked before, so that nothing that was accepted is lost.
-    await this.#gate.enter(async (leave) => {
+    await this.#connectionLock.runExclusive(async (release) => {
       await this.#stream.shutDown();
-      leave();
+      release();
     });
     this.#lock?.release();
   }

@@ -37,7 +37,7 @@ export interface Database extends Executor {
   readonly kind: 'embedded' | 'server';
   /** Commits when `work` resolves, rolls back when it rejects. Read committed. Nesting is not supported. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** A wake-up to every replica, this one included. At most 7,900 bytes; a hint, never the truth: rows are. */
+  /** A wake-up to every replica, this one included. At most 7,900 bytes; only a hint: the rows are the source of truth. */
   notify(channel: string, payload: string): Promise<void>;
   /**
    * Calls `onMessage` for each wake-up. `onGap` is called after a lost and re-made connection, when wake-ups may have

@@ -43,7 +43,7 @@ async function serve(options: WorkerOptions): Promise<void> {
     const store = await open(options);
     port.on('message', (request: WorkerRequest) => {
       handle(store, request, reply).catch((error: unknown) => {
-        // The engine itself broke off: its memory cannot be trusted, so the thread ends and the owner hears of it.
+        // The engine itself aborted: its memory cannot be trusted, so the thread ends, which the owner notices.
         setImmediate(() => {
           throw error;
         });

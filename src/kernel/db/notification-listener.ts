@@ -1,6 +1,6 @@
 /**
  * One connection that does nothing but LISTEN, for every channel of this process. It is re-made when it is lost, with
- * waits that grow from 100 ms to 5 s, and then tells each listener that wake-ups may have been missed.
+ * waits that grow from 100 ms to 5 s, and each listener's `onGap` is then called, as wake-ups may have been missed.
  *
  *   idle ──first listen──▶ connecting ──▶ listening ──lost──▶ waiting ──▶ connecting …
  */
@@ -9,7 +9,7 @@ import { backoffMs } from '../retry/backoff.ts';
 import { checkChannel, type StoreLogger } from './session.ts';
 
 const reconnectBackoff = { firstMs: 100, longestMs: 5_000 } as const;
-/** A connection that died without a word is found by asking it something now and then. */
+/** A connection that was lost without an error is found by a query now and then. */
 const heartbeatIntervalMs = 15_000;
 const heartbeatTimeoutMs = 5_000;
 
@@ -85,10 +85,11 @@ export class NotificationListener {
   async #open(): Promise<pg.Client> {
     const client = new pg.Client({ ...this.#config, keepAlive: true, pipeline: true });
     // Without a listener the loss of the connection would end the process.
-    client.on('error', (error) => this.#lost(client, error));
-    client.on('end', () => this.#lost(client, new Error('the connection ended')));
+    client.on('error', (error) => this.#handleLoss(client, error));
+    client.on('end', () => this.#handleLoss(client, new Error('the connection ended')));
     client.on('notification', ({ channel, payload }) => {
-      for (const listener of this.#listeners.get(channel) ?? []) this.#tell(() => listener.onMessage(payload ?? ''));
+      for (const listener of this.#listeners.get(channel) ?? [])
+        this.#callListener(() => listener.onMessage(payload ?? ''));
     });
     await client.connect();
     await Promise.all(
@@ -96,11 +97,11 @@ export class NotificationListener {
     );
     this.#client = client;
     this.#attempts = 0;
-    this.#heartbeat = setInterval(() => this.#beat(client), heartbeatIntervalMs).unref();
+    this.#heartbeat = setInterval(() => this.#sendHeartbeat(client), heartbeatIntervalMs).unref();
     return client;
   }
 
-  #lost(client: pg.Client, error: Error): void {
+  #handleLoss(client: pg.Client, error: Error): void {
     if (this.#client !== client || this.#closed) return;
     this.#logger?.warn({ err: error }, 'the connection for wake-ups was lost; making it again');
     this.#client = undefined;
@@ -118,7 +119,7 @@ export class NotificationListener {
         this.#connect().then(
           () => {
             for (const listeners of this.#listeners.values()) {
-              for (const { onGap } of listeners) if (onGap !== undefined) this.#tell(onGap);
+              for (const { onGap } of listeners) if (onGap !== undefined) this.#callListener(onGap);
             }
           },
           () => this.#scheduleReconnect(),
@@ -128,15 +129,18 @@ export class NotificationListener {
     );
   }
 
-  #beat(client: pg.Client): void {
-    const timer = setTimeout(() => this.#lost(client, new Error('the heartbeat was not answered')), heartbeatTimeoutMs);
+  #sendHeartbeat(client: pg.Client): void {
+    const timer = setTimeout(
+      () => this.#handleLoss(client, new Error('the heartbeat was not answered')),
+      heartbeatTimeoutMs,
+    );
     client.query('select 1').then(
       () => clearTimeout(timer),
       () => clearTimeout(timer),
     );
   }
 
-  #tell(call: () => void): void {
+  #callListener(call: () => void): void {
     try {
       call();
     } catch (error) {

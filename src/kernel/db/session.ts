@@ -69,7 +69,7 @@ export async function runStatement<Row>(client: pg.ClientBase, statement: Statem
   return { rows, rowCount: answer.at(-1)?.rowCount ?? rows.length };
 }
 
-/** Runs a script on a connection that nobody else uses meanwhile, and never leaves its BEGIN open. */
+/** Runs a script on a connection that nothing else uses meanwhile, and never leaves its BEGIN open. */
 export async function runScript<Row>(client: pg.ClientBase, script: Statement): Promise<Rows<Row>> {
   try {
     return await runStatement<Row>(client, script);
@@ -108,7 +108,7 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` between BEGIN and COMMIT on a connection that nobody else uses meanwhile. Rejects with what `work`
+ * Runs `work` between BEGIN and COMMIT on a connection that nothing else uses meanwhile. Rejects with what `work`
  * rejected with, after the rollback; or because a statement failed and `work` hid it, since nothing was committed then.
  */
 export async function runTransaction<T>(

@@ -103,7 +103,7 @@ export class WorkerStream extends Duplex {
   }
 
   override _read(): void {
-    // Answers are pushed as they come: each belongs to a statement that somebody awaits.
+    // Answers are pushed as they come: each belongs to a statement that is awaited.
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {

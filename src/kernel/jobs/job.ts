@@ -11,7 +11,7 @@ export interface Job<Data extends object> {
   readonly data: Data;
   /** 1 on the first run. */
   readonly attempt: number;
-  /** Aborted when the job's time is up or the process stops: leave off, the job runs again. */
+  /** Aborted when the job's time is up or the process stops: stop, the job runs again. */
   readonly signal: AbortSignal;
 }
 

@@ -45,9 +45,9 @@ export interface ScheduleOptions {
 
 export interface JobsOptions {
   readonly logger: JobsLogger;
-  /** A backstop: wake-ups start jobs at once, this finds retries and jobs whose time has come. Default 2,000. */
+  /** A fallback: wake-ups start jobs at once, polling finds retries and jobs whose time has come. Default 2,000. */
   readonly pollIntervalMs?: number;
-  /** A process that is silent for so long is taken for dead and its jobs run elsewhere. Default 15, at least 10. */
+  /** After so long without a heartbeat a job counts as dead and runs elsewhere. Default 15, at least 10. */
   readonly heartbeatSeconds?: number;
   /** How often one replica looks for dead ones. Default 10. */
   readonly superviseIntervalSeconds?: number;

@@ -26,8 +26,8 @@ interface ActiveJob {
   readonly done: Promise<void>;
 }
 
-/** A job says that it lives this many times within the span after which it counts as dead. */
-const beatsPerHeartbeat = 3;
+/** Heartbeats of a running job within the time after which it counts as dead. */
+const heartbeatsPerLimit = 3;
 
 export class QueueRunner {
   readonly #boss: PgBoss;
@@ -54,9 +54,9 @@ export class QueueRunner {
   }
 
   async start(): Promise<void> {
-    this.#heartbeat = setInterval(() => this.#beat(), this.#options.heartbeatMs / beatsPerHeartbeat);
+    this.#heartbeat = setInterval(() => this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit);
     this.#fetches.start();
-    // A first fetch that fails is logged and repeated: a database that is away for a while must not end the runner.
+    // A first fetch that fails is logged and repeated: a database that is unreachable for a while must not end the runner.
     await this.#fetches.runPass().catch(() => undefined);
   }
 
@@ -93,7 +93,7 @@ export class QueueRunner {
     const claim: Claim = { id: job.id, retryCount: job.retryCount };
     const abort = new AbortController();
     const done = this.#execute(job, claim, abort).finally(() => {
-      // A job that was given back at stop is not this runner's any more.
+      // A job that was released at stop is not this runner's any more.
       this.#active.delete(job.id);
       this.wake();
     });
@@ -120,7 +120,7 @@ export class QueueRunner {
     }
   }
 
-  #beat(): void {
+  #sendHeartbeat(): void {
     const claims = [...this.#active.values()].map(({ claim }) => claim);
     if (claims.length === 0) return;
     this.#boss.touch(this.#name, claims).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { redactFields, scrubText } from './redact.ts';
 export type Logger = PinoLogger;
 
 /**
- * A logger of JSON lines, on standard output unless told otherwise: `time` (ISO-8601), `level` (name), the fields, `msg`.
+ * A logger of JSON lines, on standard output by default: `time` (ISO-8601), `level` (name), the fields, `msg`.
  * Credentials are removed by field name and by shape; see `redact.ts`.
  */
 export function createLogger(

@@ -1,5 +1,5 @@
 /**
- * Two nets, because a credential reaches a log by two ways: as a field of an object (`redactFields`, by name, at any
+ * Two layers, because a credential reaches a log in two ways: as a field of an object (`redactFields`, by name, at any
  * depth) and inside a text, such as an upstream's error message (`scrubText`, by shape).
  */
 import { stdSerializers } from 'pino';

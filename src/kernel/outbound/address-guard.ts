@@ -44,7 +44,7 @@ export interface AddressGuardOptions {
   readonly allow: readonly AllowEntry[];
   readonly lookup: Lookup;
   readonly lookupTimeoutMs: number;
-  /** Told of each refused address: the operator may see it, the user may not. */
+  /** Logs each refused address: the operator may see it, the user may not. */
   readonly logger: Logger | undefined;
 }
 

@@ -13,7 +13,7 @@ const HOST_NAME = /^(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*$
 
 /**
  * Reads `host`, `host:port`, `10.0.0.5:8080`, `[fd00::5]:8080`, `fd00::5` or a CIDR such as `10.0.0.0/8`. Throws
- * `TypeError` with the reason and the mend.
+ * `TypeError` with the reason and the remedy.
  */
 export function parseAllowEntry(text: string): AllowEntry {
   const entry = text.trim().toLowerCase();

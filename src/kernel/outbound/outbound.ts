@@ -1,5 +1,5 @@
 /**
- * The only way to call an address that a user supplied (server-side request forgery is the danger). Three nets: the
+ * The only way to call an address that a user supplied (server-side request forgery is the danger). Three layers: the
  * URL's shape, at every hop; the addresses, at the moment of connecting; and limits of time, redirects and size.
  */
 import { Agent } from 'undici';
@@ -34,7 +34,7 @@ export interface OutboundOptions {
   readonly lookup?: Lookup;
   /** For resolving the name, and again for connecting. */
   readonly connectTimeoutMs?: number;
-  /** Told of each refused address. */
+  /** Logs each refused address. */
   readonly logger?: Logger;
 }
 

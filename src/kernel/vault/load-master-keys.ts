@@ -33,7 +33,7 @@ export async function loadMasterKeys(source: KeySource): Promise<readonly KeyObj
   return readKeyFile(path);
 }
 
-/** Nobody ever sees a half-written file: it is written under another name and linked, which fails if one is there. */
+/** The file is never seen half-written: it is written under another name and linked, which fails if one exists. */
 async function createKeyFile(folder: string, path: string): Promise<void> {
   const content = `${randomBytes(MASTER_KEY_BYTES).toString('base64')}\n`;
   const temporary = join(folder, `.${MASTER_KEY_FILE}.${randomUUID()}`);

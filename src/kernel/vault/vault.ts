@@ -77,7 +77,7 @@ export function createVault(masterKeys: readonly KeyObject[]): Vault {
   };
 }
 
-/** Compares in a time that tells neither where the texts differ nor how long they are. */
+/** Compares in constant time, whatever the lengths. */
 export function timingSafeEqualText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
 }
@@ -119,7 +119,7 @@ function additionalData(keyId: string, context: string): Buffer {
   return Buffer.from(`${VERSION}.${keyId}\0${context}`, 'utf8');
 }
 
-/** Names a key without telling anything of it. */
+/** Identifies a key without revealing anything of it. */
 function keyIdOf(key: KeyObject): string {
   return createHmac('sha256', key).update('vault key id').digest('base64url').slice(0, 8);
 }

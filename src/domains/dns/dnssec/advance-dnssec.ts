@@ -1,27 +1,27 @@
 /**
- * DNSSEC on and off. The danger is a DS record at the parent whose key the zone does not have: validators then take every
- * answer for forged. So a zone is signed before the registry hears of it, and its keys outlive its DS records.
+ * DNSSEC on and off. The danger is a DS record at the parent whose key the zone does not have: validators then reject every
+ * answer. So a zone is signed before the registry hears of it, and its keys outlive its DS records.
  *
- *          request on                 1 sign  2 hand DS over  3 registry shows it
+ *          request on                 1 sign  2 send DS       3 registry shows it
  *   off ───────────────▶ enabling ─────────────────────────────────────────────────▶ on
  *    ▲                    │    ▲                                                     │
  *    │        request off │    │ request on: keys that are there are used again      │ request off
  *    │    or DS refused   ▼    │                                                     │
  *    └─────────────────── disabling ◀────────────────────────────────────────────────┘
- *        1 take DS away  2 registry shows none  3 the DS records' TTL has passed, still none  4 drop keys
+ *        1 remove DS     2 registry shows none  3 the DS records' TTL has passed, still none  4 drop keys
  *
- * - Every arrow is one write of the zone's row; every step leaves the same behind when it is repeated. What the registry
- *   is about to be told is written first (`ds_records`, `ds_handed_at`), so after a crash nothing that may be there is
- *   forgotten: DS records that were perhaps handed over are taken away and waited for as those that were.
- * - The registry's word counts, by `info`: an update that is pending or unknown is looked at again, and repeated when it
- *   leaves no trace.
+ * - Every arrow is one write of the zone's row; every step is idempotent. What is about to be sent to the registry is
+ *   written first (`ds_records`, `ds_handed_at`), so that after a crash DS records that may have been sent are removed and
+ *   waited for as those that were.
+ * - What the registry shows by `info` decides: an update that is pending or unknown is checked again, and repeated when it
+ *   has had no effect.
  * - Refused DS records (the TLD has no DNSSEC, say) lead to `off` by way of `disabling`; `dnssec_refusal` says why. A
- *   refusal that may pass, such as that of a locked name, is only repeated; `dnssec_failure` says why it takes so long.
- * - `request off` where nothing was ever handed over needs no waiting. `request on` while disabling starts over with
+ *   temporary refusal, such as that of a locked name, is only repeated; `dnssec_failure` says why it takes so long.
+ * - `request off` where no DS record was ever sent needs no waiting. `request on` while disabling starts over with
  *   `enabling`; that the keys are just being dropped does no harm, as the parent has no DS record then.
- * - `off` with DS records at the registry that are not ours, such as those of a name's former home, goes through
+ * - `off` with DS records at the registry that are not ours, such as those of a name's former nameservers, goes through
  *   `disabling` too when off is requested.
- * - Whoever works on a zone has its lease (dnssec-store.ts), and writes only what the owner still wants.
+ * - A process holds the zone's lease while it works on it (dnssec-store.ts), and writes only what the owner still wants.
  *
  * A resolver may remember unsigned answers for their TTL after the parent has DS records. It remembers them as unsigned
  * and valid, so `enabling` does not wait for them.
@@ -31,12 +31,15 @@ import { type DnssecContext, postpone } from './dnssec-step.ts';
 import { type ClaimedZone, releaseZone } from './dnssec-store.ts';
 import { enableDnssec } from './enable-dnssec.ts';
 
-/** Takes the zone as far as it gets now, and gives its lease back. Rejects only when the database fails. */
+/** Takes the zone as far as it gets now, and releases its lease. Rejects only when the database fails. */
 export async function advanceDnssec(context: DnssecContext, zone: ClaimedZone): Promise<void> {
   try {
     await (zone.state === 'enabling' ? enableDnssec(context, zone) : disableDnssec(context, zone));
   } catch (error) {
-    context.logger.warn({ err: error, zone: zone.name, state: zone.state }, 'DNSSEC did not get on; it is tried again');
+    context.logger.warn(
+      { err: error, zone: zone.name, state: zone.state },
+      'a step of DNSSEC failed; it is tried again',
+    );
     await postpone(context, zone, { failure: error instanceof Error ? error.message : String(error) });
   } finally {
     await releaseZone(context.db, zone);

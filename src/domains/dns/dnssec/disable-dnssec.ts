@@ -3,7 +3,7 @@ import type { MutationOutcome } from '../../registry/registry.ts';
 import {
   type DnssecContext,
   isAwaited,
-  mayPass,
+  isTemporary,
   postpone,
   type RegistryView,
   sendDs,
@@ -13,12 +13,12 @@ import { type ClaimedZone, saveProgress } from './dnssec-store.ts';
 
 export async function disableDnssec(context: DnssecContext, zone: ClaimedZone): Promise<void> {
   const view = await viewRegistry(context, zone);
-  // Those that were handed over are taken away even when none is shown: the update that brings them may be late.
+  // Those that were sent are removed even when none is shown: the update that adds them may be late.
   const mayCome = zone.dsRecords.length > 0 && view.name === 'ours';
   if (view.dsRecords.length > 0 || mayCome) return removeDs(context, zone, view);
   if (view.isUpdating) return postpone(context, zone);
   if (zone.dsRemovedAt === null && zone.dsHandedAt !== null) return startWaiting(context, zone);
-  if (isRemembered(context, zone)) return keepWaiting(context, zone);
+  if (isCached(context, zone)) return keepWaiting(context, zone);
   return dropKeys(context, zone);
 }
 
@@ -30,10 +30,10 @@ async function removeDs(context: DnssecContext, zone: ClaimedZone, view: Registr
   if (isAwaited(context, zone, view)) return postpone(context, zone, { dsRemovedAt: null });
   const dsHandedAt = zone.dsHandedAt ?? context.clock.now();
   const isWanted = await saveProgress(context.db, zone, { dsHandedAt, dsRemovedAt: null, dsPendingSince: null });
-  if (isWanted) await takeOutcome(context, zone, view, await sendDs(context, zone, []));
+  if (isWanted) await applyOutcome(context, zone, view, await sendDs(context, zone, []));
 }
 
-async function takeOutcome(
+async function applyOutcome(
   context: DnssecContext,
   zone: ClaimedZone,
   before: RegistryView,
@@ -50,12 +50,12 @@ async function takeOutcome(
     case 'unknown':
       return postpone(context, zone, { failure: `The registry gave no answer: ${outcome.reason}` });
     case 'rejected':
-      if (!mayPass(outcome.code) && before.dsRecords.length === 0) return startWaiting(context, zone);
+      if (!isTemporary(outcome.code) && before.dsRecords.length === 0) return startWaiting(context, zone);
       return postpone(context, zone, { failure: `The registry refuses to take DS records away: ${outcome.reason}` });
   }
 }
 
-/** The registry shows no DS record; resolvers may remember them. */
+/** The registry shows no DS record any more; resolvers may still have it cached. */
 async function startWaiting({ db, clock, dsTtlMs }: DnssecContext, zone: ClaimedZone): Promise<void> {
   const now = clock.now();
   await saveProgress(db, zone, {
@@ -68,11 +68,11 @@ async function startWaiting({ db, clock, dsTtlMs }: DnssecContext, zone: Claimed
   });
 }
 
-function isRemembered({ clock, dsTtlMs }: DnssecContext, { dsRemovedAt }: ClaimedZone): boolean {
+function isCached({ clock, dsTtlMs }: DnssecContext, { dsRemovedAt }: ClaimedZone): boolean {
   return dsRemovedAt !== null && clock.now().getTime() < dsRemovedAt.getTime() + dsTtlMs;
 }
 
-/** The look came too early: resolvers are given more time than when it was planned, or the clock was set back. */
+/** Too early: `dsTtlMs` is longer than when this check was planned, or the clock was set back. */
 async function keepWaiting({ db, dsTtlMs }: DnssecContext, zone: ClaimedZone): Promise<void> {
   if (zone.dsRemovedAt === null) return;
   await saveProgress(db, zone, { failure: null, nextLookAt: new Date(zone.dsRemovedAt.getTime() + dsTtlMs) });

@@ -1,4 +1,4 @@
-/** Carries out what was requested of DNSSEC. Every replica runs one; leases keep them apart. */
+/** Carries out requests to switch DNSSEC on or off. Every replica runs one; leases keep them apart. */
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';

@@ -1,4 +1,4 @@
-/** What the steps of switching DNSSEC on and off share: what they work with, and what the registry says of a name. */
+/** What the steps of switching DNSSEC on and off share: their dependencies, and what the registry shows of a name. */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -22,7 +22,7 @@ export interface DnssecContext {
   readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
   readonly clock: Clock;
   readonly logger: DnssecLogger;
-  /** How long resolvers may remember DS records that the registry has taken away. */
+  /** How long resolvers may cache DS records that the registry has removed. */
   readonly dsTtlMs: number;
 }
 
@@ -35,21 +35,21 @@ export interface RegistryView {
   readonly isUpdating: boolean;
 }
 
-/** Between two looks at a zone that gets no further. */
-const LOOKS = { firstMs: 5_000, longestMs: 3_600_000 } as const;
-/** An update that is pending for longer without a trace is sent again. */
+/** Before the next check of a zone that could not be advanced. */
+const CHECK = { firstMs: 5_000, longestMs: 3_600_000 } as const;
+/** An update that is pending for longer without effect is sent again. */
 const PENDING_MS = 900_000;
 const FAILURE_LENGTH = 500;
 
-/** Refusals that end when the name's state does. All others are the registry's last word. */
-const passingRefusals: ReadonlySet<RejectionCode> = new Set([
+/** Refusals that end with the name's present state. All others are final. */
+const temporaryRefusals: ReadonlySet<RejectionCode> = new Set([
   'status_prohibits',
   'pending_transfer',
   'object_does_not_exist',
 ]);
 
-export function mayPass(code: RejectionCode): boolean {
-  return passingRefusals.has(code);
+export function isTemporary(code: RejectionCode): boolean {
+  return temporaryRefusals.has(code);
 }
 
 /** Throws `RegistryUnavailable`. */
@@ -74,9 +74,9 @@ export function isAwaited({ clock }: DnssecContext, zone: ClaimedZone, view: Reg
   return zone.dsPendingSince !== null && clock.now().getTime() - zone.dsPendingSince.getTime() < PENDING_MS;
 }
 
-/** The zone stays where it is and is looked at again, later each time. */
+/** The zone keeps its state and is checked again, later each time. */
 export async function postpone(context: DnssecContext, zone: ClaimedZone, progress: ZoneProgress = {}): Promise<void> {
-  const waitMs = backoffMs(zone.attempts + 1, LOOKS);
+  const waitMs = backoffMs(zone.attempts + 1, CHECK);
   await saveProgress(context.db, zone, {
     ...progress,
     failure: progress.failure?.slice(0, FAILURE_LENGTH) ?? null,

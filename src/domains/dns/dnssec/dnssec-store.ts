@@ -5,7 +5,7 @@ import type { DsRecord } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import type { DnssecState } from './request-dnssec.ts';
 
-/** Far longer than a step takes with every retry below it: whoever lets it lapse is dead. */
+/** Far longer than a step with all its retries takes: a process that lets it lapse has died. */
 export const LEASE_MS = 600_000;
 
 /** A zone that this process has the lease of, as its row was then. */
@@ -14,7 +14,7 @@ export interface ClaimedZone {
   readonly domainId: string;
   readonly name: string;
   readonly state: 'enabling' | 'disabling';
-  /** What the registry was last told, or was about to be told, to hold. */
+  /** The DS records that were last sent to the registry, or were about to be. */
   readonly dsRecords: readonly DsRecord[];
   readonly dsHandedAt: Date | null;
   readonly dsPendingSince: Date | null;
@@ -48,7 +48,7 @@ interface ClaimedRow {
   dnssec_attempts: number;
 }
 
-/** Takes the zone that has been due the longest; undefined when none is. Zones of domains that are gone never are. */
+/** Leases the zone that has been due the longest; undefined when none is. Zones of domains that are gone never are. */
 export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone | undefined> {
   const leaseUntil = new Date(now.getTime() + LEASE_MS);
   const { rows } = await db.query<ClaimedRow>({

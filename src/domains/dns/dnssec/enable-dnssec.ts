@@ -4,7 +4,7 @@ import {
   areSameDs,
   type DnssecContext,
   isAwaited,
-  mayPass,
+  isTemporary,
   postpone,
   type RegistryView,
   sendDs,
@@ -22,7 +22,7 @@ export async function enableDnssec(context: DnssecContext, zone: ClaimedZone): P
   const handed = { dsRecords, dsHandedAt: zone.dsHandedAt ?? context.clock.now(), dsPendingSince: null };
   if (!(await saveProgress(context.db, zone, handed))) return;
   const outcome = await sendDs(context, zone, dsRecords);
-  await takeOutcome(context, zone, { outcome, dsRecords, wasEmpty: view.dsRecords.length === 0 });
+  await applyOutcome(context, zone, { outcome, dsRecords, wasEmpty: view.dsRecords.length === 0 });
 }
 
 interface Sent {
@@ -32,7 +32,7 @@ interface Sent {
   readonly wasEmpty: boolean;
 }
 
-async function takeOutcome(context: DnssecContext, zone: ClaimedZone, sent: Sent): Promise<void> {
+async function applyOutcome(context: DnssecContext, zone: ClaimedZone, sent: Sent): Promise<void> {
   const { outcome, dsRecords } = sent;
   switch (outcome.kind) {
     case 'completed':
@@ -43,7 +43,7 @@ async function takeOutcome(context: DnssecContext, zone: ClaimedZone, sent: Sent
     case 'unknown':
       return postpone(context, zone, { failure: `The registry gave no answer: ${outcome.reason}` });
     case 'rejected':
-      if (!mayPass(outcome.code)) return giveUp(context, zone, sent, outcome.reason);
+      if (!isTemporary(outcome.code)) return giveUp(context, zone, sent, outcome.reason);
       return postpone(context, zone, { failure: `The registry refuses the DS records: ${outcome.reason}` });
   }
 }

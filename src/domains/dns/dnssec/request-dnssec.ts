@@ -1,4 +1,4 @@
-/** The owner's wish to have DNSSEC on or off. The reconciler carries it out: see advance-dnssec.ts. */
+/** The owner's request to switch DNSSEC on or off. The reconciler carries it out: see advance-dnssec.ts. */
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
@@ -6,7 +6,7 @@ import type { ZonePublisher } from '../publisher.ts';
 
 export type DnssecState = 'off' | 'enabling' | 'on' | 'disabling';
 
-/** Wakes the reconcilers; the zone's name is the payload. */
+/** Notifies the reconcilers; the zone's name is the payload. */
 export const DNSSEC_REQUESTED = 'domains_dnssec_requested';
 
 export interface DnssecRequest {

@@ -27,7 +27,7 @@ export interface ListenOptions {
 
 /** Queries are far smaller. */
 const LONGEST_QUERY = 4_096;
-/** Answers that wait for an asker who does not read. */
+/** Bytes of answers that wait for a client that does not read. */
 const LONGEST_BACKLOG = 256 * 1024;
 /** Queries of a connection that are being answered at a time. */
 const PIPELINE_LIMIT = 32;
@@ -65,7 +65,7 @@ async function listenUdp({ host, answerUdp, onError }: ListenOptions, port: numb
       const ready = answer instanceof Promise ? await answer : answer;
       // A sender's port can be any number in a forged packet, also 0.
       if (ready === undefined || from.port === 0) return;
-      // Who cannot be reached does not get its answer; that is the network's way.
+      // A send that fails is not reported: UDP gives no guarantee.
       socket.send(ready, from.port, from.address, () => undefined);
     } catch (error) {
       // Closed meanwhile.
@@ -101,7 +101,7 @@ async function listenTcp(options: ListenOptions): Promise<{ server: Server; clos
 
 /** Each message is preceded by its length in two bytes (RFC 1035 4.2.2). */
 function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions): void {
-  // From query to query: who sends a byte now and then is cut off as well.
+  // From query to query: a client that sends a byte now and then is disconnected too.
   const idle = setTimeout(() => socket.destroy(), idleTimeoutMs);
   let unread: Buffer = Buffer.alloc(0);
   let answering = 0;

@@ -12,7 +12,7 @@ export interface Edns {
 export interface Query {
   readonly id: number;
   readonly recursionDesired: boolean;
-  /** The question as it came, in the letter case that the asker chose (it may check that). */
+  /** The question as it came, in the letter case that the client chose (it may check that). */
   readonly question: Uint8Array;
   /** Lower case, without the last dot; dots inside a label are escaped. The root is ''. */
   readonly name: string;

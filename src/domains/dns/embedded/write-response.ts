@@ -1,4 +1,4 @@
-/** Answers as messages: names compressed (RFC 1035 4.1.4), cut to what the asker takes. */
+/** Answers as messages: names compressed (RFC 1035 4.1.4), truncated to what the client accepts. */
 import type { PlacedSet, ZoneAnswer } from './answer-query.ts';
 import { types } from './encode-set.ts';
 import { HEADER_LENGTH, type Query, type Unreadable } from './read-query.ts';
@@ -27,7 +27,7 @@ export function codeOnly(rcode: number): ZoneAnswer {
   return { rcode, isAuthoritative: false, answers: [], authorities: [], glue: [] };
 }
 
-/** What does not fit is left out and TC says so: then the asker comes again by TCP. */
+/** What does not fit is left out and TC is set: the client then repeats the query by TCP. */
 export function writeResponse(query: Query, answer: ZoneAnswer, transport: Transport): Buffer {
   const limit = limitOf(query, transport) - (query.edns === undefined ? 0 : OPT_LENGTH);
   const whole = new MessageWriter(query, limit);

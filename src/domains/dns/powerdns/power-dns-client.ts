@@ -2,8 +2,8 @@
  * PowerDNS' HTTP API (Authoritative Server 4.7 to 5.0), as far as zones need it.
  *
  * Its backends fail writes that overlap (SQLite: "database is locked"; MySQL: deadlocks), so all writes of this process
- * go through one queue, one at a time. What fails all the same in a way that may pass is tried again, each time from the
- * end of the queue: a zone in trouble keeps no other waiting. Other replicas and programs write too, hence both.
+ * go through one queue, one at a time. A transient failure is retried, each time from the end of the queue, so that a failing
+ * zone keeps no other waiting. Other replicas and programs write too, hence both.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import pLimit from 'p-limit';

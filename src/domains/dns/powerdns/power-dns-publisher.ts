@@ -45,7 +45,7 @@ class PowerDnsPublisher implements ZonePublisher {
   }
 
   async start(): Promise<void> {
-    // Connections are made as they are needed: a server that is down now must not keep the service from starting.
+    // Connections are made as they are needed: a server that does not answer now must not keep the service from starting.
   }
 
   stop(): Promise<void> {

@@ -10,7 +10,7 @@ import { RegistryLink, type RegistryRules } from './registry-link.ts';
 import { updateDomain } from './update-domain.ts';
 
 /**
- * Beside the connection: how the registry wants to be spoken to. By default nameservers are host objects, the registrant is
+ * Beside the connection: the registry's rules. By default nameservers are host objects, the registrant is
  * all of its name's contacts, fees are not named, checks go ten names at a time and are `unknown` after 10,000 ms.
  */
 export type EppRegistryOptions = EppClientOptions & Partial<Omit<RegistryRules, 'clientId'>>;

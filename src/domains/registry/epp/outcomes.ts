@@ -22,7 +22,7 @@ const rejections: Readonly<Record<number, RejectionCode>> = {
   2308: 'policy',
 };
 
-/** The server failed on its own side: what it had done by then, nobody knows. */
+/** The server failed internally: whether it carried the command out is not known. */
 const UNKNOWN_CODES: readonly number[] = [2400, 2500];
 
 /** `expiresAt` where a success tells it. */
@@ -51,7 +51,7 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
     if (error instanceof XmlError || error instanceof FrameError)
       return rejected('other', `not sent: ${error.message}`);
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
-    if (!isOfTheRegistry(error)) throw error;
+    if (!isRegistryError(error)) throw error;
     return { kind: 'unknown', reason: error.message };
   }
 }
@@ -61,13 +61,13 @@ export async function read<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof RegistryUnavailable || !isOfTheRegistry(error)) throw error;
+    if (error instanceof RegistryUnavailable || !isRegistryError(error)) throw error;
     throw new RegistryUnavailable(error.message, error);
   }
 }
 
-/** No answer, or one that cannot be understood. Anything else is a mistake of ours and is not hidden. */
-export function isOfTheRegistry(error: unknown): error is Error {
+/** No answer, or one that cannot be understood. Anything else is a bug of ours and is not hidden. */
+export function isRegistryError(error: unknown): error is Error {
   return [CommandNotSent, AnswerLost, EppFault, RegistryUnavailable].some((kind) => error instanceof kind);
 }
 

@@ -8,7 +8,7 @@ import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
 import { CONTACT, DOMAIN, FEE, SEC_DNS } from './namespaces.ts';
-import { describeRefusal, isOfTheRegistry, refusalOf } from './outcomes.ts';
+import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
@@ -40,7 +40,7 @@ async function checkBatch(link: RegistryLink, names: readonly string[]): Promise
       availabilityOf(result, premiums),
     );
   } catch (error) {
-    if (!isOfTheRegistry(error)) throw error;
+    if (!isRegistryError(error)) throw error;
     return names.map((name) => unknown(name, error.message));
   }
 }
@@ -63,7 +63,7 @@ function availabilityOf(
   return reason === undefined ? { name, availability } : { name, availability, reason };
 }
 
-/** Names that cost more than our price for them allows: at that price they are not to be had. */
+/** Names that cost more than our price for them allows: at that price they are not available. */
 function premiumsOf(link: RegistryLink, response: Response): Map<string, string> {
   const { fees } = link.rules;
   const data = response.extensions.find(({ uri, local }) => uri === FEE && local === 'chkData');
@@ -77,15 +77,15 @@ function premiumsOf(link: RegistryLink, response: Response): Map<string, string>
   return new Map(entries);
 }
 
-/** A name with what EPP says of it beyond the port's words. */
+/** A name with what EPP shows beyond the port's data. */
 export interface DomainAtRegistry {
   readonly domain: RegistryDomain;
   readonly registrant: string | undefined;
   readonly rgpStatuses: readonly string[];
 }
 
-/** For a name that is another's, a registry may keep dates to itself. */
-const UNTOLD = new Date(0).toISOString();
+/** For the dates that a registry does not show of another registrar's name. */
+const NO_DATE = new Date(0).toISOString();
 
 /** Undefined: there is no such name. Throws what asking throws, and `RegistryUnavailable` for other refusals. */
 export async function infoDomain(link: RegistryLink, name: string): Promise<DomainAtRegistry | undefined> {
@@ -116,9 +116,9 @@ function plainDomain(data: DomainData) {
   return {
     name: data.name,
     registryId: data.roid,
-    createdAt: data.createdAt ?? UNTOLD,
+    createdAt: data.createdAt ?? NO_DATE,
     updatedAt: data.updatedAt ?? null,
-    expiresAt: data.expiresAt ?? UNTOLD,
+    expiresAt: data.expiresAt ?? NO_DATE,
     nameservers: [...(data.nameservers?.names ?? [])].sort(),
   };
 }
@@ -130,9 +130,9 @@ function ofAnother(name: string): DomainAtRegistry {
     registryId: '',
     isOurs: false,
     statuses: [],
-    createdAt: UNTOLD,
+    createdAt: NO_DATE,
     updatedAt: null,
-    expiresAt: UNTOLD,
+    expiresAt: NO_DATE,
     nameservers: [],
     dsRecords: [],
     isPrivate: false,

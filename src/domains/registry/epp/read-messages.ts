@@ -1,4 +1,4 @@
-/** The registry's message queue in the words of the port. */
+/** The registry's message queue, as messages of the port. */
 import type { RegistryMessage } from '../registry.ts';
 import { isSuccess, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
@@ -20,7 +20,7 @@ export async function pollMessage(link: RegistryLink) {
     id: queue.id,
     queuedAt: queue.queuedAt ?? new Date(0).toISOString(),
     text: queue.text ?? '',
-    ...tellNews(response, link.rules.clientId),
+    ...describeMessage(response, link.rules.clientId),
   };
   return { message, count: queue.count };
 }
@@ -32,17 +32,17 @@ export async function acknowledgeMessage(link: RegistryLink, messageId: string):
 }
 
 /** One that cannot be understood must not keep those behind it from being read. */
-function tellNews(response: Response, clientId: string) {
+function describeMessage(response: Response, clientId: string) {
   try {
-    return newsOf(response, clientId);
+    return classifyMessage(response, clientId);
   } catch (error) {
     if (!(error instanceof EppFault)) throw error;
     return { name: nameIn(response), kind: 'other' } as const;
   }
 }
 
-/** What a message is about. A name that it does not tell is empty. Throws `EppFault` for data that make no sense. */
-function newsOf(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
+/** What a message is about. A name that it does not give is empty. Throws `EppFault` for data that make no sense. */
+function classifyMessage(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
   const pending = findData(response, DOMAIN, 'panData');
   if (pending !== undefined) {
     const { name, succeeded, clTRID } = readPendingAction(pending);

@@ -32,7 +32,7 @@ export async function ensureContact(
   const created = await link.askRepeatable(contactOf(id, registrant, isPrivate), clTRID);
   if (isSuccess(created.code)) return { id };
   if (created.code !== OBJECT_EXISTS) return { outcome: outcomeOf(created) };
-  // It may be there from an earlier registration of the name, with another wish for privacy.
+  // It may be there from an earlier registration of the name, with another privacy setting.
   const updated = await link.askRepeatable(disclosureOf(id, isPrivate), clTRID);
   return isSuccess(updated.code) ? { id } : { outcome: outcomeOf(updated) };
 }

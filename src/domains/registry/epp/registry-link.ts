@@ -1,4 +1,4 @@
-/** What the adapter's operations share: a way to ask, and how the registry wants to be asked. */
+/** What the adapter's operations share: the client, and the registry's rules. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -45,7 +45,7 @@ export class RegistryLink {
     return this.#client.execute(command, timeoutMs === undefined ? options : { ...options, timeoutMs });
   }
 
-  /** For what must not be sent twice without a look. Throws `AnswerLost` when it was sent and not answered. */
+  /** For what must not be sent twice unchecked. Throws `AnswerLost` when it was sent and not answered. */
   askOnce(command: EppCommand, clTRID: string): Promise<Response> {
     return this.#client.execute(command, { clTRID, isRepeatable: false });
   }
@@ -63,12 +63,12 @@ export class RegistryLink {
   }
 }
 
-/** Steps of an operation, each a command of its own. Notices of pending ones repeat it, and are told apart by it. */
+/** Steps of an operation, each a command of its own. Notices of pending commands repeat it, and are classified by it. */
 export type Step = 'contact' | 'host' | 'create' | 'renew' | 'transfer' | 'update' | 'delete' | 'restore';
 
 const MAX_ID = 64;
 
-/** The clTRID of a step: the caller's id and the step. An id that is too long is cut, and told apart by a hash. */
+/** The clTRID of a step: the caller's id and the step. An id that is too long is shortened, and made unique by a hash. */
 export function transactionIdOf(transactionId: string, step: Step): string {
   const id = `${transactionId}.${step}`;
   if (id.length <= MAX_ID) return id;
@@ -80,7 +80,7 @@ export function stepOf(clTRID: string | undefined): string | undefined {
   return clTRID?.split('.').at(-1);
 }
 
-/** For objects that must have one and never need it: nobody can know it, and `update` sets another. */
+/** For objects that must have one and never need it: random and not stored; `update` sets another. */
 export function mintAuthInfo(): string {
   return `${randomBytes(11).toString('base64url')}!`;
 }

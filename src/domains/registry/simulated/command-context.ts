@@ -1,4 +1,4 @@
-/** What every command works with, and how it comes to the name that it is about. */
+/** What every command works with, and how it loads the name that it is about. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { addYears } from '../term.ts';
 import { findDomain, insertDomain, lockDomain, removeDomain, updateDomain } from './domain-store.ts';
@@ -22,7 +22,7 @@ export interface RegistryDelays {
   readonly createSeconds: number;
   /** Default 1. */
   readonly renewSeconds: number;
-  /** Until a transfer that nobody answers is approved. Default 432,000: five days. */
+  /** Until a transfer that is not answered is approved. Default 432,000: five days. */
   readonly transferSeconds: number;
 }
 
@@ -60,24 +60,24 @@ export function readDomainName(text: string, prices: PriceList): { name: string;
   return { name, fees };
 }
 
-/** The name as it is now, held until the command ends. A name that is taken from the start comes into being here. */
-export async function holdDomain(context: CommandContext, text: string): Promise<DomainState> {
-  const domain = await holdDomainIfAny(context, text);
+/** The name as it is now, locked until the command ends. A name that is taken from the start is inserted here. */
+export async function lockDomainState(context: CommandContext, text: string): Promise<DomainState> {
+  const domain = await lockDomainStateIfAny(context, text);
   if (domain === undefined) throw new Refusal(2303, `${text} is not registered`, 'name');
   return domain;
 }
 
-export async function holdDomainIfAny(context: CommandContext, text: string): Promise<DomainState | undefined> {
+export async function lockDomainStateIfAny(context: CommandContext, text: string): Promise<DomainState | undefined> {
   const name = text.toLowerCase();
   const domain = await lockDomain(context.db, name);
-  const aged = domain === undefined ? undefined : await ageHeld(context, domain);
+  const aged = domain === undefined ? undefined : await applyDue(context, domain);
   if (aged !== undefined || !isSeeded(context, name)) return aged;
   await insertDomain(context.db, seedOf(name, context.now));
   return lockDomain(context.db, name);
 }
 
-/** As `holdDomain`, but holds nothing unless something is to be written first. */
-export async function lookAtDomain(
+/** As `lockDomainState`, but locks nothing unless something is to be written first. */
+export async function readDomainState(
   context: CommandContext,
   text: string,
   inTransaction: (work: (held: CommandContext) => Promise<void>) => Promise<void>,
@@ -88,7 +88,7 @@ export async function lookAtDomain(
   if (domain !== undefined && !isDue) return domain;
   if (isDue || isSeeded(context, name)) {
     await inTransaction(async (held) => {
-      await holdDomainIfAny(held, name);
+      await lockDomainStateIfAny(held, name);
     });
   }
   const settled = await findDomain(context.db, name);
@@ -101,8 +101,8 @@ export function isDueAt(domain: DomainState, now: Date): boolean {
   return dueAt !== undefined && dueAt <= now;
 }
 
-/** Lets the clock do its work on a name that this transaction holds. Undefined: it is gone. */
-export async function ageHeld(
+/** Applies what is due to a name that this transaction has locked. Undefined: it is gone. */
+export async function applyDue(
   context: Pick<CommandContext, 'db' | 'now'>,
   domain: DomainState,
 ): Promise<DomainState | undefined> {
@@ -112,7 +112,7 @@ export async function ageHeld(
   return aged.domain;
 }
 
-/** Stores what became of a name, and tells its registrars. */
+/** Stores a changed name, and queues the messages about it. */
 export async function store(db: RegistryDb, before: DomainState, { domain, notices }: Aged): Promise<void> {
   if (domain === undefined) await removeDomain(db, before.name);
   else await updateDomain(db, before, domain);
@@ -187,7 +187,7 @@ export function requireFee(agreedCents: number | undefined, feeCents: number): v
   throw new Refusal(2004, `the fee is ${(feeCents / 100).toFixed(2)} EUR`, 'fee');
 }
 
-/** In a time that tells nothing about where two texts differ. */
+/** In constant time. */
 export function isSameSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

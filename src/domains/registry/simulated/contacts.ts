@@ -78,7 +78,7 @@ export async function createContact(
 }
 
 export async function updateContact(context: CommandContext, command: UpdateContact): Promise<Result<undefined>> {
-  const row = await holdContact(context, command.id);
+  const row = await lockContact(context, command.id);
   const { id, authInfo = row.auth_info, disclose = row.disclose, ...changed } = command;
   const data = { ...row.data, ...changed };
   requireContactData({ ...data, authInfo, disclose });
@@ -92,14 +92,14 @@ export async function updateContact(context: CommandContext, command: UpdateCont
 }
 
 export async function deleteContact(context: CommandContext, id: string): Promise<Result<undefined>> {
-  await holdContact(context, id);
+  await lockContact(context, id);
   if (await isUsedBy(context.db, id)) throw new Refusal(2305, `a name uses the contact ${id}`);
   await context.db.deleteFrom('registry_contacts').where('id', '=', id).execute();
   return completed(undefined);
 }
 
-/** Held until the command ends, also against names that want to use it. */
-async function holdContact(context: CommandContext, id: string): Promise<ContactRow> {
+/** Locked until the command ends, also against names that begin to use it. */
+async function lockContact(context: CommandContext, id: string): Promise<ContactRow> {
   const query = context.db.selectFrom('registry_contacts').selectAll().where('id', '=', id).forUpdate();
   const row = requireFound(await query.executeTakeFirst(), id);
   requireSponsor(context, row, `the contact ${id}`);

@@ -1,5 +1,11 @@
 import { addSeconds, addYears } from '../term.ts';
-import { type CommandContext, holdDomainIfAny, readDomainName, requireFee, requireYears } from './command-context.ts';
+import {
+  type CommandContext,
+  lockDomainStateIfAny,
+  readDomainName,
+  requireFee,
+  requireYears,
+} from './command-context.ts';
 import { readDsRecords, requireAuthInfo, requireContacts, requireHosts, uniqueContacts } from './domain-links.ts';
 import { insertDomain } from './domain-store.ts';
 import { isTakenElsewhere, type NamePolicy, policyOf, SLOW_CREATE_SECONDS } from './policy.ts';
@@ -16,7 +22,8 @@ export async function createDomain(context: CommandContext, command: CreateDomai
   requireAuthInfo(command.authInfo);
   const feeCents = fees.createCents * command.years;
   requireFee(command.feeCents, feeCents);
-  if ((await holdDomainIfAny(context, name)) !== undefined) throw new Refusal(2302, `${name} is registered already`);
+  if ((await lockDomainStateIfAny(context, name)) !== undefined)
+    throw new Refusal(2302, `${name} is registered already`);
   const contacts = uniqueContacts(command.contacts ?? []);
   await requireContacts(context, [command.registrant, ...contacts.map(({ id }) => id)]);
   const nameservers = await requireHosts(context, command.nameservers ?? []);

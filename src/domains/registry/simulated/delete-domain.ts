@@ -1,7 +1,7 @@
 import { addYears } from '../term.ts';
 import {
   type CommandContext,
-  holdDomain,
+  lockDomainState,
   readDomainName,
   requireFee,
   requireNoStatus,
@@ -17,7 +17,7 @@ import { completed, pending, Refusal, type Result } from './replies.ts';
 /** Within the days after its creation the name is gone at once; later it can be restored for a while. */
 export async function deleteDomain(context: CommandContext, name: string): Promise<Result<undefined>> {
   const { db, now } = context;
-  const domain = await holdDomain(context, name);
+  const domain = await lockDomainState(context, name);
   requireSponsor(context, domain, domain.name);
   requireSettled(domain);
   requireNoStatus(domain, 'clientDeleteProhibited');
@@ -28,7 +28,7 @@ export async function deleteDomain(context: CommandContext, name: string): Promi
     await store(db, domain, { domain: undefined, notices: [] });
     return completed(undefined);
   }
-  // The answer says what a message would.
+  // No message: the answer says the same.
   const { domain: after } = enterRedemption(domain, now);
   await store(db, domain, { domain: after, notices: [] });
   return pending(undefined);
@@ -40,7 +40,7 @@ export async function restoreDomain(
   command: { name: string } & FeeAgreement,
 ): Promise<Result<RenewedDomain>> {
   const { db, now, session } = context;
-  const domain = await holdDomain(context, command.name);
+  const domain = await lockDomainState(context, command.name);
   const { name } = domain;
   requireSponsor(context, domain, name);
   if (domain.phase !== 'redemption') throw new Refusal(2304, `${name} is not in its redemption period`);

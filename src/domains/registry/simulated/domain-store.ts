@@ -34,7 +34,7 @@ export async function findDomain(db: RegistryDb, name: string): Promise<DomainSt
   return row === undefined ? undefined : stateOf(row);
 }
 
-/** The name as it is once every other transaction with it has ended; it is this one's until this one ends. */
+/** The name, locked until this transaction ends. */
 export async function lockDomain(db: RegistryDb, name: string): Promise<DomainState | undefined> {
   const lock = db.selectFrom('registry_domains').select('name').where('name', '=', name).forUpdate();
   // Read by a statement of its own: what is linked is as fresh as the row only after the wait.

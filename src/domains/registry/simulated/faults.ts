@@ -1,6 +1,6 @@
 /**
  * Faults between the registrar and the registry. `before`: the command is lost on its way, nothing was carried out. `after`: it
- * was carried out, and the answer is lost. To the caller both look alike, which is the point.
+ * was carried out, and the answer is lost. The caller cannot tell which.
  */
 import { sql } from 'kysely';
 import type { Executor } from '../../../kernel/db/database.ts';
@@ -23,7 +23,7 @@ export type Fault = 'ok' | 'timeout' | 'disconnect';
 /** `name` is empty for poll, the message's id for acknowledge, and the first of the names for check. */
 export interface Faults {
   /** False: a command that begins now meets none, so they are not asked for. */
-  isArmed?(): Promise<boolean>;
+  hasFaults?(): Promise<boolean>;
   before(command: FaultCommand, name: string): Fault | Promise<Fault>;
   after(command: FaultCommand, name: string): Fault | Promise<Fault>;
 }
@@ -51,7 +51,7 @@ export function createStoredFaults(executor: Executor): Faults {
   const db = registryDb(executor);
   return {
     // Nearly always there is none, and to look for one is cheaper than to try and take one.
-    async isArmed() {
+    async hasFaults() {
       const { rows } = await executor.query<{ armed: boolean }>(armedQuery);
       return rows[0]?.armed === true;
     },

@@ -72,7 +72,7 @@ export async function updateHost(
   command: { name: string; addresses: SetChange<string> },
 ): Promise<Result<undefined>> {
   const { db, now, session } = context;
-  const row = await holdHost(context, command.name);
+  const row = await lockHost(context, command.name);
   const addresses = requireAddresses(applyChange(row.addresses, command.addresses, (address) => address.toLowerCase()));
   requireGlue(row.name, row.superordinate ?? undefined, addresses);
   const changed = { addresses, updated_by: session.registrarId, updated_at: now };
@@ -81,14 +81,14 @@ export async function updateHost(
 }
 
 export async function deleteHost(context: CommandContext, text: string): Promise<Result<undefined>> {
-  const { name } = await holdHost(context, text);
+  const { name } = await lockHost(context, text);
   if (await isLinked(context.db, name)) throw new Refusal(2305, `a name is delegated to ${name}`);
   await context.db.deleteFrom('registry_hosts').where('name', '=', name).execute();
   return completed(undefined);
 }
 
-/** Held until the command ends, also against names that want to point to it. */
-async function holdHost(context: CommandContext, text: string): Promise<HostRow> {
+/** Locked until the command ends, also against names that begin to point to it. */
+async function lockHost(context: CommandContext, text: string): Promise<HostRow> {
   const query = context.db.selectFrom('registry_hosts').selectAll().where('name', '=', text.toLowerCase()).forUpdate();
   const row = requireFound(await query.executeTakeFirst(), text);
   requireSponsor(context, row, `the host ${row.name}`);
@@ -104,7 +104,7 @@ function requireFound(row: HostRow | undefined, name: string): HostRow {
   return row;
 }
 
-/** The registered name above the host, held so that it stays; 2201 when another registrar has it. */
+/** The registered name above the host, locked so that it stays; 2201 when another registrar has it. */
 async function findSuperordinate(context: CommandContext, host: string): Promise<string | undefined> {
   const labels = host.split('.');
   const above = labels.slice(1, -1).map((_, index) => labels.slice(index + 1).join('.'));

@@ -1,5 +1,5 @@
 /**
- * How a name ages. Pure: what the clock does to one name, and what its registrars are told about it.
+ * How a name changes with time. Pure: what is due for one name, and the messages about it to its registrars.
  *
  *   create ─▶ creating ─▶ active ◀────── renewed, or transferred ──────┐
  *                │           │ its term ends                           │
@@ -139,7 +139,7 @@ function endTransferByItself(domain: DomainState, at: Date): Aged {
   return endTransfer(domain, status, at);
 }
 
-/** Ends the pending transfer, and tells those who did not end it. */
+/** Ends the pending transfer, with a message to those who did not end it. */
 export function endTransfer(domain: DomainState, status: Exclude<TransferStatus, 'pending'>, at: Date): Aged {
   const { sponsor, transfer } = domain;
   if (transfer?.status !== 'pending') return { domain, notices: [] };
@@ -148,14 +148,14 @@ export function endTransfer(domain: DomainState, status: Exclude<TransferStatus,
   const actedBy = status === 'clientCancelled' ? transfer.requestedBy : sponsor;
   const ended: TransferRecord = { ...transfer, status, actedBy, actedAt: at, expiresAt };
   const after = isApproved ? handOver(domain, ended, at) : { ...domain, transfer: ended };
-  const told = {
+  const recipients = {
     clientApproved: [transfer.requestedBy],
     clientRejected: [transfer.requestedBy],
     clientCancelled: [sponsor],
     serverApproved: [transfer.requestedBy, sponsor],
     serverCancelled: [transfer.requestedBy, sponsor],
   }[status];
-  return { domain: after, notices: told.map((registrar) => transferNotice(registrar, domain.name, ended, at)) };
+  return { domain: after, notices: recipients.map((registrar) => transferNotice(registrar, domain.name, ended, at)) };
 }
 
 /** To the registrar that asked. The statuses that the former one had set go with it. */

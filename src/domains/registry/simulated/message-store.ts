@@ -7,10 +7,10 @@ import type { DomainTransfer, PendingAction, PollMessage } from './registry-core
 import type { RegistryDb, RegistryTables, Stored } from './tables.ts';
 
 export async function queueNotices(db: RegistryDb, notices: readonly Notice[]): Promise<void> {
-  // Nobody reads the queue of a registrar that is only played.
-  const told = notices.filter(({ registrar }) => registrar !== ELSEWHERE);
-  if (told.length === 0) return;
-  const rows = told.map(({ registrar, name, queuedAt, text, data }) => {
+  // The registrar `elsewhere` is simulated and never reads its queue.
+  const kept = notices.filter(({ registrar }) => registrar !== ELSEWHERE);
+  if (kept.length === 0) return;
+  const rows = kept.map(({ registrar, name, queuedAt, text, data }) => {
     return { registrar, name, queued_at: queuedAt, text, data: json(data) };
   });
   await db.insertInto('registry_messages').values(rows).execute();

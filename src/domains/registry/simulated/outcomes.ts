@@ -1,4 +1,4 @@
-/** The registry's replies and messages in the words of the port. */
+/** The registry's replies and messages, as the port's outcomes and messages. */
 import type { MutationOutcome, RegistryDomain, RegistryMessage, RejectionCode } from '../registry.ts';
 import type { DomainInfo, PollMessage, RefusalCode, Reply } from './registry-core.ts';
 

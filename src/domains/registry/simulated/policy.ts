@@ -16,8 +16,8 @@
  * | `refuse-renew-…`                              | free; its renewals are refused (2306)                               |
  * | `reject-renew-…`                              | free; its renewals are accepted (1001) and fail later               |
  *
- * A name that is taken elsewhere and was transferred in is taken elsewhere again as soon as it is deleted, as by somebody
- * who waited for it.
+ * A name that is taken elsewhere and was transferred in is taken elsewhere again as soon as it is deleted, as by a
+ * backorder.
  */
 export type NamePolicy =
   | 'ordinary'

@@ -23,7 +23,7 @@ export async function ensureRegistrar(
     .execute();
 }
 
-/** Refuses with 2200 whatever is wrong, and takes as long for a registrar that is not there. */
+/** Refuses with 2200 whatever is wrong, in the same time for an unknown registrar. */
 export async function checkPassword(db: RegistryDb, id: string, password: string): Promise<void> {
   const row = await db
     .selectFrom('registry_registrars')

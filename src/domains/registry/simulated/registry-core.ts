@@ -1,5 +1,5 @@
 /**
- * The simulated registry itself: a thick registry with several registrars, in the words of EPP (RFC 5730 to 5733, RGP 3915,
+ * The simulated registry itself: a thick registry with several registrars, in the terms of EPP (RFC 5730 to 5733, RGP 3915,
  * secDNS 5910, fee 8748). The service's own adapter and an EPP server stand on it side by side. See `policy.ts` for the
  * names that behave in a special way, `life-cycle.ts` for how a name ages.
  *
@@ -293,9 +293,9 @@ export interface PollMessage {
   readonly name: string;
   readonly data:
     | PendingAction
-    /** A transfer was asked for or has ended; told to the side that did not act (both, when the registry did). */
+    /** A transfer was asked for or has ended; sent to the side that did not act (both, when the registry did). */
     | { readonly type: 'transfer'; readonly transfer: DomainTransfer }
-    /** The name is no more, or enters what follows its term. */
+    /** The name is deleted, or enters the next phase after its term. */
     | { readonly type: 'lifeCycle'; readonly event: 'expired' | 'redemption' | 'pendingDelete' | 'deleted' };
 }
 
@@ -319,7 +319,7 @@ export interface RegistryCore {
   createDomain(session: Session, command: CreateDomain): Promise<Reply<CreatedDomain>>;
   renewDomain(session: Session, command: RenewDomain): Promise<Reply<RenewedDomain>>;
   requestTransfer(session: Session, command: RequestTransfer): Promise<Reply<DomainTransfer>>;
-  /** The present or last transfer, for both sides and whoever has the authInfo. 2301: there was none. */
+  /** The present or last transfer, for both sides and any holder of the authInfo. 2301: there was none. */
   queryTransfer(
     session: Session,
     domain: { name: string; authInfo?: string | undefined },
@@ -337,7 +337,7 @@ export interface RegistryCore {
   restoreDomain(session: Session, command: { name: string } & FeeAgreement): Promise<Reply<RenewedDomain>>;
 
   checkContacts(session: Session, ids: readonly string[]): Promise<Reply<ObjectCheck[]>>;
-  /** For its sponsor, the sponsor of a name that uses it, and whoever has the authInfo; 2201 for others. */
+  /** For its sponsor, the sponsor of a name that uses it, and any holder of the authInfo; 2201 for others. */
   infoContact(session: Session, contact: { id: string; authInfo?: string | undefined }): Promise<Reply<ContactInfo>>;
   createContact(session: Session, command: CreateContact): Promise<Reply<{ id: string; createdAt: Date }>>;
   updateContact(session: Session, command: UpdateContact): Promise<Reply<undefined>>;

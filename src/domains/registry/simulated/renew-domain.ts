@@ -1,7 +1,7 @@
 import { addSeconds, addYears } from '../term.ts';
 import {
   type CommandContext,
-  holdDomain,
+  lockDomainState,
   readDomainName,
   requireFee,
   requireNoStatus,
@@ -17,7 +17,7 @@ import { completed, pending, Refusal, type Result } from './replies.ts';
 
 export async function renewDomain(context: CommandContext, command: RenewDomain): Promise<Result<RenewedDomain>> {
   const { now, session, svTRID } = context;
-  const domain = await holdDomain(context, command.name);
+  const domain = await lockDomainState(context, command.name);
   const { name } = domain;
   requireSponsor(context, domain, name);
   requireSettled(domain);

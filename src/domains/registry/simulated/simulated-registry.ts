@@ -212,9 +212,9 @@ class SimulatedRegistry implements Registry {
   async #findDomain(name: string): Promise<DomainInfo | undefined> {
     const reply = await this.#core.infoDomain(this.#session(), { name });
     if (reply.ok) return reply.data;
-    // Not authorized: another registrar is creating it, and nothing is said of it yet.
+    // Not authorized: another registrar is creating it.
     if (reply.code === OBJECT_DOES_NOT_EXIST || reply.code === NOT_AUTHORIZED) return undefined;
-    throw new RegistryUnavailable(`the registry does not tell about ${name}: ${reply.reason}`);
+    throw new RegistryUnavailable(`the registry refused info about ${name}: ${reply.reason}`);
   }
 
   async #isBeingCreated(name: string): Promise<boolean> {
@@ -227,10 +227,10 @@ class SimulatedRegistry implements Registry {
 
   async #read<Answer>(command: FaultCommand, name: string, work: () => Promise<Answer>): Promise<Answer> {
     try {
-      const isArmed = this.#faults !== undefined && (await this.#faults.isArmed?.()) !== false;
-      if (isArmed) await this.#meetFault('before', command, name);
+      const hasFaults = this.#faults !== undefined && (await this.#faults.hasFaults?.()) !== false;
+      if (hasFaults) await this.#injectFault('before', command, name);
       const answer = await work();
-      if (isArmed) await this.#meetFault('after', command, name);
+      if (hasFaults) await this.#injectFault('after', command, name);
       return answer;
     } catch (error) {
       if (error instanceof RegistryUnavailable) throw error;
@@ -249,7 +249,7 @@ class SimulatedRegistry implements Registry {
     }
   }
 
-  async #meetFault(moment: 'before' | 'after', command: FaultCommand, name: string): Promise<void> {
+  async #injectFault(moment: 'before' | 'after', command: FaultCommand, name: string): Promise<void> {
     const fault: Fault = (await this.#faults?.[moment](command, name)) ?? 'ok';
     if (fault === 'timeout') throw new RegistryUnavailable(`the registry did not answer ${command} in time`);
     if (fault === 'disconnect') throw new RegistryUnavailable(`the connection was cut before ${command} was answered`);

@@ -1,8 +1,8 @@
 import { addSeconds } from '../term.ts';
 import {
   type CommandContext,
-  holdDomain,
   isSameSecret,
+  lockDomainState,
   readDomainName,
   requireFee,
   requireNoStatus,
@@ -21,7 +21,7 @@ export async function requestTransfer(
   command: RequestTransfer,
 ): Promise<Result<DomainTransfer>> {
   const { db, delays, now, session } = context;
-  const domain = await holdDomain(context, command.name);
+  const domain = await lockDomainState(context, command.name);
   const { name } = domain;
   if (!isSameSecret(command.authInfo, domain.authInfo)) throw new Refusal(2202, `that is not the auth code of ${name}`);
   if (domain.sponsor === session.registrarId) throw new Refusal(2106, `${name} is with this registrar already`);
@@ -46,7 +46,7 @@ export async function requestTransfer(
   };
   const waiting = { ...domain, transfer: requested };
   if (seconds === 0 && !requested.fails) {
-    // The answer tells the one who asks; a message tells the other.
+    // The requester has the answer; the other side gets a message.
     const { domain: after, notices } = endTransfer(waiting, 'serverApproved', now);
     await store(db, domain, {
       domain: after,
@@ -83,7 +83,7 @@ export async function actOnTransfer(
   name: string,
   status: 'clientApproved' | 'clientRejected' | 'clientCancelled',
 ): Promise<Result<DomainTransfer>> {
-  const domain = await holdDomain(context, name);
+  const domain = await lockDomainState(context, name);
   const { transfer } = domain;
   if (status !== 'clientCancelled') requireSponsor(context, domain, domain.name);
   if (transfer?.status !== 'pending') throw new Refusal(2301, `${domain.name} is not being transferred`);

@@ -1,6 +1,6 @@
 import {
   type CommandContext,
-  holdDomain,
+  lockDomainState,
   requireNoStatus,
   requireSettled,
   requireSponsor,
@@ -29,7 +29,7 @@ const clientStatuses: ReadonlySet<string> = new Set<ClientStatus>([
 ]);
 
 export async function updateDomain(context: CommandContext, command: UpdateDomain): Promise<Result<undefined>> {
-  const domain = await holdDomain(context, command.name);
+  const domain = await lockDomainState(context, command.name);
   requireSponsor(context, domain, domain.name);
   requireSettled(domain);
   const statuses = changeStatuses(domain, command);

@@ -1,7 +1,7 @@
 /**
  * Sign-up. Nothing is half done: the page for a prefund is opened before anything is written, and everything is written,
  * with the answer that a repetition gets, in one transaction. If Stripe fails, there is no account. If the transaction fails,
- * Stripe has a page that nobody was told of and that expires by itself.
+ * Stripe has an unused page, which expires by itself.
  */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
@@ -51,7 +51,7 @@ export function createAccount(deps: AccountDependencies) {
     }
     const email = normalizeEmail(body.email);
     const prefundCents = body.prefund === undefined ? undefined : readPrefund(body.prefund);
-    // The index has the last word; this spares Stripe a page.
+    // The unique index decides; this only avoids opening a page in vain.
     if (await isEmailTaken(systemDb(db), email.key)) throw new ApiError('email_taken', { param: 'email' });
     const prefund = prefundCents === undefined ? undefined : await openPrefund(payments, email, prefundCents);
     const account = await db.transaction(async (tx) => {

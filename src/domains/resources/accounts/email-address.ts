@@ -9,7 +9,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 export interface EmailAddress {
   /** As it was sent, the domain in punycode and lower case. */
   readonly address: string;
-  /** The same for every spelling that reaches the same box, as far as anyone can tell: lower case. */
+  /** The same for every spelling that is taken for the same mailbox: lower case. */
   readonly key: string;
 }
 

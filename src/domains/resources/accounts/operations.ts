@@ -11,7 +11,7 @@ export function accountOperations(deps: AccountDependencies) {
       posture: 'public',
       summary: 'Sign up',
       description:
-        'Makes a user, a workspace with its wallet, and a token with the scope `write`, which is told this once. With ' +
+        'Makes a user, a workspace with its wallet, and a token with the scope `write`, which is shown this once. With ' +
         '`prefund`, also opens a payment; where the server takes no cards that is refused, and no account is made.',
       idempotent: true,
       status: 201,

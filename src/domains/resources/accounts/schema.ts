@@ -70,7 +70,7 @@ export const Account = component(
     }),
     token: Type.Object({
       id: Type.String(),
-      token: Type.String({ description: 'Send it as `Authorization: Bearer <token>`. It is told this once.' }),
+      token: Type.String({ description: 'Send it as `Authorization: Bearer <token>`. It is shown this once.' }),
       scope: oneOf(['read', 'write']),
       name: Type.String(),
       created_at: timestamp(),

@@ -12,7 +12,7 @@ export function makeAuthCode(): string {
   const any = CLASSES.join('');
   for (;;) {
     const code = Array.from({ length: LENGTH }, () => any.charAt(randomInt(any.length))).join('');
-    // Drawn again rather than mended: so that every code that is allowed is as likely as any other.
+    // Drawn again rather than corrected, so that every allowed code is equally likely.
     if (CLASSES.every((characters) => [...characters].some((character) => code.includes(character)))) return code;
   }
 }

@@ -1,4 +1,4 @@
-/** An address that its owner recognizes and nobody else learns: `a***@example.com`. */
+/** An address that its owner recognizes and that is of no use to others: `a***@example.com`. */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const [first = ''] = address;

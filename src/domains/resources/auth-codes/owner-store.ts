@@ -1,6 +1,6 @@
 import type { WorkspaceDb } from '../../workspace-scope.ts';
 
-/** Whoever signed the workspace up: the registrant of its names. Throws where nobody did. */
+/** The user who signed the workspace up: the registrant of its names. Throws where there is none. */
 export async function getOwner(db: WorkspaceDb): Promise<{ readonly name: string; readonly email: string }> {
   return db
     .selectFrom('users')

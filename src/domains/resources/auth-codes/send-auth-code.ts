@@ -1,7 +1,7 @@
 /**
  * POST /domains/{name}/auth-code. Each call makes a code, gives it to the registry and mails it to the registrant; it is
- * kept nowhere here, and neither an answer nor a log has it. Where the mail is not sent, the registry has a code that nobody
- * knows, and the next call replaces it.
+ * kept nowhere here, and neither an answer nor a log has it. Where the mail is not sent, the registry has a code that is
+ * known to none, and the next call replaces it.
  */
 import { toUnicode } from 'tr46';
 import type { Database } from '../../../kernel/db/database.ts';
@@ -55,7 +55,7 @@ export function sendAuthCode(deps: AuthCodeDependencies) {
     });
 }
 
-/** The code is for a transfer, which the lock is against: whoever wants the one lifts the other. */
+/** The code is for a transfer, which the lock prevents: the lock has to be lifted first. */
 function requireUnlocked({ name, statuses }: RegistryDomain): void {
   if (!statuses.includes('clientTransferProhibited') && !statuses.includes('clientUpdateProhibited')) return;
   throw new ApiError('bad_request', {

@@ -44,7 +44,7 @@ export async function checkAvailability(
     query,
     results: names.map((name) => {
       if (!quotes.has(name.tld)) return renderResult(name, 'unsupported_tld');
-      // A registration that is under way is known here before the registry tells of it.
+      // A registration that is under way is known here before the registry reports it.
       if (owned.has(name.ascii)) return renderResult(name, 'taken');
       const { availability, reason } = byName.get(name.ascii) ?? NO_ANSWER;
       return renderResult(name, availability, availability === 'taken' ? undefined : reason);

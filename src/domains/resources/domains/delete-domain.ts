@@ -51,8 +51,8 @@ async function deleteNow(deps: DomainDependencies, row: DomainRow): Promise<Dele
   await requireNoOrder(workspaceDb(db, row.workspace_id), row);
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
   if (outcome.kind === 'unknown') throw notKnown();
-  const info = await askWhatIsLeft(deps, row.name);
-  // The refusal may be the echo of an earlier call's deletion.
+  const info = await readRemaining(deps, row.name);
+  // The refusal may be the effect of an earlier call's deletion.
   if (outcome.kind === 'rejected') {
     if (info === 'unknown') throw notKnown();
     if (!isLeaving(info, outcome.code)) {
@@ -71,8 +71,8 @@ function notKnown(): ApiError {
   });
 }
 
-/** The deletion stands, also where the registry cannot be asked what has become of the name: `unknown`. */
-async function askWhatIsLeft({ registry }: DomainDependencies, name: string): Promise<Left> {
+/** What the registry shows after the deletion; `unknown` where it does not answer: the deletion stands all the same. */
+async function readRemaining({ registry }: DomainDependencies, name: string): Promise<Remaining> {
   try {
     return await registry.info(name);
   } catch (error) {
@@ -81,7 +81,7 @@ async function askWhatIsLeft({ registry }: DomainDependencies, name: string): Pr
   }
 }
 
-type Left = RegistryDomain | undefined | 'unknown';
+type Remaining = RegistryDomain | undefined | 'unknown';
 
 function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode): boolean {
   if (info === undefined) return refusal === 'object_does_not_exist';
@@ -89,7 +89,7 @@ function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode): bo
 }
 
 /** A name that is deleted is not renewed, also while it can still be restored. */
-async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow, info: Left): Promise<Deletion> {
+async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow, info: Remaining): Promise<Deletion> {
   const now = clock.now();
   const releaseAt = row.release_at !== null && row.release_at < now ? row.release_at : now;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
@@ -103,7 +103,7 @@ async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow,
         auto_renew: false,
         release_at: releaseAt,
         renewal_state: 'off',
-        // Looked at with the next sweep.
+        // Refreshed with the next sweep of the order worker.
         ...(info === 'unknown' ? { synced_at: null } : {}),
       })
       .where('id', '=', row.id)

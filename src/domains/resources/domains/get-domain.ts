@@ -10,7 +10,7 @@ import { renderDetails } from './render-domain.ts';
 import type { DomainDetails } from './schema.ts';
 
 /**
- * What the registry says now. While it cannot be asked, what it said last: `syncedAt` tells. Throws
+ * What the registry reports now. While it does not answer, what it reported last, at `syncedAt`. Throws
  * `pending_at_registry` for a name that it does not report yet.
  */
 export function getDomain(deps: DomainDependencies) {

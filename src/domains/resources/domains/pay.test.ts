@@ -188,7 +188,7 @@ test('bad_request: two instruments, or an empty one', async () => {
   assert.deepEqual(charged('both.com'), [0, 0]);
 });
 
-test('payment_failed: a server without a card company says so, and sells from the wallet', async () => {
+test('payment_failed: a server without a payment provider says so, and sells from the wallet', async () => {
   const { db, vault, clock } = service;
   const cardless = await startDomains({ sharing: { db, vault }, clock, payments: unconfiguredPayments });
   try {
@@ -203,7 +203,7 @@ test('payment_failed: a server without a card company says so, and sells from th
   }
 });
 
-test('in the end the card company has what was sold by card, and nothing else', async () => {
+test('in the end the payment provider has what was sold by card, and nothing else', async () => {
   await later(0);
   const { rows } = await service.db.query<{ cents: number }>({
     text: `select coalesce(sum(amount_cents), 0)::bigint as cents from domains.orders

@@ -18,7 +18,7 @@ export function registerDomain(deps: DomainDependencies) {
       const price = priceCents(tld, 'registration', years);
       confirmPrice(price, body);
       const instrument = instrumentOf(body);
-      // The registry has the last word, and the wallet can wait for it; a card is not charged for a name that is taken.
+      // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
       }
@@ -35,7 +35,7 @@ export function registerDomain(deps: DomainDependencies) {
     });
 }
 
-/** Placing the order says what is wrong with that. */
+/** Placing the order answers with the reason. */
 async function isOwn({ db }: DomainDependencies, workspaceId: string, name: string): Promise<boolean> {
   return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
 }

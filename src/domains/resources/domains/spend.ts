@@ -1,4 +1,4 @@
-/** What the spending calls have in common: the price that is agreed to, what pays, and the answer that is kept. */
+/** What the spending calls have in common: the price that is agreed to, what pays, and the stored answer. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { Caller } from '../../access/caller.ts';
@@ -52,7 +52,7 @@ interface SpendingCall {
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
-/** Answers a repetition from what is kept or joins its order; otherwise buys. Keeps the answer of a success. */
+/** Answers a repetition from the stored answer or joins its order; otherwise buys. Stores the answer of a success. */
 export async function answerSpending(
   deps: DomainDependencies,
   call: SpendingCall,

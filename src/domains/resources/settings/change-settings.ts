@@ -11,7 +11,7 @@ import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
-import { planChange, type Wish } from './plan-change.ts';
+import { planChange, type RequestedSettings } from './plan-change.ts';
 import { readNameservers } from './read-nameservers.ts';
 import { saveSettings } from './save-settings.ts';
 import type { Settings, SettingsChange } from './schema.ts';
@@ -28,18 +28,19 @@ export function changeSettings(deps: SettingsDependencies) {
 async function change(deps: SettingsDependencies, { caller, params, body }: Request): Promise<Settings> {
   const { db } = deps;
   const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
-  const wish = readWish(body, row, deps.nameservers);
-  const { auto_renew: _, ...ofRegistry } = wish;
-  if (Object.keys(ofRegistry).length === 0) return saveSettings(deps, { row, wish, seen: undefined, isPending: false });
+  const requested = readRequested(body, row, deps.nameservers);
+  const { auto_renew: _, ...ofRegistry } = requested;
+  if (Object.keys(ofRegistry).length === 0)
+    return saveSettings(deps, { row, requested, seen: undefined, isPending: false });
   const before = await readAtRegistry(deps.registry, row);
-  const planned = await planChange(deps, { row, wish, info: before });
-  if (Object.keys(planned).length === 0) return saveSettings(deps, { row, wish, seen: before, isPending: false });
+  const planned = await planChange(deps, { row, requested, info: before });
+  if (Object.keys(planned).length === 0) return saveSettings(deps, { row, requested, seen: before, isPending: false });
   const outcome = await updateAtRegistry(deps.registry, before, planned);
-  const seen = await lookAgain(deps, row);
-  return saveSettings(deps, { row, wish, seen, isPending: outcome === 'pending' });
+  const seen = await readAfterwards(deps, row);
+  return saveSettings(deps, { row, requested, seen, isPending: outcome === 'pending' });
 }
 
-function readWish(body: SettingsChange, row: DomainRow, own: readonly string[]): Wish {
+function readRequested(body: SettingsChange, row: DomainRow, own: readonly string[]): RequestedSettings {
   const { nameservers, ...others } = body;
   if (Object.keys(body).length === 0) {
     throw new ApiError('bad_request', {
@@ -50,8 +51,8 @@ function readWish(body: SettingsChange, row: DomainRow, own: readonly string[]):
   return { ...others, nameservers: nameservers === 'hosted' ? own : readNameservers(nameservers, row.name) };
 }
 
-/** The change is made: what cannot be read now is for the next sync. */
-async function lookAgain({ registry }: SettingsDependencies, row: DomainRow): Promise<RegistryDomain | undefined> {
+/** The change is made: what cannot be read now is read by the next sync. */
+async function readAfterwards({ registry }: SettingsDependencies, row: DomainRow): Promise<RegistryDomain | undefined> {
   try {
     return await readAtRegistry(registry, row);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What of a wish the registry is to change, and whether the rest can be had. */
+/** Which of the requested settings the registry has to change, and whether the rest is possible. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
@@ -7,8 +7,8 @@ import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
 import type { RegistryChange } from './update-at-registry.ts';
 
-/** What a caller wants, its nameservers read. Absent: as it is. */
-export interface Wish {
+/** What a caller requests, its nameservers normalized. Absent: unchanged. */
+export interface RequestedSettings {
   readonly auto_renew?: boolean;
   readonly registrar_lock?: boolean;
   readonly whois_privacy?: boolean;
@@ -18,29 +18,29 @@ export interface Wish {
 
 export interface Plan {
   readonly row: DomainRow;
-  readonly wish: Wish;
+  readonly requested: RequestedSettings;
   /** From just before. */
   readonly info: RegistryDomain;
 }
 
 /**
- * The registry's part; empty when it has none. Throws `no_hosted_zone`, `bad_request` and `pending_operation` for what
- * cannot be had, before anything is changed.
+ * What the registry has to change; empty when nothing. Throws `no_hosted_zone`, `bad_request` and `pending_operation`
+ * for what is not possible, before anything is changed.
  */
 export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<RegistryChange> {
-  const { row, wish, info } = plan;
-  const { registrar_lock: locked, whois_privacy: isPrivate, nameservers } = wish;
+  const { row, requested, info } = plan;
+  const { registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
   const signing = await findSigning(deps, row);
   const isMoved = nameservers !== undefined && !isSameSet(nameservers, info.nameservers);
   if (isMoved) requireUnsigned(plan, signing);
-  if (wish.dnssec !== undefined) requireSignable(deps, plan, signing);
+  if (requested.dnssec !== undefined) requireSignable(deps, plan, signing);
   const isHosted = isSameSet(nameservers ?? info.nameservers, deps.nameservers);
   return {
     ...(locked === undefined ? {} : { locked }),
     ...(isPrivate === undefined ? {} : { isPrivate }),
     ...(isMoved ? { nameservers } : {}),
-    // Of a hosted zone the worker of DNSSEC takes them back.
-    ...(wish.dnssec === false && !isHosted && info.dsRecords.length > 0 ? { dsRecords: [] } : {}),
+    // Those of a hosted zone are removed by the DNSSEC reconciler.
+    ...(requested.dnssec === false && !isHosted && info.dsRecords.length > 0 ? { dsRecords: [] } : {}),
   };
 }
 
@@ -49,30 +49,30 @@ async function findSigning({ db }: SettingsDependencies, row: DomainRow): Promis
   return (await zones.where('domain_id', '=', row.id).executeTakeFirst())?.dnssec ?? 'off';
 }
 
-/** Whether DNSSEC of the zone can be switched as it is wished. Off is always to be had where no zone is kept here. */
-function requireSignable(deps: SettingsDependencies, { row, wish, info }: Plan, signing: DnssecState): void {
-  if (!isSameSet(wish.nameservers ?? info.nameservers, deps.nameservers)) {
-    if (wish.dnssec !== true) return;
+/** Throws unless DNSSEC of the zone can be switched as requested. Off is always possible where no zone is hosted here. */
+function requireSignable(deps: SettingsDependencies, { row, requested, info }: Plan, signing: DnssecState): void {
+  if (!isSameSet(requested.nameservers ?? info.nameservers, deps.nameservers)) {
+    if (requested.dnssec !== true) return;
     throw new ApiError('no_hosted_zone', {
       message: `The zone of ${row.name} is not kept here, so it cannot be signed here. Send \`nameservers\`: "hosted" along to switch it to ${deps.nameservers.join(', ')}.`,
       details: { nameservers: [...deps.nameservers], current_nameservers: [...info.nameservers] },
     });
   }
-  if (wish.dnssec === true && !deps.publisher.supportsDnssec) {
+  if (requested.dnssec === true && !deps.publisher.supportsDnssec) {
     throw new ApiError('bad_request', {
       message: 'The nameservers of this service do not sign zones, so `dnssec` cannot be turned on. Leave it out.',
       param: 'dnssec',
     });
   }
-  const isLocked = wish.registrar_lock ?? info.statuses.includes('clientUpdateProhibited');
-  if (!isLocked || signing === (wish.dnssec === true ? 'on' : 'off')) return;
+  const isLocked = requested.registrar_lock ?? info.statuses.includes('clientUpdateProhibited');
+  if (!isLocked || signing === (requested.dnssec === true ? 'on' : 'off')) return;
   throw new ApiError('bad_request', {
     message: `While ${row.name} is locked its registry neither takes DS records nor gives them up. Send \`registrar_lock\`: false along, and lock it again when DNSSEC is switched.`,
     param: 'registrar_lock',
   });
 }
 
-/** Resolvers keep the parent's DS records for about a day: with other nameservers meanwhile, the name would be bogus to them. */
+/** Resolvers cache the parent's DS records for about a day: with other nameservers meanwhile, validation would fail. */
 function requireUnsigned({ row, info }: Plan, signing: DnssecState): void {
   if (signing === 'disabling') {
     throw new ApiError('pending_operation', {

@@ -8,12 +8,12 @@ import type { RegistryDomain } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
-import { isSameSet, type Wish } from './plan-change.ts';
+import { isSameSet, type RequestedSettings } from './plan-change.ts';
 import type { Settings } from './schema.ts';
 
 export interface Saved {
   readonly row: DomainRow;
-  readonly wish: Wish;
+  readonly requested: RequestedSettings;
   /** What the registry says after the change; undefined when it was not asked, or did not answer. */
   readonly seen: RegistryDomain | undefined;
   /** Whether the registry completes the change later. */
@@ -22,13 +22,13 @@ export interface Saved {
 
 /** Throws `not_found` for a name that has left the portfolio meanwhile. */
 export async function saveSettings(deps: SettingsDependencies, saved: Saved): Promise<Settings> {
-  const { row, wish } = saved;
+  const { row, requested } = saved;
   return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(db, row.id);
     if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
     await recordSeen(deps, tx, held, saved);
-    await updateRow(tx, held, wish);
+    await updateRow(tx, held, requested);
     const dnssec = await switchDnssec(deps, tx, saved);
     const after = await findDomainById(db, row.id);
     if (after === undefined) throw new ApiError('not_found');
@@ -36,7 +36,7 @@ export async function saveSettings(deps: SettingsDependencies, saved: Saved): Pr
     const isPending = saved.isPending || dnssec === 'enabling' || dnssec === 'disabling';
     return {
       domain: row.name,
-      settings: renderSettings(after, wish, dnssec),
+      settings: renderSettings(after, requested, dnssec),
       renewal,
       ...(renewal.renewed_until === null ? {} : { renewed_until: renewal.renewed_until }),
       status: isPending ? 'Pending' : 'Completed',
@@ -44,7 +44,7 @@ export async function saveSettings(deps: SettingsDependencies, saved: Saved): Pr
   });
 }
 
-/** An order may have moved the expiry since the registry was asked: it knows better. */
+/** An order may have moved the expiry since the registry was asked: the row is newer. */
 async function recordSeen(
   { clock }: SettingsDependencies,
   tx: Transaction,
@@ -58,8 +58,8 @@ async function recordSeen(
   await recordInfo(tx, place, { ...seen, expiresAt }, clock.now());
 }
 
-async function updateRow(tx: Transaction, held: DomainRow, wish: Wish): Promise<void> {
-  const { auto_renew: autoRenew, whois_privacy: isPrivate } = wish;
+async function updateRow(tx: Transaction, held: DomainRow, requested: RequestedSettings): Promise<void> {
+  const { auto_renew: autoRenew, whois_privacy: isPrivate } = requested;
   if (autoRenew === undefined && isPrivate === undefined) return;
   const forgotten = { renewal_reason: null, renewal_shortfall_cents: null } as const;
   await workspaceDb(tx, held.workspace_id)
@@ -67,7 +67,7 @@ async function updateRow(tx: Transaction, held: DomainRow, wish: Wish): Promise<
     .set({
       ...(isPrivate === undefined ? {} : { whois_privacy: isPrivate }),
       ...(autoRenew === true ? { auto_renew: true, release_at: null } : {}),
-      // What came of earlier attempts is over; a renewal that has been charged stands by its order.
+      // The outcome of earlier attempts is obsolete; a renewal that has been charged shows by its order.
       ...(autoRenew === false ? { auto_renew: false, renewal_state: 'off', ...forgotten } : {}),
     })
     .where('id', '=', held.id)
@@ -78,31 +78,32 @@ async function updateRow(tx: Transaction, held: DomainRow, wish: Wish): Promise<
 async function switchDnssec(
   deps: SettingsDependencies,
   tx: Transaction,
-  { row, wish, seen }: Saved,
+  { row, requested, seen }: Saved,
 ): Promise<Awaited<ReturnType<typeof requestDnssec>> | undefined> {
   const { workspace_id: workspaceId, id: domainId, name } = row;
-  const nameservers = wish.nameservers ?? seen?.nameservers ?? row.snapshot?.nameservers ?? [];
+  const nameservers = requested.nameservers ?? seen?.nameservers ?? row.snapshot?.nameservers ?? [];
   if (!isSameSet(nameservers, deps.nameservers)) return undefined;
-  if (wish.nameservers !== undefined || wish.dnssec !== undefined) await openZone(tx, { workspaceId, domainId, name });
-  if (wish.dnssec !== undefined) {
-    return requestDnssec(tx, { workspaceId, domainId, on: wish.dnssec, publisher: deps.publisher });
+  if (requested.nameservers !== undefined || requested.dnssec !== undefined)
+    await openZone(tx, { workspaceId, domainId, name });
+  if (requested.dnssec !== undefined) {
+    return requestDnssec(tx, { workspaceId, domainId, on: requested.dnssec, publisher: deps.publisher });
   }
   const zones = workspaceDb(tx, workspaceId).selectFrom('zones').select('dnssec');
   return (await zones.where('domain_id', '=', domainId).executeTakeFirst())?.dnssec;
 }
 
-/** What is asked for counts as set: the registry may take its time. */
+/** Shows what was requested as set: the registry may complete it later. */
 function renderSettings(
   { auto_renew, whois_privacy, snapshot }: DomainRow,
-  wish: Wish,
+  requested: RequestedSettings,
   dnssec: string | undefined,
 ): Settings['settings'] {
   const hasDsRecords = (snapshot?.dsRecords.length ?? 0) > 0;
   return {
     auto_renew,
-    registrar_lock: wish.registrar_lock ?? snapshot?.statuses.includes('clientTransferProhibited') ?? false,
-    whois_privacy: wish.whois_privacy ?? snapshot?.isPrivate ?? whois_privacy,
-    dnssec: wish.dnssec ?? (dnssec === undefined ? hasDsRecords : dnssec === 'on' || dnssec === 'enabling'),
-    nameservers: [...(wish.nameservers ?? snapshot?.nameservers ?? [])],
+    registrar_lock: requested.registrar_lock ?? snapshot?.statuses.includes('clientTransferProhibited') ?? false,
+    whois_privacy: requested.whois_privacy ?? snapshot?.isPrivate ?? whois_privacy,
+    dnssec: requested.dnssec ?? (dnssec === undefined ? hasDsRecords : dnssec === 'on' || dnssec === 'enabling'),
+    nameservers: [...(requested.nameservers ?? snapshot?.nameservers ?? [])],
   };
 }

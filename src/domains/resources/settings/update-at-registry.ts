@@ -1,4 +1,4 @@
-/** A change of a name at its registry, in the words of the interface. */
+/** A change of a name at its registry, with the API's errors. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
@@ -13,7 +13,7 @@ import {
 export type RegistryChange = Omit<UpdateCommand, 'name' | 'transactionId'>;
 type Rejection = Extract<MutationOutcome, { kind: 'rejected' }>;
 
-/** RFC 5731 2.3: the registry takes nothing more before it has finished. */
+/** RFC 5731 2.3: the registry accepts nothing more before it has finished. */
 const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingUpdate', 'pendingDelete'];
 
 /**
@@ -41,8 +41,8 @@ export async function readAtRegistry(registry: Registry, row: DomainRow): Promis
 }
 
 /**
- * Changes it; `pending` is done later. Throws `pending_operation` while the registry is at something else, `bad_request`
- * with the registry's reason, and `internal` when the outcome is not known: the same call does no harm then.
+ * Changes it; `pending` is done later. Throws `pending_operation` while another operation is pending, `bad_request`
+ * with the registry's reason, and `internal` when the outcome is not known: the call can be repeated then.
  */
 export async function updateAtRegistry(
   registry: Registry,

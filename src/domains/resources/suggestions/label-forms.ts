@@ -3,7 +3,7 @@
  * from them the more it costs. With the cost of the TLD (rank-names.ts) the costs decide the mixture of an answer, so
  * that ten names are not ten TLDs of one label.
  */
-import type { AskedWords } from './split-words.ts';
+import type { QueryWords } from './split-words.ts';
 import { PREFIXES, SUFFIXES, SYNONYMS, TOPICAL_TLDS } from './vocabulary.ts';
 
 export interface LabelForm {
@@ -17,7 +17,7 @@ const AFFIX_TLDS = ['com', 'io', 'co', 'app'] as const;
 const SYNONYM_TLDS = ['com', 'net', 'io'] as const;
 const FEW_TLDS = ['com', 'net', 'org', 'io'] as const;
 
-export function listLabelForms(asked: AskedWords): LabelForm[] {
+export function listLabelForms(asked: QueryWords): LabelForm[] {
   const { words, allWords, plainWords, accentedWords } = asked;
   const joined = words.join('');
   const forms: LabelForm[] = [{ label: joined, cost: 0 }, ...topical(words), ...affixed(joined), ...related(words)];

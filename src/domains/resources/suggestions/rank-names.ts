@@ -1,7 +1,7 @@
 /** Label forms under TLDs, the likeliest first. Deterministic: the same words make the same names in the same order. */
 import { offeredTlds } from '../../prices/tlds.ts';
 import { type LabelForm, listLabelForms } from './label-forms.ts';
-import type { AskedWords } from './split-words.ts';
+import type { QueryWords } from './split-words.ts';
 import { GENERAL_TLDS, TOPICAL_TLDS, UNICODE_TLDS } from './vocabulary.ts';
 
 interface RankedName {
@@ -23,7 +23,7 @@ const SPLIT_WORDS_COST = 3;
 const SHORTEST_SPLIT = 2;
 
 /** Unchecked: some may not be valid names. Without repetitions. */
-export function rankNames(asked: AskedWords): string[] {
+export function rankNames(asked: QueryWords): string[] {
   const suited = new Set(asked.words.flatMap((word) => TOPICAL_TLDS.get(word) ?? []));
   const ranked = [...listLabelForms(asked).flatMap((form) => underTlds(form, suited)), ...splitByTld(asked.words)];
   return spread(ranked).map(({ name }) => name);

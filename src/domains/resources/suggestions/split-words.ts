@@ -1,8 +1,8 @@
-/** What is asked for, as words: "The Café für Zürich" is `cafe`, `zuerich`. */
+/** The query as words: "The Café für Zürich" is `cafe`, `zuerich`. */
 import { offeredTlds } from '../../prices/tlds.ts';
 import { KNOWN_WORDS, STOP_WORDS } from './vocabulary.ts';
 
-export interface AskedWords {
+export interface QueryWords {
   /** The host of a URL or name that was given in place of words, as it was spelt. */
   readonly host: string | undefined;
   /** Those that matter, transliterated where they are Latin. At least one, unless the text has no letter or digit. */
@@ -26,7 +26,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const GERMAN_LETTERS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 
-export function splitWords(text: string): AskedWords {
+export function splitWords(text: string): QueryWords {
   const plainText = text.toWellFormed().normalize('NFKC');
   const host = hostOf(plainText);
   const accentedAll = spellOut(host === undefined ? plainText : withoutTld(host));

@@ -13,7 +13,7 @@ export interface HostedZone extends ZoneRef {
   readonly isPublished: boolean;
 }
 
-export interface ZoneAsked {
+export interface ZoneQuery {
   readonly workspaceId: string;
   /** As the caller wrote it. */
   readonly name: string;
@@ -45,7 +45,7 @@ const records = `(select json_agg(json_build_object('id', r.id, 'subdomain', r.s
   from domains.dns_records r where r.workspace_id = d.workspace_id and r.domain_id = d.id) as records`;
 
 /** Throws `not_found` and `no_hosted_zone`. */
-export async function findHostedZone(executor: Executor, asked: ZoneAsked): Promise<HostedZone> {
+export async function findHostedZone(executor: Executor, asked: ZoneQuery): Promise<HostedZone> {
   const { rows } = await executor.query<FoundZone>({
     text: `select ${columns} from ${tables}`,
     values: [asked.workspaceId, normalizeName(asked.name, 'name').ascii],
@@ -56,7 +56,7 @@ export async function findHostedZone(executor: Executor, asked: ZoneAsked): Prom
 /** The records by name, the zone's own first; then type and age. Throws as `findHostedZone`. */
 export async function readHostedZone(
   executor: Executor,
-  asked: ZoneAsked,
+  asked: ZoneQuery,
 ): Promise<HostedZone & { readonly records: readonly StoredRecord[] }> {
   const { rows } = await executor.query<FoundZone & { records: JsonRecord[] | null }>({
     text: `select ${columns}, ${records} from ${tables}`,
@@ -68,7 +68,7 @@ export async function readHostedZone(
 }
 
 /** A name that the registry does not report yet is hosted when it was given a zone as it was ordered. */
-function requireHosted(row: FoundZone | undefined, { workspaceId, nameservers }: ZoneAsked): HostedZone {
+function requireHosted(row: FoundZone | undefined, { workspaceId, nameservers }: ZoneQuery): HostedZone {
   if (row === undefined) throw new ApiError('not_found');
   const isHosted = row.nameservers === null ? row.has_zone : isSameSet(row.nameservers, nameservers);
   if (!isHosted) {

@@ -1,4 +1,4 @@
-/** The card company of a configuration: Stripe where there is a key, and none otherwise. */
+/** The payment provider of a configuration: Stripe where there is a key, and none otherwise. */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Payments } from './payments.ts';
@@ -8,7 +8,7 @@ export interface OpenPaymentsOptions {
   readonly secretKey: string | undefined;
   /** Default: Stripe's. */
   readonly apiUrl?: string | undefined;
-  /** Where the card company's page leads once a top-up is paid. */
+  /** Where the payment provider's page leads once a top-up is paid. */
   readonly returnUrl: string;
   readonly logger: Logger;
   readonly clock?: Clock;

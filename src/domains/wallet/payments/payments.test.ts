@@ -224,7 +224,7 @@ describe('a top-up', () => {
   });
 });
 
-test('without a card company everything is declined as unconfigured', async () => {
+test('without a payment provider everything is declined as unconfigured', async () => {
   const outcomes = [
     await unconfiguredPayments.charge(chargeOf('pm_card_visa')),
     await unconfiguredPayments.refund({ idempotencyKey: 'k', reference: 'r', amountCents: 1 }),

@@ -1,9 +1,9 @@
 /**
- * The port to the card company. Every call names an idempotency key of ours, one per operation and attempt, so that
- * repeating a call whose answer was lost charges nobody twice.
+ * The port to the payment provider. Every call names an idempotency key of ours, one per operation and attempt, so that
+ * repeating a call whose answer was lost charges once.
  *
  *   succeeded  the money is ours
- *   declined   the bank said no, or the instrument is no good: nothing was charged
+ *   declined   the bank declined, or the instrument is not valid: nothing was charged
  *   unknown    no answer: repeat the call with the same key to learn it
  */
 export type ChargeOutcome =
@@ -23,17 +23,17 @@ export interface PaymentFailure {
   readonly message: string;
 }
 
-/** What pays: a payment method of the card company, or a token that an agent was granted. */
+/** What pays: a payment method of the payment provider, or a token that an agent was granted. */
 export interface Instrument {
   readonly kind: 'payment_method' | 'shared_payment_token';
   readonly value: string;
 }
 
 export interface ChargeRequest {
-  /** Ours, one per operation and attempt. */
+  /** Chosen by us, one per operation and attempt. */
   readonly idempotencyKey: string;
   /**
-   * When it was asked for the first time. The card company forgets keys after a day: a charge that is repeated later is
+   * When it was asked for the first time. The payment provider forgets keys after a day: a charge that is repeated later is
    * looked for before it is made. Absent: it was never asked for before, or lately.
    */
   readonly requestedAt?: Date;
@@ -57,7 +57,7 @@ export interface TopUpRequest {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A page of the card company on which a person pays. */
+/** A page of the payment provider on which a person pays. */
 export interface TopUp {
   readonly reference: string;
   readonly url: string;

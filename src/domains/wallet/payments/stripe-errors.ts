@@ -17,12 +17,12 @@ export function failureOf(error: unknown): PaymentFailure | undefined {
   if (code?.startsWith('amount_') || param === 'amount') {
     return {
       kind: 'invalid_amount',
-      message: 'The card company does not take this amount. It takes 0.50 EUR and more.',
+      message: 'The payment provider does not take this amount. It takes 0.50 EUR and more.',
     };
   }
   return {
     kind: 'invalid_instrument',
-    message: 'The card company does not know this instrument, or it is used up, revoked or of another account.',
+    message: 'The payment provider does not know this instrument, or it is used up, revoked or of another account.',
   };
 }
 

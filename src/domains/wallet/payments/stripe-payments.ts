@@ -1,8 +1,8 @@
 /**
- * Payments by Stripe. A charge is one PaymentIntent in EUR, confirmed as it is made and with nobody present:
+ * Payments by Stripe. A charge is one PaymentIntent in EUR, confirmed as it is made, off-session:
  *
  *   create ─▶ succeeded                                  the money is ours
- *          ─▶ requires_action and the like ─▶ cancelled  declined: nobody is there to act
+ *          ─▶ requires_action and the like ─▶ cancelled  declined: off-session, so nobody can act
  *          ─▶ processing                                 unknown, until a later call finds it ended
  *          ─▶ 402 card_error                             declined
  *          ─▶ 400 invalid_request_error                  declined, before anything was done
@@ -191,7 +191,7 @@ const notPresent: PaymentFailure = {
 
 /**
  * Stripe keeps a failure of its own under the key like any answer, and refuses a key whose parameters an update of this
- * program changed: repeating would tell the same for ever, so the intent is searched for. Undefined: it is not there yet.
+ * program changed: repeating would always give the same answer, so the intent is searched for. Undefined: it is not there yet.
  */
 async function findCharge(
   stripe: Stripe,
@@ -273,7 +273,7 @@ function refusalOf(logger: Logger, error: unknown): ApiError {
   });
 }
 
-/** Stripe’s answer names no card; what was asked is not logged. */
+/** Stripe’s answer names no card; the request is not logged. */
 function report(logger: Logger, error: unknown, what: string): void {
   const fields = error instanceof Stripe.errors.StripeError ? fieldsOf(error) : { err: error };
   if (isIndefinite(error)) logger.warn(fields, `${what} at Stripe has no outcome yet`);

@@ -1,10 +1,10 @@
 /**
- * Top-ups: money that a person pays on a page of the card company. The row is the record of one:
+ * Top-ups: money that a person pays on a page of the payment provider. The row is the record of one:
  *
- *   open ─▶ succeeded   the card company says that it was paid: the wallet is credited, once, by `payment:<id>`
- *        ─▶ expired     nobody paid in time
+ *   open ─▶ succeeded   the payment provider says that it was paid: the wallet is credited, once, by `payment:<id>`
+ *        ─▶ expired     not paid in time
  *
- * Nothing tells us that a page was paid, so open ones are looked up: each minute at first, then less and less often.
+ * There is no notification of a payment, so open ones are looked up: each minute at first, then less and less often.
  */
 import { sql } from 'kysely';
 import type { Clock } from '../../../kernel/clock/clock.ts';
@@ -19,9 +19,9 @@ const SETTLE_TOP_UPS = 'domains-settle-top-ups';
 const SETTLE_CRON = '* * * * *';
 /** Looked up in one run. */
 const BATCH = 100;
-/** The card company is away: the rest waits for the next run. */
+/** After so many the payment provider counts as unreachable: the rest waits for the next run. */
 const FAILURES_A_RUN = 3;
-/** Twice as long as the card company keeps a page open. */
+/** Twice as long as the payment provider keeps a page open. */
 const EXPIRED_AFTER_MS = 48 * 3_600_000;
 
 export interface TopUpDependencies {
@@ -38,7 +38,7 @@ export interface NewTopUp {
   readonly now: Date;
 }
 
-/** Writes down a top-up whose page is open. */
+/** Inserts a top-up whose page is open. */
 export async function insertTopUp(tx: Transaction, workspaceId: string, topUp: NewTopUp): Promise<void> {
   const { id, amountCents, page, now } = topUp;
   await workspaceDb(tx, workspaceId)
@@ -73,7 +73,7 @@ interface OpenTopUp {
   readonly created_at: Date;
 }
 
-/** Looks up the open top-ups whose time has come. Repeating it, also at the same time, credits nothing twice. */
+/** Looks up the open top-ups that are due. Repeating it, also at the same time, credits nothing twice. */
 export async function settleTopUps(deps: TopUpDependencies, signal?: AbortSignal): Promise<void> {
   if (!deps.payments.isConfigured) return;
   let failures = 0;
@@ -135,7 +135,7 @@ async function close(
     .execute();
 }
 
-/** Behind those that wait longer. */
+/** Puts it after those that wait longer. */
 async function putBack({ db, clock }: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
   await workspaceDb(db, topUp.workspace_id)
     .updateTable('payments')

@@ -1,4 +1,4 @@
-/** What there is without a card company: every payment is refused, and says why. */
+/** What there is without a payment provider: every payment is refused, and says why. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { PaymentFailure, Payments } from './payments.ts';
 
@@ -15,6 +15,6 @@ export const unconfiguredPayments: Payments = {
     throw new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind } });
   },
   async lookUpTopUp(reference) {
-    throw new Error(`the top-up ${reference} cannot be looked up: no card company is configured`);
+    throw new Error(`the top-up ${reference} cannot be looked up: no payment provider is configured`);
   },
 };

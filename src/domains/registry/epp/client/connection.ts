@@ -4,7 +4,7 @@
  *   TLS handshake ─▶ greeting ─▶ login ─▶ open ⇄ one command in flight ─▶ logout ─▶ closed
  *                                           └── cut, timed out, out of step ──────────▲
  *
- * It is never repaired: whatever does not fit ends it, and the command in flight is then `AnswerLost`.
+ * It is never repaired: any violation of the protocol ends it, and the command in flight is then `AnswerLost`.
  */
 import { once } from 'node:events';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
@@ -62,12 +62,12 @@ export class EppConnection {
     socket.on('close', () => this.cut(new Error('the server closed the connection')));
   }
 
-  /** Connects and logs in, unless aborted. Throws what came in the way: nothing was asked of the registry then. */
+  /** Connects and logs in, unless aborted. Throws the obstacle: no command was sent then. */
   static async open(endpoint: EppEndpoint, signal: AbortSignal): Promise<EppConnection> {
     const { host, port = 700, tls = {}, connectTimeoutMs = 15_000, commandTimeoutMs = 30_000 } = endpoint;
     const socket = connect({ host, port, minVersion: 'TLSv1.2', ...tls });
     const connection = new EppConnection(socket, commandTimeoutMs);
-    // The greeting may come with the last bytes of the handshake: whoever waits for it is there before.
+    // The greeting may come with the last bytes of the handshake, so it is awaited before.
     const greeted = connection.#nextFrame();
     greeted.catch(() => undefined);
     const timer = setTimeout(
@@ -125,7 +125,7 @@ export class EppConnection {
     }
   }
 
-  /** Says goodbye where there is somebody to say it to. Never throws. */
+  /** Logs out if the connection is open, and closes it. Never throws. */
   async close(): Promise<void> {
     if (!this.closed.aborted) await this.exchange({ kind: 'logout' }, mintId('epp')).catch(() => undefined);
     this.cut(new Error('closed'));
@@ -172,7 +172,7 @@ export class EppConnection {
     try {
       for (const frame of this.#reader.push(piece)) {
         const root = parseXml(frame);
-        if (this.#waiting === undefined) throw new Error('the server sent what nobody asked for');
+        if (this.#waiting === undefined) throw new Error('the server sent an answer without a command');
         this.#waiting.resolve(root);
         this.#waiting = undefined;
       }

@@ -4,7 +4,7 @@
  *
  *   a command that was not sent            waits for the next connection
  *   one whose answer was lost, repeatable  is sent again
- *   one whose answer was lost, otherwise   ends as `AnswerLost`: its outcome is for the caller to find out
+ *   one whose answer was lost, otherwise   ends as `AnswerLost`: the caller has to find its outcome
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../../../kernel/log/log.ts';
@@ -47,7 +47,7 @@ export class EppClient {
   readonly #queue = new JobQueue();
   readonly #stopping = new AbortController();
   readonly #connections = new Set<EppConnection>();
-  #lanes: Promise<void>[] = [];
+  #sessions: Promise<void>[] = [];
   readonly #services = Promise.withResolvers<AgreedServices>();
   #lastFailure: unknown;
 
@@ -71,9 +71,9 @@ export class EppClient {
 
   /** Begins to connect, and goes on trying. */
   start(): void {
-    if (this.#lanes.length > 0) return;
+    if (this.#sessions.length > 0) return;
     const { connections = 1 } = this.#options;
-    this.#lanes = Array.from({ length: connections }, () => this.#runLane());
+    this.#sessions = Array.from({ length: connections }, () => this.#runSession());
   }
 
   /** Waits for the commands in flight and logs out, for as long as the grace; those that wait are `CommandNotSent`. */
@@ -84,7 +84,7 @@ export class EppClient {
     const timer = setTimeout(() => {
       for (const connection of this.#connections) connection.cut(new Error('the client is stopping'));
     }, stopGraceMs);
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#sessions);
     clearTimeout(timer);
   }
 
@@ -134,7 +134,7 @@ export class EppClient {
     return new CommandNotSent(message, this.#lastFailure);
   }
 
-  async #runLane(): Promise<void> {
+  async #runSession(): Promise<void> {
     const { logger, host } = this.#options;
     const stopping = this.#stopping.signal;
     let failures = 0;
@@ -143,7 +143,7 @@ export class EppClient {
         const connection = await EppConnection.open(this.#options, stopping);
         this.#services.resolve(connection.services);
         logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
-        // A server that lets us in and hangs up is no better than one that does not: only an answer ends the waiting.
+        // A login alone does not reset the backoff, only an answer: a server may accept logins and hang up.
         if (await this.#serveFrom(connection)) failures = 0;
         if (!stopping.aborted) logger.info({ host, reason: connection.closed.reason }, 'the registry’s session ended');
       } catch (error) {
@@ -169,7 +169,7 @@ export class EppClient {
     this.#connections.add(connection);
     while (!ends.aborted) {
       const job = await this.#queue.take(ends, keepAliveMs);
-      if (job !== undefined) answered = (await this.#carry(job, connection)) || answered;
+      if (job !== undefined) answered = (await this.#exchange(job, connection)) || answered;
       else if (!ends.aborted) await connection.hello();
     }
     await connection.close();
@@ -177,7 +177,7 @@ export class EppClient {
     return answered;
   }
 
-  async #carry(job: Job, connection: EppConnection): Promise<boolean> {
+  async #exchange(job: Job, connection: EppConnection): Promise<boolean> {
     job.tries += 1;
     job.isInFlight = true;
     try {

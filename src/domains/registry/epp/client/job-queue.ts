@@ -11,9 +11,9 @@ export interface Job {
   tries: number;
   /** A connection has it. */
   isInFlight: boolean;
-  /** It has waited for its time: it does not wait again. */
+  /** Its queue timeout has passed: it does not wait again. */
   isLate: boolean;
-  /** Whoever asked has an answer, or has stopped waiting. */
+  /** The caller has an answer, or has stopped waiting. */
   isSettled: boolean;
   readonly settle: (result: Response | Error) => void;
 }
@@ -60,13 +60,13 @@ export class JobQueue {
     });
   }
 
-  /** One that nobody waits for any more, if it is here. */
+  /** Removes a job whose caller has stopped waiting, if it is queued. */
   remove(job: Job): void {
     const at = this.#jobs.indexOf(job);
     if (at >= 0) this.#jobs.splice(at, 1);
   }
 
-  /** Takes all that wait. */
+  /** Removes and returns all queued jobs. */
   drain(): Job[] {
     return this.#jobs.splice(0);
   }

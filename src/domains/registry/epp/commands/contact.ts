@@ -213,7 +213,7 @@ function readPostalInfo(parent: XmlElement): PostalInfo {
   };
 }
 
-/** All of it or nothing: the forms of postal information that the contact has, or both where they are not told. */
+/** All of it or nothing: the forms of postal information that the contact has, or both where they are not known. */
 function discloseElement(disclose: boolean, postalInfo: readonly PostalInfo[]): XmlElement {
   const types = postalInfo.length > 0 ? postalInfo.map(({ type }) => type) : (['int', 'loc'] as const);
   return contact(
@@ -226,7 +226,7 @@ function discloseElement(disclose: boolean, postalInfo: readonly PostalInfo[]): 
   );
 }
 
-/** A wish about lesser data alone, such as the fax number, says nothing of whether the person may be seen. */
+/** A preference for minor data alone, such as the fax number, says nothing about showing the person. */
 function readDisclose(disclose: XmlElement | undefined): boolean | undefined {
   if (disclose === undefined) return undefined;
   const isAboutPerson = ['name', 'addr', 'email'].some((local) => findChild(disclose, local) !== undefined);

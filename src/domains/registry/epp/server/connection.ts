@@ -1,4 +1,4 @@
-/** One connection: frames in, answers out, one after the other, and an end to those that stall. */
+/** One connection: frames in, answers out, one after the other; a connection that stalls is closed. */
 import { once } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
@@ -56,7 +56,7 @@ function send(socket: TLSSocket, xml: string): Promise<void> {
   });
 }
 
-/** Lets the client read the last answer: closing at once, with bytes of it unread, would take the answer from it. */
+/** Lets the client read the last answer: closing at once, with bytes of it unread, would discard the answer. */
 async function hangUp(socket: TLSSocket, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => socket.destroy(), timeoutMs);
   socket.resume();
@@ -82,7 +82,7 @@ class Deadline {
     this.#timer.unref();
   }
 
-  /** Leaves a timer for the same reason as it is, so that bytes that trickle in do not put the end off. */
+  /** Keeps a running timer of the same reason, so that slow bytes do not postpone the timeout. */
   keep(ms: number, reason: string): void {
     if (this.#timer === undefined || this.#reason !== reason) this.set(ms, reason);
   }

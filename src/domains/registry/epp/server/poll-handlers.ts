@@ -48,7 +48,7 @@ const changes: Readonly<Record<LifeCycleEvent, Pick<Change, 'operation' | 'detai
   deleted: { operation: 'delete', detail: 'purge' },
 };
 
-/** A name that is gone has no id to be told any more, but the document needs one. */
+/** A deleted name has no ROID any more, but the document needs one. */
 const NO_ROID = 'GONE-0';
 
 async function presentChange(context: CommandContext, message: PollMessage, event: LifeCycleEvent) {

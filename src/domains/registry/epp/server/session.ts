@@ -1,10 +1,10 @@
 /**
  * One client's session (RFC 5730 2):
  *
- *   greeting ─▶ stranger ── login ──▶ registrar ── logout, 2500… ──▶ ended
- *                  └────── third login that fails (2501) ──────────────▲
+ *   greeting ─▶ anonymous ── login ──▶ registrar ── logout, 2500… ──▶ ended
+ *                   └───── third login that fails (2501) ──────────────▲
  *
- * A stranger may say hello and log in. Frames are answered one after the other, in their order.
+ * An anonymous client may say hello and log in. Frames are answered one after the other, in their order.
  */
 import type { Clock } from '../../../../kernel/clock/clock.ts';
 import { mintId } from '../../../../kernel/ids/ids.ts';
@@ -36,7 +36,7 @@ import { answerPoll } from './poll-handlers.ts';
 export interface SessionCounter {
   /** False when the registrar has as many as it may. */
   enter(registrarId: string): boolean;
-  leave(registrarId: string): void;
+  release(registrarId: string): void;
 }
 
 export interface SessionOptions {
@@ -98,9 +98,9 @@ export class EppSession {
     return { xml: writeXml(this.#response(answer, clTRID)), ends: endsSession(answer.code) };
   }
 
-  /** Gives the registrar's place back. */
+  /** Releases the registrar's session slot. */
   close(): void {
-    if (this.#login !== undefined) this.#options.sessions.leave(this.#login.registrarId);
+    if (this.#login !== undefined) this.#options.sessions.release(this.#login.registrarId);
     this.#login = undefined;
   }
 

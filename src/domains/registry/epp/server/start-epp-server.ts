@@ -1,4 +1,4 @@
-/** An EPP server over TLS (RFC 5734) in front of the simulated registry: for tests, and for whoever wants to try one. */
+/** An EPP server over TLS (RFC 5734) in front of the simulated registry: for tests, and for trying a client. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type TLSSocket } from 'node:tls';
@@ -106,7 +106,7 @@ function countSessions(most: number): SessionCounter {
       counts.set(registrarId, count + 1);
       return true;
     },
-    leave(registrarId) {
+    release(registrarId) {
       const left = (counts.get(registrarId) ?? 0) - 1;
       if (left > 0) counts.set(registrarId, left);
       else counts.delete(registrarId);

@@ -32,7 +32,7 @@ export function elementsOf(uri: string): ElementMaker {
   return (local, content, attributes) => element(uri, local, content, attributes);
 }
 
-/** Children of one name, in the namespace of their parent unless told otherwise. */
+/** Children of one name, in the namespace of their parent by default. */
 export function childrenOf(parent: XmlElement, local: string, uri: string = parent.uri): readonly XmlElement[] {
   return parent.children.filter((child) => child.local === local && child.uri === uri);
 }
