@@ -24,6 +24,7 @@ import { defineIngestion } from './knowledge/ingest/index.ts';
 import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
+import { defineMaintenance } from './maintenance/define-maintenance.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
@@ -50,7 +51,6 @@ import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
-import { defineUpkeep } from './upkeep/define-upkeep.ts';
 
 /** The only live version of the request and response vocabulary. */
 export const API_VERSIONS = ['2026-05-01'] as const;
@@ -61,7 +61,7 @@ const JOBS_GRACE_MS = 1_000;
 /** How long answers that are being written may take once everything else has stopped: a reader may never read on. */
 const CONNECTIONS_GRACE_MS = 500;
 
-export interface PlatformParts {
+export interface GivenDependencies {
   readonly config: Pick<
     Config,
     | 'projectRequestsPerMinute'
@@ -102,7 +102,7 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-interface Services extends PlatformParts {
+interface Dependencies extends GivenDependencies {
   readonly signingKeys: SigningKeys;
   readonly issuer: TokenIssuer;
   readonly engine: Engine;
@@ -113,35 +113,35 @@ interface Services extends PlatformParts {
 }
 
 /** Every operation of the platform. */
-function listOperations(services: Services): Operation<never>[] {
+function listOperations(deps: Dependencies): Operation<never>[] {
   return [
-    ...projectOperations(services),
-    ...tokenOperations(services),
-    ...jwksOperations({ keys: services.signingKeys }),
+    ...projectOperations(deps),
+    ...tokenOperations(deps),
+    ...jwksOperations({ keys: deps.signingKeys }),
     ...agentOperations(),
     ...smithOperations(),
     ...customerOperations(),
-    ...runOperations(services),
+    ...runOperations(deps),
     ...approvalOperations(),
     ...eventOperations(),
-    ...modelKeyOperations(services),
+    ...modelKeyOperations(deps),
     ...modelOperations(),
-    ...chatCompletionOperations(services),
-    ...responseOperations(services),
-    ...embeddingOperations(services),
-    ...conversationOperations(services),
-    ...fileOperations(services),
-    ...vectorStoreOperations(services),
-    ...memoryOperations(services),
+    ...chatCompletionOperations(deps),
+    ...responseOperations(deps),
+    ...embeddingOperations(deps),
+    ...conversationOperations(deps),
+    ...fileOperations(deps),
+    ...vectorStoreOperations(deps),
+    ...memoryOperations(deps),
   ];
 }
 
-export async function createPlatform(parts: PlatformParts): Promise<Platform> {
-  const { config, db, vault, clock, logger, metrics, outbound } = parts;
+export async function createPlatform(deps: GivenDependencies): Promise<Platform> {
+  const { config, db, vault, clock, logger, metrics, outbound } = deps;
   const allowPrivate = config.modelPrivateAddresses === 'allow';
   const signingKeys = createSigningKeys(db, vault);
-  const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, parts.publicUrl), clock });
-  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: parts.modelCall });
+  const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, deps.publicUrl), clock });
+  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: deps.modelCall });
   const search = createKnowledgeSearch({ db, embedders });
   const jobs = createJobs(db, { logger });
   const memory = createMemory({ db, jobs, embedders, logger });
@@ -151,21 +151,21 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
     onTurnEnded: (owner) => memory.turnEnded(owner),
-    files: createTurnFiles({ db, blobs: parts.blobs }, config.fileLimitBytes),
+    files: createTurnFiles({ db, blobs: deps.blobs }, config.fileLimitBytes),
     toolSources: [
       createHostedTools(clock),
       createFileSearch(search),
       createMemoryTools(memory),
-      ...(parts.toolSources ?? []),
+      ...(deps.toolSources ?? []),
     ],
     runsInFlightPerProject: config.projectRunsInFlight,
-    modelCall: parts.modelCall,
+    modelCall: deps.modelCall,
   });
-  defineUpkeep(jobs, parts);
-  defineConversationPurge(jobs, parts);
+  defineMaintenance(jobs, deps);
+  defineConversationPurge(jobs, deps);
   const reader = createDocumentReader();
-  defineIngestion(jobs, { db, blobs: parts.blobs, embedders, reader, logger, metrics });
-  const operations = listOperations({ ...parts, signingKeys, issuer, engine, jobs, embedders, search, memory });
+  defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
+  const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',
@@ -179,14 +179,14 @@ export async function createPlatform(parts: PlatformParts): Promise<Platform> {
     db,
     logger,
     metrics,
-    publicUrl: parts.publicUrl,
+    publicUrl: deps.publicUrl,
     apiVersion: { header: 'IC-Api-Version', live: API_VERSIONS },
     corsPrefix: '/v1',
     requestsPerMinute: config.projectRequestsPerMinute,
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
-    ...(parts.overloadDelayMs === undefined ? {} : { overloadDelayMs: parts.overloadDelayMs }),
+    ...(deps.overloadDelayMs === undefined ? {} : { overloadDelayMs: deps.overloadDelayMs }),
   });
   return {
     app,

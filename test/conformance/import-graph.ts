@@ -20,9 +20,20 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
     paths: ['src/platform/app.ts', 'src/platform/reference.ts'],
-    may: ['resources', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'upkeep', 'tables'],
+    may: [
+      'resources',
+      'engine',
+      'models',
+      'tools',
+      'knowledge',
+      'configuration',
+      'feed',
+      'access',
+      'maintenance',
+      'tables',
+    ],
   },
-  upkeep: { paths: ['src/platform/upkeep/'], may: ['feed', 'access', 'tables'] },
+  maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'access', 'tables'] },
   resources: {

@@ -15,7 +15,7 @@ import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
-import { createPlatform, type Platform, type PlatformParts } from '../../src/platform/app.ts';
+import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
 import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
@@ -73,7 +73,7 @@ export interface TestPlatform {
 export interface TestPlatformOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
-  readonly limits?: Partial<PlatformParts['config']>;
+  readonly limits?: Partial<GivenDependencies['config']>;
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];

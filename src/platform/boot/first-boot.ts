@@ -12,7 +12,7 @@ import { systemDb, TenantTransaction } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { hasCredentials, writeCredentials } from './credentials-file.ts';
 
-export interface FirstBootParts {
+export interface FirstBootDependencies {
   readonly db: Database;
   readonly issuer: Pick<TokenIssuer, 'issueOrganizationKey' | 'issueProjectToken'>;
   readonly dataDir: string;
@@ -36,7 +36,7 @@ const FIRST_BOOT_LOCK = 4_739_201_338;
 const actor: Actor = { kind: 'operator', id: 'first-boot', token_id: '', email: '' };
 
 /** Needs the migrated tables. Rejects, having made nothing, when the credentials cannot be written. */
-export async function bootFirst({ db, issuer, dataDir, baseUrl }: FirstBootParts): Promise<FirstBoot> {
+export async function bootFirst({ db, issuer, dataDir, baseUrl }: FirstBootDependencies): Promise<FirstBoot> {
   return db.transaction(async (tx) => {
     await tx.query({ text: 'select pg_advisory_xact_lock($1::bigint)', values: [FIRST_BOOT_LOCK] });
     if (await hasOrganization(tx)) {

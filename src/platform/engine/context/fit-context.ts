@@ -17,7 +17,7 @@ const MIN_ROOM = 256;
 /** Of the room, what may be sent to the model to summarize. */
 const TRANSCRIPT_SHARE = 0.7;
 
-export interface ContextParts {
+export interface ContextDependencies {
   readonly model: LanguageModelV4;
   readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly tools: readonly Tool[];
@@ -27,10 +27,10 @@ export interface ContextParts {
 }
 
 /** `windowShare` below 1 is for a model that has refused what our estimate said would fit. */
-export async function fitContext(parts: ContextParts, state: TurnState, windowShare: number): Promise<void> {
-  const room = measureRoom(parts, state, windowShare);
-  const fit = fitHistory(state.history, parts.turn, room);
-  if (fit.folded.length > 0) await fold(parts, state, fit, room);
+export async function fitContext(deps: ContextDependencies, state: TurnState, windowShare: number): Promise<void> {
+  const room = measureRoom(deps, state, windowShare);
+  const fit = fitHistory(state.history, deps.turn, room);
+  if (fit.folded.length > 0) await fold(deps, state, fit, room);
   const summaryTokens = state.history.summary === null ? 0 : estimateTokens(state.history.summary);
   const { messages, cut } = cutLargest(state.history.messages, room - summaryTokens);
   if (!cut) return;
@@ -38,7 +38,7 @@ export async function fitContext(parts: ContextParts, state: TurnState, windowSh
   warn(state, 'input_truncated', 'The input is larger than the model’s context window; what is largest was cut.');
 }
 
-function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: number): number {
+function measureRoom({ tools }: ContextDependencies, state: TurnState, windowShare: number): number {
   const { config, contextWindow, maxOutputTokens } = state;
   const system = [config.instructions, promptMemory(config, contextWindow)];
   const fixed = estimatePromptTokens(
@@ -51,10 +51,10 @@ function measureRoom({ tools }: ContextParts, state: TurnState, windowShare: num
 }
 
 /** Folds the oldest turns into the thread's summary, as a step of its own. */
-async function fold(parts: ContextParts, state: TurnState, fit: HistoryFit, room: number): Promise<void> {
+async function fold(deps: ContextDependencies, state: TurnState, fit: HistoryFit, room: number): Promise<void> {
   const startedAt = new Date().toISOString();
   const summary = await summarizeThread(
-    { model: parts.model, limits: parts.modelCall, signal: parts.signal },
+    { model: deps.model, limits: deps.modelCall, signal: deps.signal },
     state.history.summary,
     fit.folded,
     { maxTokens: Math.floor(room * SUMMARY_SHARE), room: Math.floor(room * TRANSCRIPT_SHARE) },
@@ -66,7 +66,7 @@ async function fold(parts: ContextParts, state: TurnState, fit: HistoryFit, room
   );
   const usage = { inputTokens: summary.inputTokens, outputTokens: summary.outputTokens };
   const record = modelRecord(state, { startedAt, usage, finish: summary.byModel ? 'summary' : 'excerpt' });
-  await parts.journal.commit({
+  await deps.journal.commit({
     status: 'in_progress',
     steps: [{ ...record, kind: 'compaction' }],
     summary: { text: summary.text, turn: fit.foldedTurn },

@@ -19,15 +19,15 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** The run once it rests (settled or paused); as it is when `signal` fires or this replica drains first. */
 export async function waitForRest(
-  parts: { readonly db: Executor; readonly signals: RunSignals; readonly draining: AbortSignal },
+  deps: { readonly db: Executor; readonly signals: RunSignals; readonly draining: AbortSignal },
   run: RunRow,
   signal: AbortSignal,
 ): Promise<RunRow> {
-  const over = AbortSignal.any([signal, parts.draining]);
-  const watch = parts.signals.watch(run.id);
+  const over = AbortSignal.any([signal, deps.draining]);
+  const watch = deps.signals.watch(run.id);
   try {
     for (;;) {
-      const current = await getRun(parts.db, run.project_id, run.id);
+      const current = await getRun(deps.db, run.project_id, run.id);
       if (current.status !== 'in_progress' || over.aborted) return current;
       await watch.next(LOOK_AGAIN_MS, over);
     }

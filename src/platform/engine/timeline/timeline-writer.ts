@@ -17,7 +17,7 @@ export interface TimelineWriter {
   stop(): Promise<void>;
 }
 
-export function createTimelineWriter(parts: {
+export function createTimelineWriter(deps: {
   db: Database;
   signals: RunSignals;
   logger: Logger;
@@ -28,7 +28,7 @@ export function createTimelineWriter(parts: {
   let stopped = false;
 
   const flush = async (): Promise<void> => {
-    const dirty = [...parts.liveTurns()].filter((turn) => turn.hasUnflushed && turn.flush === undefined);
+    const dirty = [...deps.liveTurns()].filter((turn) => turn.hasUnflushed && turn.flush === undefined);
     if (dirty.length === 0) return;
     const { promise: settled, resolve } = Promise.withResolvers<boolean>();
     const rows = dirty.flatMap((turn) =>
@@ -43,12 +43,12 @@ export function createTimelineWriter(parts: {
       })),
     );
     try {
-      await parts.db.query({ ...statement, values: [json(rows)] });
+      await deps.db.query({ ...statement, values: [json(rows)] });
       resolve(true);
-      parts.signals.announce(dirty.map((turn) => turn.key.runId));
+      deps.signals.announce(dirty.map((turn) => turn.key.runId));
     } catch (error) {
       resolve(false);
-      parts.logger.warn({ err: error }, 'timeline not written yet; trying again');
+      deps.logger.warn({ err: error }, 'timeline not written yet; trying again');
     }
     await settled;
   };

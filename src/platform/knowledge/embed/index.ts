@@ -34,7 +34,7 @@ export interface Embedders {
   close(): Promise<void>;
 }
 
-export interface EmbeddersParts {
+export interface EmbeddersDependencies {
   readonly db: Database;
   readonly vault: Vault;
   readonly outbound: Outbound;
@@ -44,7 +44,7 @@ export interface EmbeddersParts {
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
 }
 
-export function createEmbedders({ db, vault, outbound, allowPrivate, modelCall }: EmbeddersParts): Embedders {
+export function createEmbedders({ db, vault, outbound, allowPrivate, modelCall }: EmbeddersDependencies): Embedders {
   const builtin = createBuiltinEmbedder();
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {

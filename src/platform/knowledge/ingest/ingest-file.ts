@@ -10,12 +10,12 @@ import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { TenantDatabase, type TenantDb } from '../../store/tenant-db.ts';
 import type { Embedder } from '../embed/index.ts';
 import type { DocumentChunk } from '../read/index.ts';
+import type { IngestionDependencies } from './dependencies.ts';
 import { dispatchFiles, type IngestJob } from './dispatch-files.ts';
 import { completeFile, failFile, holdStore, type IngestFailure } from './file-status.ts';
 import { CUT_OFF, FILE_DELETED, judgeFault, MAX_RUNS, NO_TEXT } from './ingest-failure.ts';
 import { countAttempt, findIngestSource, type IngestSource } from './ingest-source.ts';
 import type { IngestionMetrics } from './ingestion-metrics.ts';
-import type { IngestionParts } from './ingestion-parts.ts';
 import {
   appendChunks,
   discardChunks,
@@ -32,26 +32,26 @@ type Outcome = { readonly chunkCount: number; readonly usageBytes: number } | { 
 
 /** Rejects to have the job run again. */
 export async function ingestFile(
-  parts: IngestionParts,
+  deps: IngestionDependencies,
   metrics: IngestionMetrics,
   jobs: Jobs,
   job: Job<IngestJob>,
 ): Promise<void> {
-  const source = await findIngestSource(parts.db, job.data);
+  const source = await findIngestSource(deps.db, job.data);
   if (source !== undefined) {
     const startedMs = performance.now();
-    const outcome = await findOutcome(parts, metrics, job, source);
-    if (outcome !== undefined && (await settle(parts, job.data, outcome))) {
+    const outcome = await findOutcome(deps, metrics, job, source);
+    if (outcome !== undefined && (await settle(deps, job.data, outcome))) {
       metrics.settled('failure' in outcome ? outcome.failure.code : undefined, performance.now() - startedMs);
     }
   }
   // A run that dies before this line runs again, finds nothing left to do, and comes here.
-  await new TenantDatabase(parts.db, job.data.projectId).transaction((tx) => dispatchFiles(tx, jobs));
+  await new TenantDatabase(deps.db, job.data.projectId).transaction((tx) => dispatchFiles(tx, jobs));
 }
 
 /** Undefined when the file is not this job's any more. Rejects for a fault that may pass. */
 async function findOutcome(
-  parts: IngestionParts,
+  deps: IngestionDependencies,
   metrics: IngestionMetrics,
   job: Job<IngestJob>,
   source: IngestSource,
@@ -59,44 +59,41 @@ async function findOutcome(
   if (source.file === undefined) return { failure: FILE_DELETED };
   if (job.attempt > MAX_RUNS) return { failure: CUT_OFF };
   try {
-    return await indexFile(parts, metrics, source, source.file, job.signal);
+    return await indexFile(deps, metrics, source, source.file, job.signal);
   } catch (error) {
     if (error instanceof IngestionOverError) return undefined;
     // Told to stop: no fault of the file's, and the next run goes on from here.
     if (job.signal.aborted) throw error;
     const failure = judgeFault(error, source.attempts + 1);
     const { projectId, vectorStoreId, fileId } = source;
-    parts.logger.warn(
-      { err: error, projectId, vectorStoreId, fileId, failed: failure?.code },
-      'indexing a file failed',
-    );
+    deps.logger.warn({ err: error, projectId, vectorStoreId, fileId, failed: failure?.code }, 'indexing a file failed');
     if (failure !== undefined) return { failure };
-    await countAttempt(parts.db, job.data);
+    await countAttempt(deps.db, job.data);
     throw error;
   }
 }
 
 async function indexFile(
-  parts: IngestionParts,
+  deps: IngestionDependencies,
   metrics: IngestionMetrics,
   source: IngestSource,
   file: NonNullable<IngestSource['file']>,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const embedder = await parts.embedders.open(source.projectId, source.embeddingModel, source.smithId);
-  let beginning = await findBeginning(parts.db, source);
+  const embedder = await deps.embedders.open(source.projectId, source.embeddingModel, source.smithId);
+  let beginning = await findBeginning(deps.db, source);
   if (beginning === undefined) {
-    await discardChunks(parts.db, source);
+    await discardChunks(deps.db, source);
     beginning = { count: 0, lastText: undefined };
   }
-  let chunkCount = await readAndStore(parts, metrics, { source, file, embedder, beginning, signal });
+  let chunkCount = await readAndStore(deps, metrics, { source, file, embedder, beginning, signal });
   if (chunkCount === undefined) {
     // The file is cut otherwise than when the beginning was stored, as after an upgrade in between.
-    await discardChunks(parts.db, source);
+    await discardChunks(deps.db, source);
     beginning = { count: 0, lastText: undefined };
-    chunkCount = await readAndStore(parts, metrics, { source, file, embedder, beginning, signal });
+    chunkCount = await readAndStore(deps, metrics, { source, file, embedder, beginning, signal });
   }
-  const stored = await measureChunks(parts.db, source);
+  const stored = await measureChunks(deps.db, source);
   if (stored.count !== chunkCount) throw new Error(`${stored.count} chunks are stored, and the file has ${chunkCount}`);
   return chunkCount === 0 ? { failure: NO_TEXT } : { chunkCount, usageBytes: stored.bytes };
 }
@@ -111,7 +108,7 @@ interface Reading {
 
 /** How many chunks the file has; undefined when those that are stored are not its beginning. */
 async function readAndStore(
-  parts: IngestionParts,
+  deps: IngestionDependencies,
   metrics: IngestionMetrics,
   { source, file, embedder, beginning, signal }: Reading,
 ): Promise<number | undefined> {
@@ -124,13 +121,13 @@ async function readAndStore(
       chunks.map(({ text }) => text),
       { signal },
     );
-    await appendChunks(parts.db, source, position - chunks.length, chunks, vectors);
+    await appendChunks(deps.db, source, position - chunks.length, chunks, vectors);
     metrics.chunks(chunks.length);
   };
-  const { stream } = await openBlob(parts, source);
+  const { stream } = await openBlob(deps, source);
   try {
     const { chunkTokens, overlapTokens } = source;
-    for await (const some of parts.reader.chunks({ bytes: stream, ...file }, { chunkTokens, overlapTokens }, signal)) {
+    for await (const some of deps.reader.chunks({ bytes: stream, ...file }, { chunkTokens, overlapTokens }, signal)) {
       for (const chunk of some) {
         position += 1;
         if (position === beginning.count && chunk.text !== beginning.lastText) return undefined;
@@ -148,7 +145,7 @@ async function readAndStore(
   return position;
 }
 
-async function openBlob({ blobs, db }: IngestionParts, source: IngestSource) {
+async function openBlob({ blobs, db }: IngestionDependencies, source: IngestSource) {
   try {
     return await blobs.get(`${source.projectId}/${source.fileId}`);
   } catch (error) {
@@ -164,7 +161,7 @@ async function openBlob({ blobs, db }: IngestionParts, source: IngestSource) {
  * False when the file was cancelled or removed meanwhile: nothing changes then. Its deletion goes through the store's lock
  * as well; the look at the file is for one that was deleted while it was being added.
  */
-async function settle({ db }: IngestionParts, job: IngestJob, outcome: Outcome): Promise<boolean> {
+async function settle({ db }: IngestionDependencies, job: IngestJob, outcome: Outcome): Promise<boolean> {
   return new TenantDatabase(db, job.projectId).transaction(async (tx) => {
     const store = await holdStore(tx, job.vectorStoreId);
     if (store === undefined) return false;

@@ -17,7 +17,7 @@ import type { Embedders } from '../embed/index.ts';
 import { type DocumentChunk, DocumentError, type DocumentReader } from '../read/index.ts';
 import { dispatchFiles, type IngestJob, PLACES_PER_PROJECT } from './dispatch-files.ts';
 import { addFiles, cancelBatchFiles, holdStore, removeFiles } from './file-status.ts';
-import { defineIngestion, type IngestionParts } from './index.ts';
+import { defineIngestion, type IngestionDependencies } from './index.ts';
 import { MAX_ATTEMPTS, MAX_RUNS } from './ingest-failure.ts';
 import { ingestFile } from './ingest-file.ts';
 import { createIngestionMetrics } from './ingestion-metrics.ts';
@@ -54,7 +54,7 @@ class Stage {
     },
   };
 
-  get parts(): IngestionParts {
+  get deps(): IngestionDependencies {
     const blobs: Pick<BlobStore, 'get'> = {
       get: (key) =>
         this.blobGone
@@ -139,7 +139,7 @@ class Stage {
       position: position || (await this.row(fileId))?.position || 0,
     };
     const job = { id: 'job', data, attempt, signal };
-    await ingestFile(this.parts, createIngestionMetrics(createMetrics()), this.jobs as Jobs, job);
+    await ingestFile(this.deps, createIngestionMetrics(createMetrics()), this.jobs as Jobs, job);
   }
 
   async row(fileId: string) {
@@ -466,9 +466,9 @@ describeOnEachStore('ingestion', {}, (current) => {
     large.script = { texts: ['x'] };
     const jobs = createJobs(current().db, { logger });
     started.push(jobs);
-    const parts = large.parts;
+    const deps = large.deps;
     defineIngestion(jobs, {
-      ...parts,
+      ...deps,
       reader: {
         async *chunks(source) {
           order.push(source.filename);

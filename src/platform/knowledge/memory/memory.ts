@@ -38,7 +38,7 @@ const TURNS_AT_RECALL = 200;
 /** Ended turns of one smith within this time are indexed together. */
 const INDEX_DELAY_MS = 1_000;
 
-export interface MemoryParts {
+export interface MemoryDependencies {
   readonly db: Database;
   readonly jobs: Jobs;
   readonly embedders: Embedders;
@@ -46,7 +46,7 @@ export interface MemoryParts {
 }
 
 /** Defines its jobs: call before `jobs.start`. */
-export function createMemory({ db, jobs, embedders, logger }: MemoryParts): Memory {
+export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies): Memory {
   const embed = async (projectId: string, texts: readonly string[], signal?: AbortSignal) => {
     const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL);
     return (await embedder.embed(texts, signal === undefined ? {} : { signal })).vectors;

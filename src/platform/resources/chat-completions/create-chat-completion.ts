@@ -29,14 +29,14 @@ import type { JsonObject } from '../../tables.ts';
 import { findConversation } from '../conversations/index.ts';
 import type { ChatCompletion, ChatCompletionIn } from './schema.ts';
 
-export interface ChatServices {
+export interface ChatDependencies {
   readonly engine: Engine;
   readonly publicUrl: string;
 }
 
 type Request = ProjectRead<{ body: ChatCompletionIn; idempotency: IdempotencyClaim | undefined }>;
 
-export function createChatCompletion({ engine, publicUrl }: ChatServices) {
+export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
     const { body } = request;
     const input = readMessages(body.messages);

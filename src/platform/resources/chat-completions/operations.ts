@@ -1,8 +1,8 @@
 import { project } from '../../access/operation.ts';
-import { type ChatServices, createChatCompletion } from './create-chat-completion.ts';
+import { type ChatDependencies, createChatCompletion } from './create-chat-completion.ts';
 import { ChatCompletion, ChatCompletionIn } from './schema.ts';
 
-export function chatCompletionOperations(services: ChatServices) {
+export function chatCompletionOperations(deps: ChatDependencies) {
   return [
     project.turn({
       id: 'chat.completions.create',
@@ -55,7 +55,7 @@ export function chatCompletionOperations(services: ChatServices) {
         'resume_failed',
         'idempotency_key_reused',
       ],
-      handler: createChatCompletion(services),
+      handler: createChatCompletion(deps),
     }),
   ];
 }

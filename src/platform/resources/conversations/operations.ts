@@ -24,7 +24,7 @@ import {
 } from './schema.ts';
 import { updateConversation } from './update-conversation.ts';
 
-export function conversationOperations(services: { readonly jobs: Jobs }) {
+export function conversationOperations(deps: { readonly jobs: Jobs }) {
   return [
     project.change({
       id: 'conversations.create',
@@ -101,7 +101,7 @@ export function conversationOperations(services: { readonly jobs: Jobs }) {
       params: ConversationPath,
       reply: ConversationDeleted,
       errors: ['conversation_not_found'],
-      handler: (request) => deleteConversation(services.jobs, request),
+      handler: (request) => deleteConversation(deps.jobs, request),
     }),
     project.read({
       id: 'conversations.items.list',

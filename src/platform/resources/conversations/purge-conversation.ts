@@ -10,7 +10,7 @@ import type { TenantTransaction } from '../../store/tenant-db.ts';
 const PURGE = 'purge-conversation';
 const SWEEP = 'sweep-deleted-conversations';
 /** Messages a statement, for they may be large; conversations a sweep. */
-const BITE = 200;
+const BATCH_SIZE = 200;
 const SWEPT = 1_000;
 
 export interface DeletedConversation {
@@ -54,7 +54,7 @@ export async function purgeConversation(
   const smithId = rows[0]?.smith_id;
   if (smithId === undefined) return;
   const thread = [projectId, smithId, conversationId];
-  for (let removed = BITE; removed === BITE && !signal.aborted; ) {
+  for (let removed = BATCH_SIZE; removed === BATCH_SIZE && !signal.aborted; ) {
     ({ rowCount: removed } = await db.query({
       text: `
         delete from messages where project_id = $1 and smith_id = $2 and thread_id = $3 and (turn, position) in (
@@ -63,7 +63,7 @@ export async function purgeConversation(
             select from runs r
             where r.project_id = $1 and r.id = m.run_id and r.status in ('in_progress', 'paused')
           )
-          limit ${BITE})`,
+          limit ${BATCH_SIZE})`,
       values: thread,
     }));
   }

@@ -4,11 +4,11 @@ import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index
 import { readInputs } from './read-inputs.ts';
 import type { EmbeddingIn, EmbeddingList } from './schema.ts';
 
-export interface EmbeddingServices {
+export interface EmbeddingDependencies {
   readonly embedders: Embedders;
 }
 
-export function createEmbedding({ embedders }: EmbeddingServices) {
+export function createEmbedding({ embedders }: EmbeddingDependencies) {
   return async ({ caller, body, signal }: ProjectRead<{ body: EmbeddingIn }>): Promise<EmbeddingList> => {
     const texts = await readInputs(body.input);
     const smithId = caller.kind === 'smith' ? caller.smithId : null;

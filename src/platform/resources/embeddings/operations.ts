@@ -1,8 +1,8 @@
 import { project } from '../../access/operation.ts';
-import { createEmbedding, type EmbeddingServices } from './create-embedding.ts';
+import { createEmbedding, type EmbeddingDependencies } from './create-embedding.ts';
 import { EmbeddingIn, EmbeddingList } from './schema.ts';
 
-export function embeddingOperations(services: EmbeddingServices) {
+export function embeddingOperations(deps: EmbeddingDependencies) {
   return [
     // It changes nothing, so that a repeated call needs no Idempotency-Key.
     project.read({
@@ -29,7 +29,7 @@ export function embeddingOperations(services: EmbeddingServices) {
         'unknown_provider',
         'service_overloaded',
       ],
-      handler: createEmbedding(services),
+      handler: createEmbedding(deps),
     }),
   ];
 }

@@ -22,30 +22,30 @@ export interface StoredFile {
 }
 
 /** Where uploads go: under the id that their file will have. */
-export function fileUploads(parts: {
+export function fileUploads(deps: {
   readonly db: Database;
   readonly blobs: BlobStore;
   readonly config: { readonly fileLimitBytes: number };
 }): UploadTarget<ProjectCaller, StoredFile> {
-  const maxBytes = parts.config.fileLimitBytes;
+  const maxBytes = deps.config.fileLimitBytes;
   return {
     field: 'file',
     maxBytes,
-    store: ({ projectId }, part) => storeFile(parts, projectId, part, maxBytes),
-    discard: ({ projectId }, { id }) => discardBlob(parts, projectId, blobKey(projectId, id)),
+    store: ({ projectId }, part) => storeFile(deps, projectId, part, maxBytes),
+    discard: ({ projectId }, { id }) => discardBlob(deps, projectId, blobKey(projectId, id)),
   };
 }
 
 /** Stores a file's bytes; `insertStoredFile` makes it a file. */
 export async function storeFile(
-  parts: { readonly db: Database; readonly blobs: BlobStore },
+  deps: { readonly db: Database; readonly blobs: BlobStore },
   projectId: string,
   part: FilePart,
   maxBytes: number,
 ): Promise<StoredFile> {
   const id = mintId('file');
   const filename = cleanFilename(part.filename);
-  const stored = await keepBlob(parts, projectId, blobKey(projectId, id), part.bytes, maxBytes);
+  const stored = await keepBlob(deps, projectId, blobKey(projectId, id), part.bytes, maxBytes);
   return { id, filename, media_type: mediaTypeOf(part.mediaType, filename), ...stored };
 }
 

@@ -10,7 +10,7 @@ import { smithOf } from './smith-of.ts';
 import { removeFile } from './store.ts';
 
 export async function deleteFile(
-  parts: { readonly db: Database; readonly blobs: BlobStore },
+  deps: { readonly db: Database; readonly blobs: BlobStore },
   { tx, caller, params, log }: ProjectChange<{ params: FilePath }>,
 ) {
   const { projectId } = caller;
@@ -19,7 +19,7 @@ export async function deleteFile(
   const key = blobKey(projectId, params.fid);
   await releaseBlob(tx, key);
   tx.afterCommit(() => {
-    discardBlob(parts, projectId, key).catch((error: unknown) => {
+    discardBlob(deps, projectId, key).catch((error: unknown) => {
       log.warn({ err: error, file: params.fid }, 'a deleted file’s bytes are left for the sweep');
     });
   });

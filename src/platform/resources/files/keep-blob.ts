@@ -3,7 +3,7 @@
  * not stay for good:
  *
  *   noted (removable in a day) ─▶ stored ─▶ claimed, with its row ─▶ released, with its row's end ─▶ removed
- *        └──────────────┴── refused, or the process died ──▶ removed, at once or by the sweep (platform/upkeep)
+ *        └──────────────┴── refused, or the process died ──▶ removed, at once or by the sweep (platform/maintenance)
  */
 import { type BlobStore, BlobTooLargeError, type StoredBlob } from '../../../kernel/blobs/blobs.ts';
 import type { Executor } from '../../../kernel/db/database.ts';
@@ -11,7 +11,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { claimBlob as claimRow, insertUnclaimedBlob, removeUnclaimedBlob } from './unclaimed-blob-store.ts';
 
-export interface BlobParts {
+export interface BlobDependencies {
   readonly db: Executor;
   readonly blobs: BlobStore;
 }
@@ -24,7 +24,7 @@ const CLAIM_HOURS = 24;
  * ApiError of the source passes. After an error nothing is stored.
  */
 export async function keepBlob(
-  { db, blobs }: BlobParts,
+  { db, blobs }: BlobDependencies,
   projectId: string,
   key: string,
   source: AsyncIterable<Uint8Array>,
@@ -56,7 +56,7 @@ export async function releaseBlob(tx: TenantDb, key: string): Promise<void> {
 }
 
 /** Removes a blob that no row stands for. What fails here is left to the sweep. */
-export async function discardBlob({ db, blobs }: BlobParts, projectId: string, key: string): Promise<void> {
+export async function discardBlob({ db, blobs }: BlobDependencies, projectId: string, key: string): Promise<void> {
   await blobs.remove(key);
   await removeUnclaimedBlob(tenantDb(db, projectId), key);
 }

@@ -10,7 +10,7 @@ import { getFile } from './get-file.ts';
 import { listFiles } from './list-files.ts';
 import { File, FileFields, FileListQuery, FilePath } from './schema.ts';
 
-export function fileOperations(services: {
+export function fileOperations(deps: {
   readonly db: Database;
   readonly blobs: BlobStore;
   readonly config: { readonly fileLimitBytes: number };
@@ -27,7 +27,7 @@ export function fileOperations(services: {
         'The file is the part `file` of a form; its name is kept without folders and control characters. What is ' +
         'uploaded with a smith token belongs to that smith. Fields that are not listed are ignored.',
       fields: FileFields,
-      upload: fileUploads(services),
+      upload: fileUploads(deps),
       reply: File,
       errors: ['storage_unavailable'],
       handler: createFile,
@@ -69,7 +69,7 @@ export function fileOperations(services: {
         'is `failed`.',
       params: FilePath,
       reply: FileDeleted,
-      handler: (request) => deleteFile(services, request),
+      handler: (request) => deleteFile(deps, request),
     }),
     project.read({
       id: 'files.content',
@@ -82,7 +82,7 @@ export function fileOperations(services: {
       params: FilePath,
       answers: 'bytes',
       errors: ['storage_unavailable'],
-      handler: (request) => getContent(services.blobs, request),
+      handler: (request) => getContent(deps.blobs, request),
     }),
   ];
 }

@@ -25,14 +25,14 @@ export interface InlineFile {
  * it outside of one. Throws `payload_too_large` past `maxBytes`, and `storage_unavailable`.
  */
 export async function saveInlineFile(
-  parts: { readonly db: Database; readonly blobs: BlobStore },
+  deps: { readonly db: Database; readonly blobs: BlobStore },
   file: InlineFile,
   maxBytes: number,
 ): Promise<FileRow> {
   const { projectId, filename, mediaType, content } = file;
   const bytes = content instanceof Uint8Array ? once(content) : content;
-  const stored = await storeFile(parts, projectId, { filename, mediaType, bytes }, maxBytes);
-  return new TenantDatabase(parts.db, projectId).transaction(async (tx) => {
+  const stored = await storeFile(deps, projectId, { filename, mediaType, bytes }, maxBytes);
+  return new TenantDatabase(deps.db, projectId).transaction(async (tx) => {
     await claimBlob(tx, blobKey(projectId, stored.id));
     return insertFile(tx, {
       ...stored,

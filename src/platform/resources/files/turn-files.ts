@@ -9,17 +9,17 @@ import { openFile } from './get-content.ts';
 import { saveInlineFile } from './save-inline-file.ts';
 import { type FileRow, findFile } from './store.ts';
 
-export function createTurnFiles(parts: { db: Database; blobs: BlobStore }, maxBytes: number): TurnFiles {
+export function createTurnFiles(deps: { db: Database; blobs: BlobStore }, maxBytes: number): TurnFiles {
   return {
     find: async (reader, fileId) => {
-      const row = await findReadable(tenantDb(parts.db, reader.projectId), reader, fileId);
+      const row = await findReadable(tenantDb(deps.db, reader.projectId), reader, fileId);
       return row && asAttached(row);
     },
     async save(projectId, smithId, file) {
-      return asAttached(await saveInlineFile(parts, { projectId, smithId, ...file }, maxBytes));
+      return asAttached(await saveInlineFile(deps, { projectId, smithId, ...file }, maxBytes));
     },
     async read(projectId, fileId) {
-      return buffer(await openFile(parts.blobs, projectId, { id: fileId }));
+      return buffer(await openFile(deps.blobs, projectId, { id: fileId }));
     },
   };
 }

@@ -1,9 +1,9 @@
 import { project } from '../../access/operation.ts';
 import { deleteSmithModelKey, deleteTenantModelKey } from './delete-model-key.ts';
+import type { ModelKeyDependencies } from './dependencies.ts';
 import { listSmithModelKeys, listTenantModelKeys } from './list-model-keys.ts';
 import { putSmithModelKey, putTenantModelKey } from './put-model-key.ts';
 import { ModelKeyConfigured, ModelKeyIn, ModelKeyList, ProviderPath, SmithPath, SmithProviderPath } from './schema.ts';
-import type { ModelKeyServices } from './services.ts';
 
 const putErrors = [
   'unknown_provider',
@@ -15,7 +15,7 @@ const putErrors = [
   'bedrock_unconfigured',
 ];
 
-export function modelKeyOperations(services: ModelKeyServices) {
+export function modelKeyOperations(deps: ModelKeyDependencies) {
   return [
     project.read({
       id: 'tenant.model_keys.list',
@@ -41,7 +41,7 @@ export function modelKeyOperations(services: ModelKeyServices) {
       example: { api_key: 'sk-your-key' },
       reply: ModelKeyConfigured,
       errors: putErrors,
-      handler: putTenantModelKey(services),
+      handler: putTenantModelKey(deps),
     }),
     project.change({
       id: 'tenant.model_keys.delete',
@@ -79,7 +79,7 @@ export function modelKeyOperations(services: ModelKeyServices) {
       example: { api_key: 'sk-your-key' },
       reply: ModelKeyConfigured,
       errors: putErrors,
-      handler: putSmithModelKey(services),
+      handler: putSmithModelKey(deps),
     }),
     project.change({
       id: 'smiths.model_keys.delete',

@@ -5,38 +5,38 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { modelKeyContext } from '../../models/index.ts';
 import { findSmith, holdSmiths } from '../../smiths/index.ts';
 import { type CheckedModelKey, checkModelKey } from './check-model-key.ts';
+import type { ModelKeyDependencies } from './dependencies.ts';
 import type { ModelKeyConfigured, ModelKeyIn, ProviderPath, SmithProviderPath } from './schema.ts';
-import type { ModelKeyServices } from './services.ts';
 import { putModelKey, TENANT_OWNER } from './store.ts';
 
 type Request<Params> = ProjectRead<{ params: Params; body: ModelKeyIn }>;
 
-export function putTenantModelKey(services: ModelKeyServices) {
-  const policy = services.config.modelPrivateAddresses === 'allow' ? 'private' : 'public';
+export function putTenantModelKey(deps: ModelKeyDependencies) {
+  const policy = deps.config.modelPrivateAddresses === 'allow' ? 'private' : 'public';
   return async ({ db, caller, params, body }: Request<ProviderPath>): Promise<ModelKeyConfigured> => {
-    const key = await checkModelKey(params.provider, body, { outbound: services.outbound, policy });
-    await db.transaction((tx) => save(services, tx, caller, TENANT_OWNER, params.provider, key));
+    const key = await checkModelKey(params.provider, body, { outbound: deps.outbound, policy });
+    await db.transaction((tx) => save(deps, tx, caller, TENANT_OWNER, params.provider, key));
     return renderConfigured(params.provider, key);
   };
 }
 
 /** An end user chooses the address, so that it must be public whatever the operator allows to tenants. */
-export function putSmithModelKey(services: ModelKeyServices) {
+export function putSmithModelKey(deps: ModelKeyDependencies) {
   return async ({ db, caller, params, body }: Request<SmithProviderPath>): Promise<ModelKeyConfigured> => {
     const { sid, provider } = params;
     if ((await findSmith(db, sid)) === undefined) throw new ApiError('not_found');
-    const key = await checkModelKey(provider, body, { outbound: services.outbound, policy: 'public' });
+    const key = await checkModelKey(provider, body, { outbound: deps.outbound, policy: 'public' });
     await db.transaction(async (tx) => {
       // Held, because it may have been deleted while the address was looked up.
       if ((await holdSmiths(tx, [sid])).length === 0) throw new ApiError('not_found');
-      await save(services, tx, caller, sid, provider, key);
+      await save(deps, tx, caller, sid, provider, key);
     });
     return renderConfigured(provider, key);
   };
 }
 
 async function save(
-  { vault }: Pick<ModelKeyServices, 'vault'>,
+  { vault }: Pick<ModelKeyDependencies, 'vault'>,
   tx: Parameters<typeof appendEvent>[0],
   caller: ProjectCaller,
   owner: string,

@@ -5,6 +5,7 @@ import { createFileBatch } from './create-file-batch.ts';
 import { createStoreFile } from './create-store-file.ts';
 import { deleteVectorStore } from './delete.ts';
 import { deleteStoreFile } from './delete-store-file.ts';
+import type { VectorStoreDependencies } from './dependencies.ts';
 import { getVectorStore } from './get.ts';
 import { getFileBatch } from './get-file-batch.ts';
 import { getStoreFile } from './get-store-file.ts';
@@ -14,7 +15,6 @@ import { listBatchFiles } from './list-batch-files.ts';
 import { listStoreFiles } from './list-store-files.ts';
 import * as schema from './schema.ts';
 import { searchVectorStore } from './search.ts';
-import type { VectorStoreServices } from './services.ts';
 import { updateVectorStore } from './update.ts';
 import { updateStoreFile } from './update-store-file.ts';
 
@@ -24,7 +24,7 @@ const write = { posture: 'any', scope: 'vector_stores:write' } as const;
 const ATTACH_ERRORS = ['file_already_attached'];
 const PAGE_ERRORS = ['invalid_cursor', 'invalid_limit'];
 
-export function vectorStoreOperations({ jobs, search, clock }: VectorStoreServices) {
+export function vectorStoreOperations({ jobs, search, clock }: VectorStoreDependencies) {
   return [
     project.change({
       ...write,

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../kernel/blobs/blobs.ts';
 import type { Database } from '../../kernel/db/database.ts';
 
 /** Blobs a statement. */
-const BITE = 100;
+const BATCH_SIZE = 100;
 
 interface UnclaimedBlob {
   readonly project_id: string;
@@ -18,7 +18,7 @@ export async function sweepUnclaimedBlobs(
   { db, blobs }: { readonly db: Database; readonly blobs: BlobStore },
   signal: AbortSignal,
 ): Promise<void> {
-  for (let taken = BITE; taken === BITE && !signal.aborted; ) {
+  for (let taken = BATCH_SIZE; taken === BATCH_SIZE && !signal.aborted; ) {
     const rows = await takeUnclaimed(db);
     const outcomes = await Promise.allSettled(rows.map((row) => removeOne(db, blobs, row)));
     const failures = outcomes.filter((outcome) => outcome.status === 'rejected');
@@ -34,7 +34,7 @@ async function takeUnclaimed(db: Database): Promise<UnclaimedBlob[]> {
       update unclaimed_blobs set removable_at = '-infinity'
       where (project_id, blob_key) in (
         select project_id, blob_key from unclaimed_blobs
-        where removable_at <= now() order by removable_at desc limit ${BITE} for update skip locked)
+        where removable_at <= now() order by removable_at desc limit ${BATCH_SIZE} for update skip locked)
       returning project_id, blob_key`,
     values: [],
   });

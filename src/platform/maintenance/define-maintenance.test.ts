@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { sweepIdempotencyKeys } from './define-upkeep.ts';
+import { sweepIdempotencyKeys } from './define-maintenance.ts';
 
 let store: TestDatabase;
 before(async () => {

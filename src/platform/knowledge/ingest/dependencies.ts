@@ -5,7 +5,7 @@ import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import type { Embedders } from '../embed/index.ts';
 import type { DocumentReader } from '../read/index.ts';
 
-export interface IngestionParts {
+export interface IngestionDependencies {
   readonly db: Database;
   readonly blobs: BlobStore;
   readonly embedders: Embedders;
