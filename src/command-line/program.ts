@@ -6,7 +6,7 @@ import { CommandError, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Finish } from './
 import { addCreateOrganization } from './create-organization.ts';
 import { addDoctor } from './doctor.ts';
 import { addDomains } from './domains/index.ts';
-import { environmentTable } from './environment-table.ts';
+import { addEnvironment } from './environment.ts';
 import { addMigrate } from './migrate.ts';
 import { addMintToken } from './mint-token.ts';
 import { addRecoverKeys } from './recover-keys.ts';
@@ -37,7 +37,7 @@ function buildProgram(finish: Finish): Command {
     .showHelpAfterError('Add --help to see what this command takes.')
     .helpCommand(false)
     .exitOverride()
-    .addHelpText('afterAll', `\n${environmentTable()}\n`);
+    .addHelpText('afterAll', '\nSettings come from the environment and from .env: ironcraft environment lists them.\n');
   addServe(program, finish);
   addMigrate(program);
   const token = program.command('token').helpCommand(false).description('mint tokens without a running server');
@@ -50,6 +50,7 @@ function buildProgram(finish: Finish): Command {
   addRecoverKeys(keys, finish);
   addDomains(program);
   addDoctor(program, finish);
+  addEnvironment(program);
   return program;
 }
 

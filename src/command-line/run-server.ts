@@ -1,11 +1,11 @@
 /** The server process from its configuration to its end: one service, or all of them in one process. */
-import { pino } from 'pino';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { migrate } from '../kernel/db/migrate.ts';
 import { openDatabase } from '../kernel/db/open-database.ts';
 import { mountHealth } from '../kernel/http/health.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
+import { openLogOutput } from '../kernel/log/open-log-output.ts';
 import { createMetrics } from '../kernel/metrics/metrics.ts';
 import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../kernel/operator/index.ts';
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
@@ -32,7 +32,7 @@ const makers: Record<Service, (parts: ServerParts) => Promise<ServedService>> = 
 /** Serves until a signal and returns the exit code. Rejects, having closed what it opened, when it cannot start. */
 export async function serve(services: readonly Service[]): Promise<number> {
   const config = loadConfig();
-  const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
+  const logger = createLogger(config, await openLogOutput(config.logFormat, process.stderr.isTTY === true));
   reportProcess(logger);
   const stop = listenForStop();
   for (const name of config.unknownVariables) logger.warn({ name }, 'no setting has this name: see --help');
@@ -56,8 +56,7 @@ export async function serve(services: readonly Service[]): Promise<number> {
       for (const one of running) await listen(one);
       operator = await openOperatorSocket(config, logger, db, running);
       stop.beginServing();
-      // The first service has the most to say, and the last word.
-      for (const one of running.toReversed()) process.stdout.write(welcome(one));
+      for (const one of running) process.stdout.write(welcome(one));
       await runUntilStopped({ config, logger, running }, stop);
     } finally {
       await operator?.close();

@@ -20,16 +20,28 @@ const VERBS = [
   ['keys', 'reseal'],
   ['keys', 'recover'],
   ['doctor'],
+  ['environment'],
+  ['domains', 'epp-server'],
 ];
 
 for (const verb of VERBS) {
-  test(`${['ironcraft', ...verb].join(' ')} --help explains itself and the environment`, async (t) => {
+  test(`${['ironcraft', ...verb].join(' ')} --help explains itself on one screen`, async (t) => {
     const { code, stdout, stderr } = await runVerbInProcess([...verb, '--help'], await makeFolder(t));
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
     assert.match(stdout, new RegExp(`^Usage: ironcraft${verb.map((word) => ` ${word}`).join('')}`));
-    for (const { name } of ENVIRONMENT) assert.ok(stdout.includes(name), name);
+    assert.ok(stdout.split('\n').length <= 40, 'it fits a screen');
+    assert.match(stdout, /ironcraft environment/);
   });
 }
+
+test('ironcraft environment lists every setting with its default and meaning', async (t) => {
+  const { code, stdout, stderr } = await runVerbInProcess(['environment'], await makeFolder(t));
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  const words = stdout.replaceAll(/\s+/g, ' ');
+  for (const { name, default: fallback, meaning } of ENVIRONMENT) {
+    assert.ok(words.includes(`${fallback === '' ? name : `${name} (${fallback})`} ${meaning}.`), name);
+  }
+});
 
 const WRONG_USAGE: readonly [string, readonly string[], RegExp][] = [
   ['an unknown verb', ['fly'], /unknown command 'fly'/],

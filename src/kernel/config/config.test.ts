@@ -22,6 +22,7 @@ test('an empty environment gives the documented defaults', () => {
       databasePoolSize: 10,
       masterKeys: [],
       logLevel: 'info',
+      logFormat: 'auto',
       projectRequestsPerMinute: 600,
       projectRunsInFlight: 20,
       addressRequestsPerMinute: 120,

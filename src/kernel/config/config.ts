@@ -22,6 +22,8 @@ import { type Environment, readEnvironment } from './read-environment.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** The checked settings. Frozen. `databaseUrl` may hold a password: never log or answer it. */
 export interface Config {
@@ -38,6 +40,7 @@ export interface Config {
   /** The first encrypts, all decrypt. Empty: the key file of the data folder. */
   readonly masterKeys: readonly KeyObject[];
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   readonly projectRequestsPerMinute: number;
   readonly projectRunsInFlight: number;
   readonly addressRequestsPerMinute: number;
@@ -120,6 +123,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
       read<KeyObject[]>('IRONCRAFT_MASTER_KEY', [], (text) => splitList(text).map(decodeMasterKey)),
     ),
     logLevel: read<LogLevel>('IRONCRAFT_LOG_LEVEL', 'info', (text) => parseChoice(text, LOG_LEVELS)),
+    logFormat: read<LogFormat>('IRONCRAFT_LOG_FORMAT', 'auto', (text) => parseChoice(text, LOG_FORMATS)),
     projectRequestsPerMinute: read('IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE', 0, parseRate),
     projectRunsInFlight: read('IRONCRAFT_PROJECT_RUNS_IN_FLIGHT', 0, parseRate),
     addressRequestsPerMinute: read('IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE', 0, parseRate),

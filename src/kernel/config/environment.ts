@@ -42,6 +42,11 @@ export const ENVIRONMENT = [
     meaning: 'One of fatal, error, warn, info, debug, trace, silent',
   },
   {
+    name: 'IRONCRAFT_LOG_FORMAT',
+    default: 'auto',
+    meaning: 'json: one object a line; pretty: for people; auto: pretty on a terminal, json elsewhere',
+  },
+  {
     name: 'IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE',
     default: '600',
     meaning: 'Requests per minute that one project may make of one process',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createLogger, type Logger } from './log.ts';
 import { scrubText } from './redact.ts';
 
@@ -136,4 +138,34 @@ test('scrubbing a text takes time in proportion to its length', () => {
   const before = performance.now();
   scrubText(text);
   assert.ok(performance.now() - before < 1000);
+});
+
+test('logs are JSON lines for machines and readable lines for people, with credentials removed from both', async () => {
+  const script = `
+    const { createLogger } = await import('./src/kernel/log/log.ts');
+    const { openLogOutput } = await import('./src/kernel/log/open-log-output.ts');
+    const [format, isTerminal] = process.argv.slice(1);
+    const logger = createLogger({ logLevel: 'info' }, await openLogOutput(format, isTerminal === 'true'));
+    logger.info({ operation: 'smiths.get', token: 'tha_live_secret' }, 'request');`;
+  const write = (format: string, isTerminal: boolean): string =>
+    spawnSync(process.execPath, ['--input-type=module', '--eval', script, format, String(isTerminal)], {
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      encoding: 'utf8',
+    }).stderr;
+  for (const [format, isTerminal] of [
+    ['json', true],
+    ['auto', false],
+  ] as const) {
+    const line = write(format, isTerminal);
+    assert.equal(JSON.parse(line).operation, 'smiths.get');
+    assert.doesNotMatch(line, /secret/);
+  }
+  for (const [format, isTerminal] of [
+    ['pretty', false],
+    ['auto', true],
+  ] as const) {
+    const line = write(format, isTerminal);
+    assert.match(line, /INFO.*request.*smiths\.get/s);
+    assert.doesNotMatch(line, /secret|^\{/);
+  }
 });

@@ -49,6 +49,18 @@ test('a draft keeps every setting as it was given', async () => {
   assert.deepEqual(body.draft, { ...everySetting, ui_resources: [] });
 });
 
+test('an agent is found by its slug while it lives', async () => {
+  const project = await platform.createProject();
+  const { body: desk } = await project.post('/v1/agents', { name: 'A', slug: 'desk' });
+  await project.post('/v1/agents', { name: 'B', slug: 'desk-2' });
+  const find = async (slug: string) =>
+    (await project.get(`/v1/agents?slug=${slug}`)).body.data.map(({ id }: { id: string }) => id);
+  assert.deepEqual(await find('desk'), [desk.id]);
+  assert.deepEqual(await find('none'), []);
+  await project.delete(`/v1/agents/${desk.id}`);
+  assert.deepEqual(await find('desk'), []);
+});
+
 test('a variable is completed with its defaults', async () => {
   const project = await platform.createProject();
   const { body } = await project.post('/v1/agents', { name: 'Concierge', variables: [{ name: 'tone' }] });

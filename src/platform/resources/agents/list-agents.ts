@@ -4,8 +4,14 @@ import type { ProjectRead } from '../../access/operation.ts';
 import { renderAgent } from './render-agent.ts';
 import { listAgents as listRows } from './store.ts';
 
-export async function listAgents({ db, caller, query }: ProjectRead<{ query: { limit?: number; cursor?: string } }>) {
-  const page = readPage(query, [viewOf(caller), 'agents']);
-  const rows = await listRows(db, page);
+interface AgentQuery {
+  limit?: number;
+  cursor?: string;
+  slug?: string;
+}
+
+export async function listAgents({ db, caller, query }: ProjectRead<{ query: AgentQuery }>) {
+  const page = readPage(query, [viewOf(caller), 'agents', query.slug]);
+  const rows = await listRows(db, page, query.slug);
   return pageReply(rows, page, (row) => row.id, renderAgent);
 }

@@ -53,7 +53,10 @@ export function agentOperations() {
       path: '/v1/agents',
       posture: 'tenant',
       summary: 'List agents, newest first',
-      query: Type.Object(pageQuery),
+      query: Type.Object({
+        ...pageQuery,
+        slug: Type.Optional(Type.String({ description: 'Only the agent with this slug.' })),
+      }),
       reply: pageOf(Agent),
       errors: ['invalid_cursor', 'invalid_limit'],
       handler: listAgents,

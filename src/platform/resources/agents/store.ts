@@ -87,8 +87,9 @@ export async function findAgent(db: TenantDb, id: string): Promise<AgentRow | un
 }
 
 /** Up to one row more than the page holds. */
-export async function listAgents(db: TenantDb, page: PageRequest): Promise<AgentRow[]> {
-  return pageById(selectAgents(db), 'agents.id', page).execute();
+export async function listAgents(db: TenantDb, page: PageRequest, slug: string | undefined): Promise<AgentRow[]> {
+  const query = slug === undefined ? selectAgents(db) : selectAgents(db).where('agents.slug', '=', slug);
+  return pageById(query, 'agents.id', page).execute();
 }
 
 /** Holds the agent until the transaction ends, so that changes to it happen one after the other. */

@@ -1,11 +1,21 @@
-/** The environment as `--help` shows it. */
+import type { Command } from 'commander';
 import { ENVIRONMENT } from '../kernel/config/environment.ts';
 
 const WIDTH = 100;
 const INDENT = '      ';
 
+export function addEnvironment(program: Command): void {
+  program
+    .command('environment')
+    .summary('list the settings')
+    .description('Prints every variable that the program reads, with its default and what it means.')
+    .action(() => {
+      process.stdout.write(`${environmentTable()}\n`);
+    });
+}
+
 /** One entry a variable: name and default, its meaning below. */
-export function environmentTable(): string {
+function environmentTable(): string {
   const entries = ENVIRONMENT.map(({ name, default: fallback, meaning }) => {
     const title = fallback === '' ? `  ${name}` : `  ${name} (${fallback})`;
     return [title, ...wrap(`${meaning}.`)].join('\n');
