@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/embedded-folder.ts';
+import { compileEngine, dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/embedded-folder.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
 import { createJobs } from '../../src/kernel/jobs/jobs.ts';
@@ -106,10 +106,13 @@ export async function setUpSchemas(db: Database, sources: readonly MigrationSour
   await jobs.stop();
 }
 
+let engine: ReturnType<typeof compileEngine> | undefined;
+
 async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDatabase> {
   const file = join(cacheFolder, `test-${await contentKey(sources)}.tar`);
   if (!existsSync(file)) await buildDump(file, sources);
-  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file) });
+  engine ??= compileEngine();
+  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file), engine: await engine });
   return { db, close: () => db.close() };
 }
 

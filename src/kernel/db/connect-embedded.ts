@@ -39,6 +39,8 @@ export interface EmbeddedOptions {
   /** A file that fills a new folder, of this version of PGlite. Where it is missing, PostgreSQL initialises the folder. */
   readonly template?: string;
   readonly logger?: StoreLogger;
+  /** PGlite as `compileEngine` compiled it, for a process that opens one store after the other. */
+  readonly engine?: WebAssembly.Module;
 }
 
 export interface EmbeddedDatabase extends Database {
@@ -81,6 +83,7 @@ async function open({ data, template, lock }: Folder, options: EmbeddedOptions):
     dump: options.dump,
     flush: data !== undefined && options.flush !== false,
     sharedBuffersMb: data === undefined ? bufferMb.memory : bufferMb.folder,
+    engine: options.engine,
   });
   const client = await connectClient(stream);
   return new EmbeddedConnection(client, stream, lock, options);

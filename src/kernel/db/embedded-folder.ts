@@ -1,5 +1,6 @@
 /** The embedded store's folder, made by PostgreSQL's own initialisation, which takes seconds. */
 import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finishPartial, startPartial } from './store-template.ts';
 import { connectClient, startWorker } from './worker-stream.ts';
@@ -24,6 +25,14 @@ export function engineVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(manifestFile, 'utf8'));
   if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) return String(manifest.version);
   throw new Error('@electric-sql/pglite is not installed: run npm ci');
+}
+
+/**
+ * Compiles PGlite for every store that the process opens: they share the code, also what V8 optimises on the way, which
+ * halves what a store costs from the second one on. Each store's memory stays its own.
+ */
+export async function compileEngine(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))));
 }
 
 /** Whether the folder holds a store. */

@@ -18,6 +18,8 @@ export interface WorkerOptions {
   /** Wait for the disk at each commit. */
   readonly flush: boolean;
   readonly sharedBuffersMb: number;
+  /** What `compileEngine` returned; undefined: the thread compiles it. */
+  readonly engine?: WebAssembly.Module | undefined;
 }
 
 export type WorkerRequest = Uint8Array | 'dump' | 'close';
@@ -60,6 +62,7 @@ async function open(options: WorkerOptions): Promise<PGlite> {
   const store = new PGlite({
     ...(options.folder !== undefined && { dataDir: `file://${options.folder}` }),
     ...(options.dump !== undefined && { loadDataDir: new Blob([new Uint8Array(options.dump)]) }),
+    ...(options.engine !== undefined && { pgliteWasmModule: options.engine }),
     extensions: { vector },
     relaxedDurability: false,
     initDbStartParams: initialiseWith,
