@@ -14,6 +14,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { operatorSocketPath, startOperatorSocket } from '../../src/kernel/operator/index.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
 import { makeFolder, runVerb } from './server-process.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -34,7 +35,7 @@ async function makeStore(dataDir: string): Promise<{ db: Database; workspaceId: 
 test('the verbs go through the server that holds the store, and do without one', async (t) => {
   const folder = await makeFolder(t);
   const variables = { IRONCRAFT_DATA_DIR: folder };
-  const run = (...args: string[]) => runVerb(['domains', ...args], folder, variables);
+  const run = (...args: string[]) => runVerbInProcess(['domains', ...args], folder, variables);
   const { db, workspaceId } = await makeStore(folder);
 
   const throughServer = async (): Promise<string> => {
@@ -50,7 +51,7 @@ test('the verbs go through the server that holds the store, and do without one',
       services: [operateDomains({ db, clock: systemClock })],
     });
     t.after(() => socket.close());
-    const minted = await run('token', 'mint', '--name', 'ci', '--scope', 'read');
+    const minted = await runVerb(['domains', 'token', 'mint', '--name', 'ci', '--scope', 'read'], folder, variables);
     assert.equal(minted.code, 0, minted.stderr);
     assert.match(minted.stdout, /^icd_live_[\w-]{43}\n$/);
     assert.match(minted.stderr, new RegExp(`^dtk_\\w+ for ${workspaceId} \\(Kim\\): read\n$`));
@@ -81,7 +82,7 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
 
 for (const [args, message] of WRONG) {
   test(`domains ${args.join(' ')} is wrong usage`, async (t) => {
-    const { code, stdout, stderr } = await runVerb(['domains', ...args], await makeFolder(t));
+    const { code, stdout, stderr } = await runVerbInProcess(['domains', ...args], await makeFolder(t));
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
     assert.match(stderr, message);
   });

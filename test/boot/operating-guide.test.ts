@@ -9,7 +9,8 @@ import { promisify } from 'node:util';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
 import type { ErrorCatalogue } from '../../src/kernel/http/errors.ts';
 import { platformErrors } from '../../src/platform/errors.ts';
-import { FREE_PORTS, mainFile, makeFolder, runVerb, startServer } from './server-process.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
+import { FREE_PORTS, mainFile, makeFolder, startServer } from './server-process.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,7 +56,7 @@ test('every verb is in the table of verbs', async (t) => {
   const folder = await makeFolder(t);
   const verbs: string[] = [];
   const visit = async (words: readonly string[]): Promise<void> => {
-    const nested = listCommands((await runVerb([...words, '--help'], folder)).stdout);
+    const nested = listCommands((await runVerbInProcess([...words, '--help'], folder)).stdout);
     if (nested.length === 0) verbs.push(words.join(' '));
     for (const word of nested) await visit([...words, word]);
   };

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import { testServerUrl } from '../support/database.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
 import { call, FREE_PORTS, makeFolder, runVerb, startServer, type Variables } from './server-process.ts';
 
 const serverUrl = testServerUrl();
@@ -52,22 +53,22 @@ test('two processes that start at once on an empty database make one organizatio
   for (const { url } of servers) assert.equal((await call(url, minted.stdout.trim(), '/v1/customers')).status, 200);
 
   // Rotation breaks nothing; retiring ends what the earlier key signed, and nothing that came after.
-  assert.equal((await runVerb(['keys', 'rotate'], folder, shared)).code, 0);
-  const second = await runVerb(['token', 'mint', '--json'], folder, shared);
+  assert.equal((await runVerbInProcess(['keys', 'rotate'], folder, shared)).code, 0);
+  const second = await runVerbInProcess(['token', 'mint', '--json'], folder, shared);
   const secondToken: string = JSON.parse(second.stdout).token;
   assert.notEqual(keyOf(secondToken), keyOf(minted.stdout));
   for (const token of [minted.stdout.trim(), secondToken]) {
     assert.equal((await call(owner.url, token, '/v1/customers')).status, 200);
   }
-  const retired = await runVerb(['keys', 'rotate', '--retire-earlier'], folder, shared);
+  const retired = await runVerbInProcess(['keys', 'rotate', '--retire-earlier'], folder, shared);
   assert.match(retired.stdout, /^retired +2 earlier key/m);
   for (const token of [minted.stdout.trim(), secondToken, owner.credentials.tenant_token]) {
     assert.equal((await call(owner.url, token, '/v1/customers')).status, 401);
   }
-  const third = await runVerb(['token', 'mint'], folder, shared);
+  const third = await runVerbInProcess(['token', 'mint'], folder, shared);
   for (const { url } of servers) assert.equal((await call(url, third.stdout.trim(), '/v1/customers')).status, 200);
 
-  const doctor = await runVerb(['doctor'], folder, { ...shared, IRONCRAFT_PORT: new URL(owner.url).port });
+  const doctor = await runVerbInProcess(['doctor'], folder, { ...shared, IRONCRAFT_PORT: new URL(owner.url).port });
   assert.equal(doctor.code, 0, doctor.stdout);
   for (const check of ['server', 'database', 'pgvector', 'writing', 'migrations', 'clock', 'signing keys']) {
     assert.match(doctor.stdout, new RegExp(`^ok +${check} `, 'm'));
@@ -82,7 +83,7 @@ test('a replica without the master key of the others is refused, and makes none 
   const refused = await runVerb(['serve'], stranger, { ...FREE_PORTS, IRONCRAFT_DATABASE_URL: url });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^error: The database holds sealed secrets and there is no master key/m);
-  const doctor = await runVerb(['doctor'], stranger, { IRONCRAFT_DATABASE_URL: url, IRONCRAFT_PORT: '0' });
+  const doctor = await runVerbInProcess(['doctor'], stranger, { IRONCRAFT_DATABASE_URL: url, IRONCRAFT_PORT: '0' });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +signing keys +there is no master key/m);
   await first.stop();

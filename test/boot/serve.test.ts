@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { readSourceCommit, sourceRoot } from '../../src/command-line/source-commit.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
 import { call, FREE_PORTS, makeFolder, runVerb, type ServerProcess, startServer } from './server-process.ts';
 
 const run = promisify(execFile);
@@ -104,7 +105,7 @@ test('a verb that needs the embedded database says that the server holds it and 
     [['keys', 'rotate'], /Stop the server/],
     [['migrate'], /Stop the server/],
   ] as const) {
-    const { code, stderr } = await runVerb(verb, folder);
+    const { code, stderr } = await runVerbInProcess(verb, folder);
     assert.equal(code, 1);
     assert.match(stderr, /^error: A running server holds the embedded database/);
     assert.match(stderr, instead);
@@ -137,7 +138,7 @@ test('tokens are minted and organizations made by the running server', async () 
 
 test('doctor asks the running server where it cannot look for itself', async () => {
   const { port } = new URL(server.url);
-  const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: port });
+  const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: port });
   assert.equal(code, 0, stdout);
   assert.match(stdout, /^ok +port +this server answers at .*, commit \w+$/m);
   assert.match(stdout, /^ok +server +ready$/m);
@@ -145,7 +146,7 @@ test('doctor asks the running server where it cannot look for itself', async () 
 });
 
 test('doctor fails when the database is held and no server of ours answers at the port', async () => {
-  const { code, stdout } = await runVerb(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
   assert.equal(code, 1);
   assert.match(stdout, new RegExp(`^FAILED +database .*process ${server.pid}`, 'm'));
 });
