@@ -236,6 +236,7 @@ interface RunsTable {
   cancel_requested_at: Date | null;
   surface: Generated<'run' | 'chat' | 'response'>;
   requests: JsonDefault<JsonObject[]>;
+  pauses: JsonDefault<JsonObject[]>;
   hidden_at: Date | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;

@@ -50,10 +50,9 @@ test('no two operations share an id, or a method and path', () => {
 });
 
 test('every create honours Idempotency-Key; a POST that does not names a call that may be repeated', () => {
-  // Answering and cancelling act on one object that exists: the second call finds it answered or cancelled. An embedding, a
-  // recall and a search change nothing. What is changed twice alike is as if it were changed once.
+  // Cancelling acts on one object that exists: the second call finds it cancelled. An embedding, a recall and a search
+  // change nothing. What is changed twice alike is as if it were changed once.
   const repeatable = [
-    'smiths.runs.submit',
     'smiths.runs.cancel',
     'responses.cancel',
     'embeddings.create',

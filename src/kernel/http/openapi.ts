@@ -153,7 +153,7 @@ function describe(operation: Operation<unknown>): string {
   lines.push(
     operation.posture === 'public'
       ? 'Takes no token.'
-      : `Who may call: ${operation.posture}.${operation.scope === undefined ? '' : ` Scope: \`${operation.scope}\`.`}`,
+      : `Who may call: ${operation.posture}.${operation.scope === undefined ? '' : ` Scope: \`${operation.scope.replaceAll('|', '` or `')}\`.`}`,
   );
   if (operation.idempotent) lines.push('Honours `Idempotency-Key`.');
   return lines.join('\n\n');

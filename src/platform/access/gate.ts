@@ -17,7 +17,7 @@ export function createGate(verifier: TokenVerifier): Gate<Caller> {
       checkPosture(operation.posture, caller);
       if (caller.kind === 'organization') return;
       const scope = scopeOf(operation);
-      if (scope !== undefined) requireScope(caller, scope);
+      if (scope !== undefined) requireAnyScope(caller, scope.split('|'));
       const smithId = params[SMITH_PARAMETER];
       if (smithId !== undefined) requireSmith(caller, smithId);
     },
@@ -36,6 +36,13 @@ export function requireScope(caller: ProjectCaller, scope: string): void {
         : `This needs the scope ${scope}. Mint a token whose permissions include it.`,
     details: { required_scope: scope },
   });
+}
+
+/** Where an operation takes one scope or another, its handler asks for the one that the request needs. */
+function requireAnyScope(caller: ProjectCaller, scopes: readonly string[]): void {
+  const [first = '', ...others] = scopes;
+  if (others.some((scope) => hasScope(caller, scope))) return;
+  requireScope(caller, first);
 }
 
 /** Throws `smith_mismatch` where a smith token reaches for another smith, existing or not. */

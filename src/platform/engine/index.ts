@@ -1,7 +1,7 @@
 /** The front door of the engine: what the rest of the platform may know of turns. */
 export { cancelTurn } from './commands/cancel-turn.ts';
-export { type CreatedTurn, createTurn } from './commands/create-turn.ts';
-export { type Submission, submitToTurn } from './commands/submit-to-turn.ts';
+export { type CreatedTurn, createTurn, type TurnRequest } from './commands/create-turn.ts';
+export { type Submission, type SubmittedTurn, submitToTurn } from './commands/submit-to-turn.ts';
 export { createEngine, type Engine } from './engine.ts';
 export { createModelOpener } from './execution/open-turn-model.ts';
 export type { AttachedFile, FileReader, TurnFiles } from './input/attached-files.ts';
@@ -11,8 +11,9 @@ export { type InputMessage, type PastCall, parseInput } from './input/parse-inpu
 export { parseResponseFormat } from './input/parse-response-format.ts';
 export { getRun, waitForRest } from './store/get-run.ts';
 export { loadSmithForTurn, type SmithForTurn } from './store/load-smith-turn.ts';
-export { type RunRow, renderUsage } from './store/run-row.ts';
+export { type RunRow, renderUsage, type Surface } from './store/run-row.ts';
 export { readTurnConfig } from './store/stored-config.ts';
+export { type ClaimedTurn, findClaimedTurn, keepAnswer, runAsAnswered, type TurnClaim } from './store/turn-claims.ts';
 export type { FrameSink } from './timeline/follow-timeline.ts';
 export { ShownFrame, showStoredFrame, wireFrame } from './timeline/frames.ts';
 export { LiveTurn } from './timeline/live-turn.ts';

@@ -1,65 +1,71 @@
-/** The run that waits for the results which a request brings. */
+/** The run that waits for what a request answers. */
 import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
-import type { RunRow } from '../engine/index.ts';
-import { invalid, type ToolResults } from './openai/chat/read-messages.ts';
+import type { RunRow, Surface } from '../engine/index.ts';
 
-/** A smith's newest runs among which the paused one is looked for: results follow their calls soon. */
-const LOOKED_AT = 200;
-/** Providers may count their calls from zero, so that abandoned runs can wait for calls of the same ids. */
-const CANDIDATES = 10;
-
-interface OpenCall {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
+/** Where to look. */
+export interface WaitingPlace {
+  readonly projectId: string;
+  readonly smithId: string;
+  /** Undefined: in any. */
+  readonly threadId: string | undefined;
+  /** Undefined: whatever started the run. */
+  readonly surface?: Surface | undefined;
 }
 
-/**
- * The smith's newest paused run that waits for each of these results; with a thread, the newest in it. Throws
- * `invalid_input` where it waits for more than these.
- */
-export async function findPausedRun(
+/** A call that waits for its result. Providers may count their calls from zero: the name helps to tell them apart. */
+export interface WaitingCall {
+  readonly callId: string;
+  readonly name?: string | undefined;
+}
+
+/** The newest paused run that waits for the result of each of these calls; there is at least one. */
+export async function findRunByCalls(
   db: Executor,
-  smith: { readonly projectId: string; readonly smithId: string; readonly threadId: string | undefined },
-  given: ToolResults,
+  place: WaitingPlace,
+  calls: readonly WaitingCall[],
+): Promise<RunRow | undefined> {
+  const shown = calls.map(({ callId: id, name }) => ({
+    id,
+    ...(name === undefined ? {} : { name }),
+    status: 'requires_result',
+  }));
+  const { rows } = await db.query<RunRow>({
+    text: `
+      select run.* from runs run
+      where ${PAUSED_THERE} and run.output -> 'tool_calls' @> $6::jsonb
+        -- Asked of each run before its output is read.
+        and exists (
+          select from run_steps step
+          where step.project_id = $1 and step.run_id = run.id and step.call_id = $5 and step.status = 'waiting'
+        )
+      order by run.id desc limit 1`,
+    values: [...placeValues(place), calls[0]?.callId ?? null, json(shown)],
+  });
+  return rows[0];
+}
+
+/** The paused run that waits for this decision. */
+export async function findRunByApproval(
+  db: Executor,
+  place: WaitingPlace,
+  approvalId: string,
 ): Promise<RunRow | undefined> {
   const { rows } = await db.query<RunRow>({
     text: `
-      select run.* from (
-        select id from runs where project_id = $1 and smith_id = $2 order by id desc limit ${LOOKED_AT}
-      ) recent
-      join runs run on run.project_id = $1 and run.id = recent.id
-      where run.status = 'paused' and ($3::text is null or run.thread_id = $3) and run.output -> 'tool_calls' @> $4::jsonb
-      order by run.id desc limit ${CANDIDATES}`,
-    values: [
-      smith.projectId,
-      smith.smithId,
-      smith.threadId ?? null,
-      json(given.results.map(({ callId }) => ({ id: callId, status: 'requires_result' }))),
-    ],
+      select run.* from runs run
+      where ${PAUSED_THERE} and run.id = (
+        select run_id from approvals where project_id = $1 and id = $5 and status = 'pending'
+      )`,
+    values: [...placeValues(place), approvalId],
   });
-  const run = rows.find((row) => isAsked(openCalls(row), given));
-  if (run !== undefined) requireAll(openCalls(run), given);
-  return run;
+  return rows[0];
 }
 
-function openCalls({ output }: RunRow): OpenCall[] {
-  const calls = (output?.tool_calls ?? []) as OpenCall[];
-  return calls.filter(({ status }) => status === 'requires_result');
-}
+/** Served by the index runs_paused. */
+const PAUSED_THERE = `run.project_id = $1 and run.smith_id = $2 and run.status = 'paused'
+        and ($3::text is null or run.thread_id = $3) and ($4::text is null or run.surface = $4)`;
 
-/** Whether the calls are those that the request shows. */
-function isAsked(open: readonly OpenCall[], { calls }: ToolResults): boolean {
-  if (calls === undefined) return true;
-  return calls.every(({ id, name }) => open.some((call) => call.id === id && call.name === name));
-}
-
-function requireAll(open: readonly OpenCall[], { results }: ToolResults): void {
-  const missing = open.filter(({ id }) => !results.some(({ callId }) => callId === id)).map(({ id }) => id);
-  if (missing.length === 0) return;
-  throw invalid(
-    'messages',
-    `must end with a message with the role tool for each open call; missing: ${missing.join(', ')}`,
-  );
+function placeValues({ projectId, smithId, threadId, surface }: WaitingPlace) {
+  return [projectId, smithId, threadId ?? null, surface ?? null];
 }

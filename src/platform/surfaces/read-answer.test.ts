@@ -36,9 +36,9 @@ function read(batches: ShownFrame[][], end: FollowEnd = 'rested') {
     return end;
   };
   const run = { config: { settings: { answer: { format: { type: 'text' } } } } } as RunRow;
-  const stretch = { run, number: 1, after: 1, usedBefore: { inputTokens: 4, outputTokens: 2 } };
+  const segment = { run, number: 1, after: 1, usedBefore: { inputTokens: 4, outputTokens: 2 }, from: new Date() };
   const signal = end === 'closed' ? AbortSignal.abort() : new AbortController().signal;
-  return { seen, answer: readAnswer({ follow } as Engine, stretch, reader, signal) };
+  return { seen, answer: readAnswer({ follow } as Engine, segment, reader, signal) };
 }
 
 test('text of a step that is known to be made again is not shown', async () => {

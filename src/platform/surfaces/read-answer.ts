@@ -1,29 +1,14 @@
 /**
- * What a run answers to one request: the part of its timeline from the request's start to where the run rests. Both the
- * streamed and the whole completion are made of it, so they say the same.
+ * What a run says in one segment, piece by piece: text, thoughts, and at the end why it rests. Streamed and buffered
+ * answers are both made of it, so they say the same.
  *
  * With a JSON format nothing is shown before the answer has been found to match: one that does not is asked for again,
  * and what was streamed cannot be taken back.
  */
 import { ApiError } from '../../kernel/http/errors.ts';
-import { type Engine, type RunRow, readTurnConfig, type renderUsage, type ShownFrame } from '../engine/index.ts';
+import { type Engine, readTurnConfig, type renderUsage, type ShownFrame } from '../engine/index.ts';
 import type { JsonObject } from '../tables.ts';
-
-/** One request's part of a run. */
-export interface Stretch {
-  readonly run: RunRow;
-  /** 1 for the request that started the run, one more for each that answered a pause. */
-  readonly number: number;
-  /** The last frame before it. */
-  readonly after: number;
-  /** What the run had used before. */
-  readonly usedBefore: Usage;
-}
-
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+import type { Segment, Usage } from './segment.ts';
 
 export interface FunctionCall {
   readonly id: string;
@@ -43,7 +28,7 @@ export interface Answered {
   readonly calls: readonly FunctionCall[];
   /** What a person is to decide before the run goes on. */
   readonly approvals: readonly PendingApproval[];
-  /** Of this stretch. */
+  /** Of this segment. */
   readonly usage: Usage;
   /** What was said in place of an answer of the requested format. */
   readonly refusal: string | null;
@@ -60,18 +45,13 @@ export interface AnswerReader {
   drained(): Promise<void>;
 }
 
-/** What a run has used so far. */
-export function usageOf(run: RunRow): Usage {
-  return { inputTokens: run.input_tokens, outputTokens: run.output_tokens };
-}
-
 /**
- * Shows the stretch to the reader. Resolves with its end; undefined when the reader has gone. Throws what the run failed
+ * Shows the segment to the reader. Resolves with its end; undefined when the reader has gone. Throws what the run failed
  * with, `run_cancelled`, and `service_overloaded` when this server goes away and the run goes on elsewhere.
  */
 export async function readAnswer(
   engine: Engine,
-  { run, after, usedBefore }: Stretch,
+  { run, after, usedBefore }: Segment,
   reader: AnswerReader,
   closed: AbortSignal,
 ): Promise<Answered | undefined> {

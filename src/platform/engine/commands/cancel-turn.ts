@@ -11,6 +11,7 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import type { Engine } from '../engine.ts';
 import { closeCalls, expiryFrame } from '../execution/turn-records.ts';
 import { getRun } from '../store/get-run.ts';
+import { describeLeftPause } from '../store/left-pauses.ts';
 import { type RunRow, renderUsage } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import { readStatus } from '../timeline/read-timeline.ts';
@@ -68,10 +69,11 @@ async function overrule(db: Database, run: RunRow): Promise<void> {
   await db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRow>({
       text: `
-        update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now()
+        update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now(),
+          pauses = case when status = 'paused' then pauses || $3::jsonb else pauses end
         where project_id = $1 and id = $2 and status in ('in_progress', 'paused')
         returning *`,
-      values: [run.project_id, run.id],
+      values: [run.project_id, run.id, run.status === 'paused' ? `[${describeLeftPause(run, null)}]` : '[]'],
     });
     const row = rows[0];
     if (row === undefined) return;

@@ -1,7 +1,6 @@
 /** Starts a turn on a smith, whatever surface asks for it. */
 
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
@@ -14,11 +13,12 @@ import type { Admission } from '../replica/admission.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../store/load-smith-turn.ts';
 import { type RunRow, type Surface, turnKeyOf } from '../store/run-row.ts';
 import type { NewRun, TurnStart } from '../store/start-turn.ts';
+import type { ClaimedTurn, TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { StoredMessage, TurnConfig, TurnSettings } from '../turn.ts';
 import { chooseThread, type ThreadChoice } from './choose-thread.ts';
 import { blameModel, configureTurn } from './configure-turn.ts';
-import { findDuplicate, startOrFindDuplicate } from './start-or-find-duplicate.ts';
+import { startOrFindDuplicate } from './start-or-find-duplicate.ts';
 
 /** Without a thread: a new one. */
 export interface TurnRequest extends ThreadChoice {
@@ -33,7 +33,8 @@ export interface TurnRequest extends ThreadChoice {
   readonly actor: Actor | null;
   /** Who names files in the input; null where an earlier run of the smith was given them. */
   readonly reader: ProjectCaller | null;
-  readonly idempotency?: IdempotencyClaim | undefined;
+  /** The caller has looked for what the key has begun before (`findClaimedTurn`). */
+  readonly idempotency?: TurnClaim | undefined;
   /** Neither the smith's memory nor its stores: the answer rests on the request alone. */
   readonly stateless?: boolean;
   /** Default: a native run. */
@@ -50,10 +51,10 @@ export interface TurnSurface {
   readonly stored: boolean;
 }
 
-/** `duplicate`: the idempotency key had started this run before. */
+/** `duplicate`: another request with the idempotency key came first. */
 export type CreatedTurn =
   | { readonly kind: 'started'; readonly run: RunRow; readonly live: LiveTurn }
-  | { readonly kind: 'duplicate'; readonly run: RunRow };
+  | { readonly kind: 'duplicate'; readonly claimed: ClaimedTurn };
 
 type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
 
@@ -63,10 +64,8 @@ type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
  * `concurrency_limit_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
-  const { projectId, threadId, idempotency } = request;
+  const { projectId, threadId } = request;
   if (threadId !== undefined) checkThreadId(threadId);
-  const duplicate = await findDuplicate(engine.db, projectId, idempotency);
-  if (duplicate !== undefined) return { kind: 'duplicate', run: duplicate };
   const admission = engine.admit(projectId);
   try {
     const created = await startAdmitted(engine, request, admission);
@@ -99,7 +98,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     asyncCommit: request.buffered === true && db.kind === 'server',
   };
   const start = await startOrFindDuplicate(db, newTurn, thread.fork);
-  if ('duplicate' in start) return { kind: 'duplicate', run: start.duplicate };
+  if ('duplicate' in start) return { kind: 'duplicate', claimed: start.duplicate };
   const { run } = start;
   const live = engine.execute({
     key: turnKeyOf(run),
@@ -138,7 +137,7 @@ function describeRun(
     replay_of: request.replayOf?.id ?? null,
     replica_id: chosen.replicaId,
     surface: surface?.kind ?? 'run',
-    requests: surface === undefined ? [] : [surface.request],
+    requests: surface === undefined ? [] : [{ segment: 1, ...surface.request }],
   };
 }
 

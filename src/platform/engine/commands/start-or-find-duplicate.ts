@@ -1,12 +1,10 @@
 /** Starts a turn once for each idempotency key, however many requests with the key race. */
-import type { Database, Executor } from '../../../kernel/db/database.ts';
+import type { Database } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { forkThread } from '../store/fork-thread.ts';
-import { getRun } from '../store/get-run.ts';
-import type { RunRow } from '../store/run-row.ts';
 import { type NewTurn, startTurn, type TurnStart } from '../store/start-turn.ts';
+import { type ClaimedTurn, findClaimedTurn } from '../store/turn-claims.ts';
 import type { Fork } from './choose-thread.ts';
 
 /**
@@ -20,7 +18,7 @@ export async function startOrFindDuplicate(
   db: Database,
   turn: NewTurn,
   fork: Fork | undefined,
-): Promise<TurnStart | { duplicate: RunRow }> {
+): Promise<TurnStart | { duplicate: ClaimedTurn }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await (fork === undefined ? startTurn(db, turn) : startInFork(db, turn, fork));
@@ -29,7 +27,7 @@ export async function startOrFindDuplicate(
       const turnTaken = isUniqueViolation(error, 'messages_pkey');
       const locked = error instanceof ApiError && error.code === 'conversation_locked';
       if (!keyTaken && !turnTaken && !locked) throw error;
-      const duplicate = await findDuplicate(db, turn.run.project_id, turn.idempotency);
+      const duplicate = await findClaimedTurn(db, turn.run.project_id, turn.idempotency);
       if (duplicate !== undefined) return { duplicate };
       if (locked || attempt === START_TRIES) throw error;
     }
@@ -42,30 +40,4 @@ function startInFork(db: Database, turn: NewTurn, { origin, at }: Fork): Promise
     await forkThread(tx, origin, turn.run.thread_id, at);
     return startTurn(tx, turn);
   });
-}
-
-/** The run that this key has started. Throws `idempotency_key_reused` when it was another request. */
-export async function findDuplicate(
-  db: Executor,
-  projectId: string,
-  claim: IdempotencyClaim | undefined,
-): Promise<RunRow | undefined> {
-  if (claim === undefined) return undefined;
-  const { rows } = await db.query<{ fingerprint: string; run_id: string; live: boolean }>({
-    text: `
-      select fingerprint, run_id, expires_at > now() as live from idempotency_keys
-      where project_id = $1 and operation = $2 and key = $3`,
-    values: [projectId, claim.operation, claim.key],
-  });
-  const row = rows[0];
-  if (row === undefined) return undefined;
-  if (!row.live) {
-    await db.query({
-      text: 'delete from idempotency_keys where project_id = $1 and operation = $2 and key = $3 and expires_at <= now()',
-      values: [projectId, claim.operation, claim.key],
-    });
-    return undefined;
-  }
-  if (row.fingerprint !== claim.fingerprint) throw new ApiError('idempotency_key_reused');
-  return getRun(db, projectId, row.run_id);
 }

@@ -14,9 +14,11 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Engine } from '../engine.ts';
 import { describePause, renderCall } from '../execution/turn-records.ts';
+import { describeLeftPause } from '../store/left-pauses.ts';
 import { loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
 import { type RunRow, renderUsage, turnKeyOf } from '../store/run-row.ts';
 import { conversationLocked } from '../store/start-turn.ts';
+import { type ClaimedTurn, findClaimedTurn, type TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { ToolStep } from '../turn.ts';
 
@@ -33,18 +35,22 @@ export type Submission =
       readonly reason: string | null;
     };
 
-export interface Submitted {
-  readonly run: RunRow;
-  /** The execution that goes on; undefined while the run waits for more. */
-  readonly live: LiveTurn | undefined;
-  /** The last frame before the submission. */
-  readonly lastSeq: number;
-}
+/** `duplicate`: another request with the idempotency key came first. */
+export type SubmittedTurn =
+  | {
+      readonly kind: 'submitted';
+      readonly run: RunRow;
+      /** The execution that goes on; undefined while the run waits for more. */
+      readonly live: LiveTurn | undefined;
+    }
+  | { readonly kind: 'duplicate'; readonly claimed: ClaimedTurn };
 
 /** What the surface that brings submissions adds. */
 export interface SubmittingRequest {
   /** What it will want to show again. */
-  readonly echo?: JsonObject;
+  readonly request?: JsonObject | undefined;
+  /** The caller has looked for what the key has begun before (`findClaimedTurn`). */
+  readonly idempotency?: TurnClaim | undefined;
   /** The caller waits for the end and reads nothing before it: see `TurnRequest`. */
   readonly buffered?: boolean;
 }
@@ -58,22 +64,24 @@ export async function submitToTurn(
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
   submissions: readonly Submission[],
   actor: Actor,
-  { echo, buffered = false }: SubmittingRequest = {},
-): Promise<Submitted> {
+  submitting: SubmittingRequest = {},
+): Promise<SubmittedTurn> {
   const admission = engine.admit(run.projectId);
   try {
-    const { row, turn, lastSeq } = await engine.db.transaction((tx) =>
-      record(engine, tx, run, submissions, actor, echo),
-    );
+    const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, submissions, actor, submitting));
+    const buffered = submitting.buffered === true;
     const live =
       row.status === 'in_progress'
         ? engine.execute({ key: turnKeyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
         : undefined;
     if (live === undefined) admission.release();
     engine.signals.announce([row.id]);
-    return { run: row, live, lastSeq };
+    return { kind: 'submitted', run: row, live };
   } catch (error) {
     admission.release();
+    // What the key stands for may be what kept this request from being carried out.
+    const claimed = await findClaimedTurn(engine.db, run.projectId, submitting.idempotency);
+    if (claimed !== undefined) return { kind: 'duplicate', claimed };
     if (isUniqueViolation(error, 'runs_one_turn_per_smith')) throw conversationLocked();
     throw error;
   }
@@ -85,8 +93,8 @@ async function record(
   { projectId, smithId, runId }: { readonly projectId: string; readonly smithId: string; readonly runId: string },
   submissions: readonly Submission[],
   actor: Actor,
-  echo: JsonObject | undefined,
-): Promise<{ row: RunRow; turn: ResumableTurn; lastSeq: number }> {
+  submitting: SubmittingRequest,
+): Promise<{ row: RunRow; turn: ResumableTurn }> {
   const run = await lockPausedRun(tx, projectId, smithId, runId);
   const before = await loadTurn(tx, run);
   let turn = before;
@@ -96,17 +104,10 @@ async function record(
     else await recordDecision(tx, run, turn, step, submission, actor);
     turn = await loadTurn(tx, run);
   }
-  if (echo !== undefined) await keepRequest(tx, run, echo);
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
-  const row = waits ? await keepWaiting(tx, run, turn) : await goOn(tx, run, engine.replicaId);
-  return { row, turn, lastSeq: before.lastSeq };
-}
-
-async function keepRequest(tx: Transaction, run: RunRow, request: JsonObject): Promise<void> {
-  await tx.query({
-    text: 'update runs set requests = requests || jsonb_build_array($3::jsonb) where project_id = $1 and id = $2',
-    values: [run.project_id, run.id, json(request)],
-  });
+  const left = { run, seq: before.lastSeq, submitting };
+  const row = waits ? await keepWaiting(tx, left, turn) : await goOn(tx, left, engine.replicaId);
+  return { row, turn };
 }
 
 /** A run of an archived smith can be read and cancelled, but does not go on. */
@@ -235,9 +236,17 @@ async function insertResultMessage(tx: Transaction, run: RunRow, turn: Resumable
   });
 }
 
+/** A pause that a request answers, wholly or in part. */
+interface AnsweredPause {
+  readonly run: RunRow;
+  /** Its last frame. */
+  readonly seq: number;
+  readonly submitting: SubmittingRequest;
+}
+
 /** Still paused: the output shows what is left to answer, and so does a frame at which readers of the stream rest again. */
-async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): Promise<RunRow> {
-  const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
+async function keepWaiting(tx: Transaction, answered: AnsweredPause, turn: ResumableTurn): Promise<RunRow> {
+  const { run } = answered;
   await tx.query({
     text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
     values: [
@@ -247,20 +256,48 @@ async function keepWaiting(tx: Transaction, run: RunRow, turn: ResumableTurn): P
       json({ ...describePause(turn.state.openCalls), usage: renderUsage(run) }),
     ],
   });
-  const { rows } = await tx.query<RunRow>({
-    text: 'update runs set output = $3, updated_at = now() where project_id = $1 and id = $2 returning *',
-    values: [run.project_id, run.id, json(output)],
-  });
-  return rows[0] ?? run;
+  const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
+  // The new segment is over at once: whoever repeats the request is answered with its rest.
+  return leavePause(tx, answered, { atOnce: false, set: 'output = $10::jsonb', value: json(output) });
 }
 
 /** Takes the smith's lock again, for this replica. */
-async function goOn(tx: Transaction, run: RunRow, replicaId: string): Promise<RunRow> {
+function goOn(tx: Transaction, answered: AnsweredPause, replicaId: string): Promise<RunRow> {
+  const atOnce = answered.submitting.idempotency?.atOnce === true;
+  const set = `status = 'in_progress', replica_id = $10, attempt = attempt + 1, stop_reason = null`;
+  return leavePause(tx, answered, { atOnce, set, value: replicaId });
+}
+
+/** One statement: what the pause was, what answered it, for which key, and how the run goes on. */
+async function leavePause(
+  tx: Transaction,
+  { run, seq, submitting }: AnsweredPause,
+  next: { readonly atOnce: boolean; readonly set: string; readonly value: string },
+): Promise<RunRow> {
+  const { request, idempotency } = submitting;
+  const segment = run.pauses.length + 2;
   const { rows } = await tx.query<RunRow>({
     text: `
-      update runs set status = 'in_progress', replica_id = $3, attempt = attempt + 1, stop_reason = null, updated_at = now()
+      with claim as (
+        insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, segment, at_once, expires_at)
+        select $1, $5::text, $6::text, $7::text, $2, $8::int, $9::boolean, now() + interval '24 hours'
+        where $6::text is not null
+      )
+      update runs set
+        pauses = pauses || jsonb_build_array($3::jsonb), requests = requests || $4::jsonb, updated_at = now(), ${next.set}
       where project_id = $1 and id = $2 returning *`,
-    values: [run.project_id, run.id, replicaId],
+    values: [
+      run.project_id,
+      run.id,
+      describeLeftPause(run, seq),
+      json(request === undefined ? [] : [{ segment, ...request }]),
+      idempotency?.operation ?? null,
+      idempotency?.key ?? null,
+      idempotency?.fingerprint ?? null,
+      segment,
+      next.atOnce,
+      next.value,
+    ],
   });
   const row = rows[0];
   if (row === undefined) throw new ApiError('not_found');

@@ -6,6 +6,25 @@ import type { StoredConfig } from './stored-config.ts';
 /** What started the turn. */
 export type Surface = 'run' | 'chat' | 'response';
 
+/** How a run stood at a pause that it has left (left-pauses.ts). */
+export interface LeftPause {
+  /** The last frame of the pause; null where nothing answered it. */
+  readonly seq: number | null;
+  /** ISO-8601. */
+  readonly at: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_micros: number | null;
+  /** How many warnings there were. */
+  readonly warnings: number;
+  readonly content: string;
+  readonly annotations: unknown;
+  /** How many calls had been made: they stay in the run's output, in order. */
+  readonly calls: number;
+  /** The status of those among them that were not over. */
+  readonly open: Readonly<Record<string, string>>;
+}
+
 export interface RunRow {
   id: string;
   project_id: string;
@@ -32,8 +51,10 @@ export interface RunRow {
   attempt: number;
   cancel_requested_at: Date | null;
   surface: Surface;
-  /** What each request of the turn said, as its surface echoes it. */
+  /** What each request of the turn said, as its surface echoes it, with the `segment` that it began. */
   requests: JsonObject[];
+  /** The pauses that it has left, in order: each ends a segment. */
+  pauses: LeftPause[];
   /** Since when its responses can no longer be retrieved: started with `store: false`, or deleted. */
   hidden_at: Date | null;
   created_at: Date;

@@ -6,9 +6,9 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
 import type { RunRow } from './run-row.ts';
+import type { TurnClaim } from './turn-claims.ts';
 
 /** What a run begins with; the store adds its turn and its time, everything else is as every new run has it. */
 export type NewRun = Pick<
@@ -35,7 +35,7 @@ export interface NewTurn {
   readonly messages: readonly Pick<StoredMessage, 'role' | 'content' | 'tokens'>[];
   /** False: its responses cannot be retrieved later. */
   readonly stored: boolean;
-  readonly idempotency: IdempotencyClaim | undefined;
+  readonly idempotency: TurnClaim | undefined;
   /**
    * Commit without a wait for the disk. For a turn that its caller hears of only once something later of it is stored,
    * which takes this along. A server store alone may be told so; the embedded one would lose it with the process.
@@ -89,6 +89,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       json(run.requests),
       !turn.stored,
       turn.asyncCommit,
+      idempotency?.atOnce === true,
     ],
   });
   const row = rows[0];
@@ -109,6 +110,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       cost_micros: null,
       attempt: 1,
       cancel_requested_at: null,
+      pauses: [],
       hidden_at: turn.stored ? null : row.created_at,
       created_at: row.created_at,
       updated_at: row.created_at,
@@ -167,8 +169,8 @@ const statement = {
     ), frame as (
       insert into run_events (project_id, run_id, seq, type, data) select $1, $2, 1, 'run.started', $15::jsonb from locked
     ), claim as (
-      insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, expires_at)
-      select $1, $16::text, $17::text, $18::text, $2, now() + interval '24 hours' from locked where $17::text is not null
+      insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, at_once, expires_at)
+      select $1, $16::text, $17::text, $18::text, $2, $23::boolean, now() + interval '24 hours' from locked where $17::text is not null
     )
     select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
       -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.

@@ -3,28 +3,26 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { createTurn, type Engine, isToolless, submitToTurn } from '../../engine/index.ts';
-import { findAnsweredRun, markOf } from '../../surfaces/find-answered-run.ts';
-import { findPausedRun } from '../../surfaces/find-waiting-run.ts';
-import { answerWhole } from '../../surfaces/openai/chat/buffered-completion.ts';
+import { type Engine, isToolless, type RunRow } from '../../engine/index.ts';
+import { type BegunSegment, findBegun, resumeTurn, startTurn } from '../../surfaces/index.ts';
 import {
+  answerBuffered,
   answersNothing,
   type ChatInput,
-  nameMessage,
-  readMessages,
-  type ToolResults,
-} from '../../surfaces/openai/chat/read-messages.ts';
-import { answerStreamed } from '../../surfaces/openai/chat/stream-completion.ts';
-import {
   chooseModel,
+  findRunForResults,
+  headersOf,
+  nameMessage,
   parseTools,
   type ResolvedSmith,
+  readMessages,
   readReasoningEffort,
   readResponseFormat,
   requireStores,
   resolveSmithForTurn,
+  streamCompletion,
+  type ToolResults,
 } from '../../surfaces/openai/index.ts';
-import { type Stretch, usageOf } from '../../surfaces/read-answer.ts';
 import type { JsonObject } from '../../tables.ts';
 import { findConversation } from '../conversations/index.ts';
 import type { ChatCompletion, ChatCompletionIn } from './schema.ts';
@@ -38,19 +36,32 @@ type Request = ProjectRead<{ body: ChatCompletionIn; idempotency: IdempotencyCla
 
 export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
-    const { body } = request;
-    const input = readMessages(body.messages);
-    const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
-    const threadId = await findThread(request, smith.id);
-    const stretch =
-      (await goOn(engine, request, { smithId: smith.id, threadId, results: input.results })) ??
-      (await begin(engine, request, { smith, threadId, input }));
+    const { body, caller, idempotency } = request;
+    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
+    const headers = {
+      ...headersOf(begun.segment.run),
+      ...(begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' }),
+    };
     if (body.stream === true) {
       const includeUsage = body.stream_options?.include_usage === true;
-      return answerStreamed(engine, stretch, { publicUrl, includeUsage });
+      return streamCompletion(engine, begun.segment, { publicUrl, includeUsage, headers });
     }
-    return answerWhole(engine, stretch, { publicUrl, signal: request.signal });
+    return answerBuffered(engine, begun.segment, { publicUrl, signal: request.signal, headers });
   };
+}
+
+/** Brings the messages' results to the run that waits for them; without one, starts a turn. */
+async function begin(engine: Engine, request: Request): Promise<BegunSegment> {
+  const { caller, body } = request;
+  const input = readMessages(body.messages);
+  const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
+  const threadId = await findThread(request, smith.id);
+  if (input.results !== undefined) {
+    const place = { projectId: caller.projectId, smithId: smith.id, threadId };
+    const waiting = await findRunForResults(engine.db, place, input.results);
+    if (waiting !== undefined) return resume(engine, request, waiting, input.results);
+  }
+  return start(engine, request, { smith, threadId, input });
 }
 
 /** The conversation's thread. Throws `conversation_not_found` for one that is not the smith's. */
@@ -63,49 +74,36 @@ async function findThread({ db, caller, body }: Request, smithId: string): Promi
   return found.id;
 }
 
-/** Brings the results to the run that waits for them. Undefined: none does, or there are none. */
-async function goOn(
+function resume(
   engine: Engine,
   { caller, body, idempotency }: Request,
-  turn: { readonly smithId: string; readonly threadId: string | undefined; readonly results: ToolResults | undefined },
-): Promise<Stretch | undefined> {
-  const { smithId, threadId, results: given } = turn;
-  if (given === undefined) return undefined;
-  const { projectId } = caller;
-  const mark = idempotency === undefined ? undefined : markOf(idempotency);
-  const answered =
-    mark === undefined ? undefined : await findAnsweredRun(engine.db, { projectId, smithId }, mark, given);
-  if (answered !== undefined) return answered;
-  const paused = await findPausedRun(engine.db, { projectId, smithId, threadId }, given);
-  if (paused === undefined) return undefined;
-  const submissions = given.results.map(({ callId, text }) => ({
-    kind: 'tool_result' as const,
-    toolCallId: callId,
-    result: text,
-  }));
-  const key = { projectId, smithId, runId: paused.id };
-  const echo = { ...echoOf(body), ...(mark === undefined ? {} : { mark }) };
-  const buffered = body.stream !== true;
-  const { run, lastSeq } = await submitToTurn(engine, key, submissions, actorOf(caller), { echo, buffered });
-  return { run, number: paused.requests.length + 1, after: lastSeq, usedBefore: usageOf(paused) };
+  run: RunRow,
+  { results }: ToolResults,
+): Promise<BegunSegment> {
+  const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
+  return resumeTurn(engine, key, {
+    submissions: results.map(({ callId, text }) => ({ kind: 'tool_result', toolCallId: callId, result: text })),
+    actor: actorOf(caller),
+    idempotency,
+    request: echoOf(body),
+    buffered: body.stream !== true,
+  });
 }
 
-/** A new turn, or the one that the request's `Idempotency-Key` began. */
-async function begin(
+async function start(
   engine: Engine,
-  request: Request,
+  { db, caller, body, idempotency }: Request,
   turn: { readonly smith: ResolvedSmith; readonly threadId: string | undefined; readonly input: ChatInput },
-): Promise<Stretch> {
-  const { caller, body, idempotency } = request;
+): Promise<BegunSegment> {
   const { smith, threadId, input } = turn;
   requireCalls(input.results);
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
-  await requireStores(request.db, caller, fileSearch);
+  await requireStores(db, caller, fileSearch);
   const model = chooseModel(body.model);
   const responseFormat = readResponseFormat(body.response_format, 'response_format');
   const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
   const isAlone = tools.length === 0 && fileSearch === undefined && threadId === undefined;
-  const { run } = await createTurn(engine, {
+  return startTurn(engine, {
     projectId: caller.projectId,
     smithId: smith.id,
     smith: smith.loaded,
@@ -133,14 +131,13 @@ async function begin(
       tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
     },
     idempotency,
-    stateless: asksForSchema && isAlone && (await isToolless(request.db, smith.id)),
+    stateless: asksForSchema && isAlone && (await isToolless(db, smith.id)),
     // A conversation is there to be kept.
     buffered: body.stream !== true,
     surface: { kind: 'chat', request: echoOf(body), stored: body.store ?? threadId !== undefined },
   }).catch((error: unknown) => {
     throw nameMessage(error, input.offset);
   });
-  return { run, number: 1, after: 1, usedBefore: { inputTokens: 0, outputTokens: 0 } };
 }
 
 /** Results that no run waits for are history, and history shows what they answer. */

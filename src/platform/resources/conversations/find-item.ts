@@ -1,5 +1,5 @@
 import type { TenantDb } from '../../store/tenant-db.ts';
-import { runOfItem } from '../../surfaces/openai/item-ids.ts';
+import { runOfItem } from '../../surfaces/openai/index.ts';
 import { findMessages, findTurn, readRunFacts, type ThreadOf } from './item-store.ts';
 import type { MessageRow } from './message-row.ts';
 import { itemsOf, placeOfPostedItem, type RowItem } from './row-items.ts';

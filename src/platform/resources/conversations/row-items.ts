@@ -13,7 +13,7 @@ import {
   inputItemId,
   messageItemId,
   reasoningItemId,
-} from '../../surfaces/openai/item-ids.ts';
+} from '../../surfaces/openai/index.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import { type LeftPart, type MessagePart, type MessageRow, partsOf, type RunFacts } from './message-row.ts';
 import { renderCall, renderMessage, renderReasoning, renderResult, renderSearch } from './render-item.ts';

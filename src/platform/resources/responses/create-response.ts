@@ -3,43 +3,32 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import {
-  createTurn,
-  type Engine,
-  getRun,
-  isToolless,
-  type LiveTurn,
-  type RunRow,
-  submitToTurn,
-} from '../../engine/index.ts';
+import { type Engine, isToolless } from '../../engine/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
+import { type BegunSegment, findBegun, resumeTurn, startTurn } from '../../surfaces/index.ts';
 import {
+  awaitResponse,
+  beginFold,
   chooseModel,
+  describeRequest,
+  invalid,
   parseTools,
+  placeError,
+  planTurn,
   type ResolvedSmith,
   readReasoningEffort,
   readResponseFormat,
   requireStores,
   resolveSmithForTurn,
+  responseOf,
+  streamResponse,
+  type TurnPlan,
 } from '../../surfaces/openai/index.ts';
-import { awaitResponse, streamResponse } from '../../surfaces/openai/responses/answer-response.ts';
-import { planTurn, type TurnPlan } from '../../surfaces/openai/responses/plan-turn.ts';
-import { invalid, placeError } from '../../surfaces/openai/responses/read-input.ts';
-import { describeRequest, requestsOf } from '../../surfaces/openai/responses/response-request.ts';
-import { foldStored, loadStretch, type Stretch } from '../../surfaces/openai/responses/response-segment.ts';
-import { countPauses, findClaimedRun, keepClaim } from '../../surfaces/openai/responses/response-store.ts';
 import { findConversation } from '../conversations/index.ts';
 import type { Response, ResponseIn } from './schema.ts';
 
 type Request = ProjectRead<{ body: ResponseIn; idempotency: IdempotencyClaim | undefined }>;
 type Answer = HttpReply<Response> | EventStream;
-
-interface Begun {
-  readonly run: RunRow;
-  readonly number: number;
-  readonly live: LiveTurn | undefined;
-  readonly isRepeated: boolean;
-}
 
 export function createResponse(engine: Engine) {
   return async (request: Request): Promise<Answer> => {
@@ -50,36 +39,20 @@ export function createResponse(engine: Engine) {
         message: 'A background response is there to be retrieved. Leave `store` out, or do not ask for `background`.',
       });
     }
-    const { run, number, live, isRepeated } = (await findRepeated(engine, request)) ?? (await begin(engine, request));
-    const stretch = await requireStretch(engine, run, number);
-    const headers = isRepeated ? { 'idempotent-replay': 'true' } : {};
-    if (body.stream === true) return streamResponse(engine, stretch, { headers });
+    const { caller, idempotency } = request;
+    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
+    const headers = begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' };
+    const segment = responseOf(begun.segment);
+    if (body.stream === true) return streamResponse(engine, segment, { headers });
     const response =
       body.background === true
-        ? ((await foldStored(engine.db, stretch)).response as Response)
-        : ((await awaitResponse(engine, stretch, live, signal)) as Response);
-    return new HttpReply(200, response, headers);
+        ? (await beginFold(engine.db, segment)).response
+        : await awaitResponse(engine, begun, signal);
+    return new HttpReply(200, response as Response, headers);
   };
 }
 
-async function requireStretch({ db }: Engine, run: RunRow, number: number): Promise<Stretch> {
-  const stretch = await loadStretch(db, run, number);
-  if (stretch === undefined) throw new Error(`Run ${run.id} has no stretch ${number}`);
-  return stretch;
-}
-
-/** What the request's `Idempotency-Key` began before. Throws `idempotency_key_reused` when that was another request. */
-async function findRepeated({ db }: Engine, { caller, idempotency }: Request): Promise<Begun | undefined> {
-  if (idempotency === undefined) return undefined;
-  const claimed = await findClaimedRun(db, caller.projectId, idempotency);
-  if (claimed === undefined) return undefined;
-  if (claimed.fingerprint !== idempotency.fingerprint) throw new ApiError('idempotency_key_reused');
-  const run = await getRun(db, caller.projectId, claimed.run_id);
-  const number = requestsOf(run).find(({ key }) => key === idempotency.key)?.stretch ?? 1;
-  return { run, number, live: undefined, isRepeated: true };
-}
-
-async function begin(engine: Engine, request: Request): Promise<Begun> {
+async function begin(engine: Engine, request: Request): Promise<BegunSegment> {
   const { caller, body } = request;
   const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
   const conversationId = await findConversationId(request.db, caller, smith.id, body);
@@ -88,7 +61,7 @@ async function begin(engine: Engine, request: Request): Promise<Begun> {
     previousResponseId: body.previous_response_id,
     conversationId,
   });
-  return plan.kind === 'answer' ? goOn(engine, request, plan) : start(engine, request, smith, plan);
+  return plan.kind === 'answer' ? resume(engine, request, plan) : start(engine, request, smith, plan);
 }
 
 /** Throws `conversation_not_found`, `invalid_input`, and `invalid_request` beside a previous response. */
@@ -113,32 +86,19 @@ async function findConversationId(
 }
 
 /** Brings the paused run what it waits for. */
-async function goOn(
+function resume(
   engine: Engine,
   { caller, body, idempotency }: Request,
-  plan: Extract<TurnPlan, { kind: 'answer' }>,
-): Promise<Begun> {
-  const { db } = engine;
-  const { projectId } = caller;
-  const number = (await countPauses(db, plan.run)) + 1;
-  const { run, live } = await submitToTurn(
-    engine,
-    { projectId, smithId: plan.run.smith_id, runId: plan.run.id },
-    plan.submissions,
-    actorOf(caller),
-    {
-      echo: describeRequest(body, {
-        stretch: number,
-        nowMs: Date.now(),
-        conversationId: plan.conversationId,
-        answers: plan.items,
-        idempotency,
-      }),
-      buffered: isAwaited(body),
-    },
-  );
-  if (idempotency !== undefined) await keepClaim(db, projectId, idempotency, run.id);
-  return { run: await getRun(db, projectId, run.id), number, live, isRepeated: false };
+  { run, submissions, items, conversationId }: Extract<TurnPlan, { kind: 'answer' }>,
+): Promise<BegunSegment> {
+  const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
+  return resumeTurn(engine, key, {
+    submissions,
+    actor: actorOf(caller),
+    idempotency,
+    request: describeRequest(body, { nowMs: Date.now(), conversationId, answers: items }),
+    buffered: isAwaited(body),
+  });
 }
 
 async function start(
@@ -146,7 +106,7 @@ async function start(
   { db, caller, body, idempotency }: Request,
   smith: ResolvedSmith,
   plan: Extract<TurnPlan, { kind: 'start' }>,
-): Promise<Begun> {
+): Promise<BegunSegment> {
   const { projectId } = caller;
   const { continues, conversationId } = plan;
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
@@ -155,8 +115,7 @@ async function start(
   const responseFormat = readResponseFormat(body.text?.format, 'text.format');
   const isAlone = body.tools == null && continues === undefined && conversationId === undefined;
   const isOneShot = isAlone && responseFormat.type === 'json' && responseFormat.schema !== undefined;
-  const nowMs = Date.now();
-  const created = await createTurn(engine, {
+  return startTurn(engine, {
     projectId,
     smithId: smith.id,
     smith: smith.loaded,
@@ -186,14 +145,11 @@ async function start(
     surface: {
       kind: 'response',
       stored: body.store !== false,
-      request: describeRequest(body, { stretch: 1, nowMs, conversationId, answers: null, idempotency }),
+      request: describeRequest(body, { nowMs: Date.now(), conversationId, answers: null }),
     },
   }).catch((error: unknown) => {
     throw placeError(error, plan.places);
   });
-  const { run } = created;
-  if (created.kind === 'started') return { run, number: 1, live: created.live, isRepeated: false };
-  return { run, number: 1, live: undefined, isRepeated: true };
 }
 
 /** Whether the caller waits for the end and reads nothing before it; a background response may be followed meanwhile. */

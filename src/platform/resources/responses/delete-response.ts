@@ -1,13 +1,12 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { executorOf } from '../../store/executor-of.ts';
-import { getStretch } from '../../surfaces/openai/responses/response-segment.ts';
-import { hideRun } from '../../surfaces/openai/responses/response-store.ts';
+import { getResponseSegment, hideRun } from '../../surfaces/openai/index.ts';
 import type { ResponsePath } from './schema.ts';
 
 /** The responses of a run go together; the run itself stays among the smith's. */
 export async function deleteResponse({ db, caller, params }: ProjectRead<{ params: ResponsePath }>) {
-  const { run } = await getStretch(executorOf(db), caller, params.id);
+  const { run } = await getResponseSegment(executorOf(db), caller, params.id);
   if (!(await hideRun(executorOf(db), run.project_id, run.id))) throw new ApiError('not_found');
   return { id: params.id, object: 'response' as const, deleted: true as const };
 }

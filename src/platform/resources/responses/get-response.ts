@@ -3,24 +3,23 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
 import { executorOf } from '../../store/executor-of.ts';
-import { streamResponse } from '../../surfaces/openai/responses/answer-response.ts';
-import { foldStored, getStretch } from '../../surfaces/openai/responses/response-segment.ts';
+import { foldStored, getResponseSegment, streamResponse } from '../../surfaces/openai/index.ts';
 import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
 
 type Request = ProjectRead<{ params: ResponsePath; query: ResponseQuery }>;
 
 export function getResponse(engine: Engine) {
   return async ({ db, caller, params, query }: Request): Promise<Response | EventStream> => {
-    const stretch = await getStretch(executorOf(db), caller, params.id);
+    const segment = await getResponseSegment(executorOf(db), caller, params.id);
     const include = readInclude(query);
-    if (query.stream === true) return streamResponse(engine, stretch, { after: query.starting_after, include });
+    if (query.stream === true) return streamResponse(engine, segment, { after: query.starting_after, include });
     if (query.starting_after !== undefined) {
       throw new ApiError('invalid_request', {
         param: 'starting_after',
         message: '`starting_after` says where a stream goes on. Add `stream=true`.',
       });
     }
-    return (await foldStored(executorOf(db), stretch, include)).response as Response;
+    return (await foldStored(executorOf(db), segment, include)).response as Response;
   };
 }
 

@@ -7,16 +7,14 @@ import {
 } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { executorOf } from '../../store/executor-of.ts';
-import { listInputItems as listItems } from '../../surfaces/openai/responses/input-items.ts';
-import type { OutputItem } from '../../surfaces/openai/responses/response-items.ts';
-import { getStretch } from '../../surfaces/openai/responses/response-segment.ts';
+import { getResponseSegment, listInputItems as listItems, type OutputItem } from '../../surfaces/openai/index.ts';
 import type { InputItemQuery, ResponsePath } from './schema.ts';
 
 type Request = ProjectRead<{ params: ResponsePath; query: InputItemQuery }>;
 
 export async function listInputItems({ db, caller, params, query }: Request) {
   const page = readOpenAiPage(query);
-  const items = listItems(await getStretch(executorOf(db), caller, params.id));
+  const items = listItems(await getResponseSegment(executorOf(db), caller, params.id));
   return openAiPageReply(selectPage(items, page), page, (item) => item);
 }
 

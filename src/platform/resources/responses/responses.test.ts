@@ -513,7 +513,7 @@ describe('refusals', () => {
     });
     const id = run.body.id.replace('run_', 'resp_');
     assert.equal((await refusal(openai.responses.retrieve(id))).status, 404);
-    const stretch = await openai.responses.create({ model: MODEL, input: 'Write 2 words' });
-    assert.equal((await refusal(openai.responses.retrieve(`${stretch.id}_2`))).status, 404);
+    const response = await openai.responses.create({ model: MODEL, input: 'Write 2 words' });
+    assert.equal((await refusal(openai.responses.retrieve(`${response.id}_2`))).status, 404);
   });
 });

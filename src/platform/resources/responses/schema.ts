@@ -1,4 +1,4 @@
-/** A response: one stretch of a run, in the OpenAI dialect. */
+/** A response: one segment of a run, in the OpenAI dialect. */
 import Type, { type Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { component, failsWith, jsonObject, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';

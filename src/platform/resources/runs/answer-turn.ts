@@ -1,15 +1,17 @@
 /** The answer to whoever started or resumed a turn: its stream, or the run once it rests. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
-import { HttpReply } from '../../../kernel/http/operation.ts';
+import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import {
-  type CreatedTurn,
+  type ClaimedTurn,
   type Engine,
-  type LiveTurn,
+  keepAnswer,
   type RunRow,
-  waitForRest,
+  runAsAnswered,
+  type TurnClaim,
   wireFrame,
 } from '../../engine/index.ts';
+import { type BegunSegment, waitForRest } from '../../surfaces/index.ts';
 import { renderRun } from './render-run.ts';
 import type { Run } from './schema.ts';
 
@@ -31,54 +33,64 @@ export function readPreference(prefer: string | string[] | undefined): WaitPrefe
   return { waitMs: Number(wait) * 1000, applied: `wait=${wait}` };
 }
 
-/** The answer to who asked for a new run. Throws `idempotency_in_progress` where the same request waits for it already. */
-export async function answerCreated(
+export interface AnswerOptions {
+  /** Of an answer with the run. */
+  readonly status: 200 | 201;
+  readonly stream: boolean;
+  readonly prefer: WaitPreference;
+  readonly idempotency: IdempotencyClaim | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The claim of a request's key, for the statement that begins what it asks for. */
+export function claimOf({ idempotency, stream, prefer }: AnswerOptions): TurnClaim | undefined {
+  return idempotency === undefined ? undefined : { ...idempotency, atOnce: !stream && prefer.waitMs === 0 };
+}
+
+/**
+ * A repeated request gets the answer that the first one got: the run as it stood then, or for a stream a pointer to the
+ * run. Throws `idempotency_in_progress` where the first one waits for it still.
+ */
+export async function answerTurn(
   engine: Engine,
-  created: CreatedTurn,
-  options: { readonly stream: boolean; readonly prefer: WaitPreference; readonly signal: AbortSignal },
+  begun: BegunSegment,
+  options: AnswerOptions,
 ): Promise<HttpReply<Run> | EventStream> {
-  const { run } = created;
-  const { stream, prefer, signal } = options;
-  if (created.kind === 'started') {
-    if (stream) return streamFromStart(engine, run, 201);
-    return answerWithRun(engine, run, created.live, { status: 201, prefer, signal });
-  }
-  if (stream) return streamDuplicate(run);
-  if (run.status === 'in_progress' && prefer.waitMs !== 0) {
-    throw new ApiError('idempotency_in_progress', { retryAfterSeconds: 1 });
-  }
-  return new HttpReply(201, renderRun(run), { 'idempotent-replay': 'true' });
+  const { segment, claimed } = begun;
+  if (claimed !== undefined)
+    return options.stream ? streamDuplicate(segment.run) : answerAgain(claimed, options.status);
+  if (!options.stream) return answerWithRun(engine, begun, options);
+  return segment.number === 1
+    ? streamFromStart(engine, segment.run, options.status)
+    : streamAfter(engine, segment.run, segment.after);
+}
+
+function answerAgain(claimed: ClaimedTurn, status: number): HttpReply<Run> {
+  const run = runAsAnswered(claimed);
+  if (run === undefined) throw new ApiError('idempotency_in_progress', { retryAfterSeconds: 1 });
+  return new HttpReply(status, renderRun(run), { 'idempotent-replay': 'true' });
 }
 
 /** The run as JSON: once it rests, or as it stands when the preference says so, the caller leaves or the server drains. */
-export async function answerWithRun(
+async function answerWithRun(
   engine: Engine,
-  run: RunRow,
-  live: LiveTurn | undefined,
-  options: { readonly status: number; readonly prefer: WaitPreference; readonly signal: AbortSignal },
+  begun: BegunSegment,
+  { status, prefer, idempotency, signal }: AnswerOptions,
 ): Promise<HttpReply<Run>> {
-  const { waitMs, applied } = options.prefer;
+  const { waitMs, applied } = prefer;
   const headers = applied === undefined ? {} : { 'preference-applied': applied };
-  if (waitMs === 0) return new HttpReply(options.status, renderRun(run), headers);
-  const timeout =
-    waitMs === undefined ? options.signal : AbortSignal.any([options.signal, AbortSignal.timeout(waitMs)]);
-  const rested = await restOf(engine, run, live, timeout);
-  return new HttpReply(options.status, renderRun(rested), headers);
-}
-
-async function restOf(engine: Engine, run: RunRow, live: LiveTurn | undefined, signal: AbortSignal): Promise<RunRow> {
-  if (live === undefined) return waitForRest(engine, run, signal);
-  const { promise: left, resolve } = Promise.withResolvers<undefined>();
-  const onLeft = () => resolve(undefined);
-  signal.addEventListener('abort', onLeft, { once: true });
-  const row = await Promise.race([live.done, left]);
-  signal.removeEventListener('abort', onLeft);
-  // Undefined: the turn left this replica, or the caller has waited long enough.
-  return row ?? waitForRest(engine, run, signal);
+  if (waitMs === 0) return new HttpReply(status, renderRun(begun.segment.run), headers);
+  const timeout = waitMs === undefined ? undefined : AbortSignal.timeout(waitMs);
+  const run = await waitForRest(engine, begun, timeout === undefined ? signal : AbortSignal.any([signal, timeout]));
+  // What was cut short by a server that goes away is made up for by its repetition; what was asked for is kept.
+  if (idempotency !== undefined && timeout?.aborted === true && run.status === 'in_progress') {
+    await keepAnswer(engine.db, idempotency, run);
+  }
+  return new HttpReply(status, renderRun(run), headers);
 }
 
 /** The run's stream from its beginning; the first frame is known and saves a look into the store. */
-export function streamFromStart(engine: Engine, run: RunRow, status: number): EventStream {
+function streamFromStart(engine: Engine, run: RunRow, status: number): EventStream {
   const opening = wireFrame(
     run.id,
     1,
@@ -93,12 +105,12 @@ export function streamFromStart(engine: Engine, run: RunRow, status: number): Ev
   }, status);
 }
 
-export function streamAfter(engine: Engine, run: RunRow, after: number, status = 200): EventStream {
-  return new EventStream(engine.stream(streamKey(run), after), status);
+export function streamAfter(engine: Engine, run: RunRow, after: number): EventStream {
+  return new EventStream(engine.stream(streamKey(run), after), 200);
 }
 
-/** What a repeated streaming create gets: one frame that points to the run which the key started. */
-export function streamDuplicate(run: RunRow): EventStream {
+/** What a repeated streaming request gets: one frame that points to the run which the key started or resumed. */
+function streamDuplicate(run: RunRow): EventStream {
   const data = {
     v: 1,
     run_id: run.id,

@@ -106,7 +106,7 @@ test('a rejected call does not run, and the model is told why', async () => {
   assert.deepEqual([event?.data.decision, event?.data.actor], ['reject', smith.project.projectId]);
 });
 
-test('deciding takes the scope approvals:write; a result does not', async () => {
+test('deciding takes the scope approvals:write alone, bringing a result runs:write alone', async () => {
   const smith = await makeSmith(platform);
   const paused = await pauseOn(smith, 'Call the tool guarded with {}');
   const [call] = paused.output.tool_calls;
@@ -116,10 +116,19 @@ test('deciding takes the scope approvals:write; a result does not', async () => 
   assert.deepEqual([refused.status, refused.body.error.code], [403, 'insufficient_scope']);
   assert.deepEqual(refused.body.error.details, { required_scope: 'approvals:write' });
   assert.equal((await smith.get(paused.id)).status, 'paused');
-  const strong = smith.project.as(await smith.project.smithToken(smith.id, ['runs:write', 'approvals:write']));
-  const taken = await strong.post(path, approve(call.approval_id));
+  const decider = smith.project.as(await smith.project.smithToken(smith.id, ['approvals:write']));
+  const result = { kind: 'tool_result', tool_call_id: call.id, result: {} };
+  const notIts = await decider.post(path, result);
+  assert.deepEqual(notIts.body.error?.details, { required_scope: 'runs:write' }, notIts.text);
+  const taken = await decider.post(path, approve(call.approval_id));
   assert.deepEqual([taken.status, taken.body.status], [200, 'completed']);
   assert.equal((await smith.project.get(`/v1/approvals/${call.approval_id}`)).body.actor, smith.id);
+
+  const waiting = await pauseOn(smith, 'Call the tool look_up with {}', { tools: [clientTool('look_up')] });
+  const bringer = smith.project.as(await smith.project.smithToken(smith.id, ['runs:write']));
+  const brought = { kind: 'tool_result', tool_call_id: waiting.output.tool_calls[0].id, result: { found: 1 } };
+  const resumed = await bringer.post(`${smith.runs}/${waiting.id}/submit`, brought);
+  assert.deepEqual([resumed.status, resumed.body.status], [200, 'completed'], resumed.text);
 });
 
 test('of two gated calls only the approved one runs, and only when both are decided', async () => {

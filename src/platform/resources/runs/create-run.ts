@@ -6,14 +6,14 @@ import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
   type ClientTool,
-  createTurn,
   type Engine,
   parseResponseFormat,
   type ToolChoice,
   type TurnSettings,
 } from '../../engine/index.ts';
+import { findBegun, startTurn } from '../../surfaces/index.ts';
 import { findConversation } from '../conversations/index.ts';
-import { answerCreated, readPreference } from './answer-turn.ts';
+import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 
 type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: IdempotencyClaim | undefined }>;
@@ -29,7 +29,16 @@ export function createRun(engine: Engine) {
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
     await requireConversation({ db, caller, params, body });
-    const created = await createTurn(engine, {
+    const options: AnswerOptions = {
+      status: 201,
+      stream: body.stream === true,
+      prefer: readPreference(headers.prefer),
+      idempotency,
+      signal: request.signal,
+    };
+    const before = await findBegun(engine.db, caller.projectId, idempotency);
+    if (before !== undefined) return answerTurn(engine, before, options);
+    const begun = await startTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
       ...(typeof body.thread_id === 'string' ? { threadId: body.thread_id } : {}),
@@ -39,10 +48,9 @@ export function createRun(engine: Engine) {
       actor: actorOf(caller),
       reader: caller,
       settings: readSettings(body),
-      idempotency,
+      idempotency: claimOf(options),
     });
-    const prefer = readPreference(headers.prefer);
-    return answerCreated(engine, created, { stream: body.stream === true, prefer, signal: request.signal });
+    return answerTurn(engine, begun, options);
   };
 }
 

@@ -100,12 +100,13 @@ export function runOperations({ engine }: { engine: Engine }) {
       method: 'POST',
       path: '/v1/smiths/{sid}/runs/{rid}/submit',
       posture: 'any',
-      scope: 'runs:write',
+      scope: 'runs:write|approvals:write',
       summary: 'Answer what a paused run waits for',
       description:
-        'Deciding an approval needs the scope `approvals:write` as well. A run whose smith has been archived is `not_found` ' +
+        'Bringing a tool’s result takes the scope `runs:write`, deciding an approval `approvals:write`. A run whose smith has been archived is `not_found` ' +
         'here: it can be read and cancelled, but does not go on.',
       streams: true,
+      idempotent: true,
       params: RunPath,
       body: Submit,
       example: { kind: 'approval', approval_id: 'apr_01J8Z3M6QK4T9W2X5Y7B8C9D0E', decision: 'approve' },

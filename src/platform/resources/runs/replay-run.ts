@@ -3,9 +3,10 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { createTurn, type Engine, getRun, type InputMessage, isSettled, readTurnConfig } from '../../engine/index.ts';
+import { type Engine, getRun, type InputMessage, isSettled, readTurnConfig } from '../../engine/index.ts';
 import { executorOf } from '../../store/executor-of.ts';
-import { answerCreated, readPreference } from './answer-turn.ts';
+import { findBegun, startTurn } from '../../surfaces/index.ts';
+import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
 
 type Request = ProjectRead<{
@@ -25,12 +26,21 @@ export function replayRun(engine: Engine) {
     idempotency,
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
+    const options: AnswerOptions = {
+      status: 201,
+      stream: body?.stream === true,
+      prefer: readPreference(headers.prefer),
+      idempotency,
+      signal: request.signal,
+    };
+    const before = await findBegun(engine.db, caller.projectId, idempotency);
+    if (before !== undefined) return answerTurn(engine, before, options);
     const original = await getRun(executorOf(db), caller.projectId, params.rid, params.sid);
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }
     const { settings } = readTurnConfig(original.config);
-    const created = await createTurn(engine, {
+    const begun = await startTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
       input: original.input as unknown as InputMessage[],
@@ -40,10 +50,9 @@ export function replayRun(engine: Engine) {
       reader: null,
       // The stores that a request brought are its caller's to name: this caller may not have the right to them.
       settings: { ...settings, tools: { ...settings.tools, file_search: null } },
-      idempotency,
+      idempotency: claimOf(options),
       replayOf: original,
     });
-    const prefer = readPreference(headers.prefer);
-    return answerCreated(engine, created, { stream: body?.stream === true, prefer, signal: request.signal });
+    return answerTurn(engine, begun, options);
   };
 }

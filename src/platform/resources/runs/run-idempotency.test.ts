@@ -32,15 +32,46 @@ test('the same request again with its key gives the same run and starts none', a
   assert.notEqual(other.body.id, first.body.id);
 });
 
-test('a request that does not wait gets the run as it stands, again and again', async () => {
+test('a request that did not wait gets the run as it began, whatever has become of it', async () => {
   const smith = await makeSmith(platform);
-  const ask = () =>
-    smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), prefer: 'respond-async' });
-  const first = await ask();
-  const again = await ask();
-  assert.deepEqual([again.status, again.body.id, again.body.status], [201, first.body.id, 'in_progress']);
+  const ask = (headers: Record<string, string> = {}) =>
+    smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), ...headers });
+  const first = await ask({ prefer: 'respond-async' });
+  const again = await ask({ prefer: 'respond-async' });
+  assert.deepEqual([again.status, again.body], [201, first.body]);
+  assert.equal(again.headers.get('idempotent-replay'), 'true');
   await smith.cancel(first.body.id);
-  assert.equal((await ask()).body.status, 'cancelled');
+  assert.equal((await smith.get(first.body.id)).status, 'cancelled');
+  assert.deepEqual((await ask({ prefer: 'respond-async' })).body, first.body);
+  assert.deepEqual((await ask()).body, first.body, 'whatever the repetition prefers');
+});
+
+test('a request that waited in vain gets the run as it stood when its time was over', async () => {
+  const smith = await makeSmith(platform);
+  const ask = () => smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), prefer: 'wait=1' });
+  const first = await ask();
+  assert.equal(first.body.status, 'in_progress');
+  assert.deepEqual((await ask()).body, first.body);
+  await smith.cancel(first.body.id);
+  assert.deepEqual((await ask()).body, first.body);
+});
+
+test('what a request that does not wait has resumed comes back as it began', async () => {
+  const smith = await makeSmith(platform);
+  const paused = await smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] });
+  const [call] = paused.body.output.tool_calls;
+  const submit = () =>
+    smith.project.post(
+      `${smith.runs}/${paused.body.id}/submit`,
+      { kind: 'tool_result', tool_call_id: call.id, result: { found: 1 } },
+      { ...keyed('submitted'), prefer: 'respond-async' },
+    );
+  const first = await submit();
+  assert.deepEqual([first.status, first.body.status], [200, 'in_progress'], first.text);
+  assert.equal((await smith.settled(paused.body.id)).status, 'completed');
+  const again = await submit();
+  assert.deepEqual([again.status, again.body], [200, first.body]);
+  assert.equal(again.headers.get('idempotent-replay'), 'true');
 });
 
 test('a key that comes with another request is refused', async () => {
@@ -121,12 +152,64 @@ test('a request that was refused leaves its key free', async () => {
   assert.equal((await smith.ask('Hello', {}, keyed('one'))).status, 201);
 });
 
-test('a paused run comes back for its key as it stands', async () => {
+test('a paused run comes back for its key as it paused, when it has gone on, ended or been cancelled since', async () => {
   const smith = await makeSmith(platform);
-  const ask = () => smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] }, keyed('one'));
-  const first = await ask();
-  assert.equal(first.body.status, 'paused');
-  assert.deepEqual((await ask()).body, first.body);
+  for (const end of ['completed', 'cancelled']) {
+    const ask = () => smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] }, keyed(end));
+    const first = await ask();
+    assert.equal(first.body.status, 'paused');
+    assert.deepEqual((await ask()).body, first.body);
+    const [call] = first.body.output.tool_calls;
+    const result = { kind: 'tool_result', tool_call_id: call.id, result: { found: 1 } };
+    const { body } =
+      end === 'completed' ? await smith.submit(first.body.id, result) : await smith.cancel(first.body.id);
+    assert.equal(body.status, end);
+    assert.equal((await smith.get(first.body.id)).status, end);
+    assert.deepEqual((await ask()).body, first.body);
+  }
+});
+
+test('a submission happens once for its key, and each gets the answer that it got', async () => {
+  const smith = await makeSmith(platform);
+  const ask = 'Call the tool look_up with {}. Call the tool read with {}.';
+  const paused = await smith.ask(ask, { tools: [clientTool('look_up'), clientTool('read')] });
+  const submit = (index: number, key: string, more = {}) => {
+    const call = paused.body.output.tool_calls[index];
+    const body = { kind: 'tool_result', tool_call_id: call.id, result: { found: index }, ...more };
+    return smith.project.post(`${smith.runs}/${paused.body.id}/submit`, body, keyed(key));
+  };
+  const first = await submit(0, 'first');
+  assert.equal(first.body.status, 'paused', first.text);
+  assert.deepEqual((await submit(0, 'first')).body, first.body);
+  const second = await submit(1, 'second');
+  assert.equal(second.body.status, 'completed', second.text);
+  for (const [index, key, answer] of [
+    [0, 'first', first],
+    [1, 'second', second],
+  ] as const) {
+    const again = await submit(index, key);
+    assert.deepEqual([again.status, again.body], [200, answer.body]);
+    assert.equal(again.headers.get('idempotent-replay'), 'true');
+  }
+  assert.equal((await submit(0, 'first', { result: {} })).body.error.code, 'idempotency_key_reused');
+  assert.equal((await submit(0, 'third')).body.error.code, 'run_not_paused');
+});
+
+test('of many submissions with one key at once one resumes the run', async () => {
+  const smith = await makeSmith(platform);
+  const paused = await smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] });
+  const [call] = paused.body.output.tool_calls;
+  const body = { kind: 'tool_result', tool_call_id: call.id, result: { found: 1 } };
+  const submit = () => smith.project.post(`${smith.runs}/${paused.body.id}/submit`, body, keyed('one'));
+  const answers = await Promise.all(Array.from({ length: 8 }, submit));
+  const done = answers.filter(({ status }) => status === 200);
+  assert.equal(done.filter(({ headers }) => !headers.has('idempotent-replay')).length, 1);
+  for (const answer of answers) {
+    if (answer.status !== 200)
+      assert.deepEqual([answer.status, answer.body.error.code], [409, 'idempotency_in_progress']);
+  }
+  const last = await submit();
+  for (const { body: same } of done) assert.deepEqual(same, last.body);
 });
 
 test('of twenty turns at once on one smith one starts, and the others are told to try again', async () => {

@@ -1,26 +1,31 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
-import type { HttpReply } from '../../../kernel/http/operation.ts';
+import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import { requireScope } from '../../access/gate.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { type Engine, type Submission, submitToTurn } from '../../engine/index.ts';
-import { answerWithRun, readPreference, streamAfter } from './answer-turn.ts';
+import type { Engine, Submission } from '../../engine/index.ts';
+import { findBegun, resumeTurn } from '../../surfaces/index.ts';
+import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, Submit } from './schema.ts';
 
-type Request = ProjectRead<{ params: RunPath; body: Submit }>;
+type Request = ProjectRead<{ params: RunPath; body: Submit; idempotency: IdempotencyClaim | undefined }>;
 
 export function submitRun(engine: Engine) {
-  return async ({ caller, params, body, headers, ...request }: Request): Promise<HttpReply<Run> | EventStream> => {
-    if (body.kind === 'approval') requireScope(caller, 'approvals:write');
+  return async (request: Request): Promise<HttpReply<Run> | EventStream> => {
+    const { caller, params, body, headers, idempotency, signal } = request;
+    requireScope(caller, body.kind === 'approval' ? 'approvals:write' : 'runs:write');
+    const prefer = readPreference(headers.prefer);
+    const options: AnswerOptions = { status: 200, stream: body.stream === true, prefer, idempotency, signal };
+    const before = await findBegun(engine.db, caller.projectId, idempotency);
+    if (before !== undefined) return answerTurn(engine, before, options);
     const key = { projectId: caller.projectId, smithId: params.sid, runId: params.rid };
-    const { run, live, lastSeq } = await submitToTurn(engine, key, [readSubmission(body)], actorOf(caller));
-    if (body.stream === true) return streamAfter(engine, run, lastSeq);
-    return answerWithRun(engine, run, live, {
-      status: 200,
-      prefer: readPreference(headers.prefer),
-      signal: request.signal,
+    const begun = await resumeTurn(engine, key, {
+      submissions: [readSubmission(body)],
+      actor: actorOf(caller),
+      idempotency: claimOf(options),
     });
+    return answerTurn(engine, begun, options);
   };
 }
 

@@ -1,11 +1,27 @@
-/** What the OpenAI-compatible surfaces have in common: whom a request is for, and what it sets for its turn. */
+/** The dialect of OpenAI: whom a request is for, what it sets for its turn, and turns as completions and responses. */
+export { answerBuffered } from './chat/buffered-completion.ts';
+export { findRunForResults } from './chat/find-run-for-results.ts';
+export { answersNothing, type ChatInput, nameMessage, readMessages, type ToolResults } from './chat/read-messages.ts';
+export { headersOf } from './chat/render-completion.ts';
+export { streamCompletion } from './chat/stream-completion.ts';
 export { chooseModel } from './choose-model.ts';
-export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
-export { type ParsedTools, parseTools, requireStores } from './parse-tools.ts';
 export {
-  type ResolvedSmith,
-  resolveSmith,
-  resolveSmithForTurn,
-  type SmithQuestion,
-  type SmithStore,
-} from './resolve-smith.ts';
+  fileSearchItemId,
+  functionCallItemId,
+  functionCallOutputItemId,
+  inputItemId,
+  messageItemId,
+  reasoningItemId,
+  runOfItem,
+} from './item-ids.ts';
+export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
+export { parseTools, requireStores } from './parse-tools.ts';
+export { type ResolvedSmith, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
+export { awaitResponse, streamResponse } from './responses/answer-response.ts';
+export { listInputItems } from './responses/input-items.ts';
+export { planTurn, type TurnPlan } from './responses/plan-turn.ts';
+export { invalid, placeError } from './responses/read-input.ts';
+export type { OutputItem } from './responses/response-items.ts';
+export { describeRequest } from './responses/response-request.ts';
+export { beginFold, foldStored, getResponseSegment, responseOf } from './responses/response-segment.ts';
+export { hideRun } from './responses/response-store.ts';

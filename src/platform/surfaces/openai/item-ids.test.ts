@@ -15,9 +15,9 @@ import {
 
 const runId = mintId('run');
 
-test('a response id names its run and stretch', () => {
-  for (const stretch of [1, 2, 10, 999]) {
-    assert.deepEqual(readResponseId(responseId(runId, stretch)), { runId, stretch });
+test('a response id names its run and segment', () => {
+  for (const segment of [1, 2, 10, 999]) {
+    assert.deepEqual(readResponseId(responseId(runId, segment)), { runId, segment });
   }
 });
 

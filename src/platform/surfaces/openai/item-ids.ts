@@ -3,7 +3,7 @@
  * retrieved, and among its conversation's items. Each is made of the run's own id and of what tells the item apart within
  * the run, so none is stored, and none occurs twice.
  *
- *   resp_<run>             the response: the run's first stretch
+ *   resp_<run>             the response: the run's first segment
  *   resp_<run>_2           its second one, which began with the answers to the run's first pause
  *   msg_<run>_<step>       what the model said in the model call at this step
  *   rs_<run>_<step>        what it thought there
@@ -19,22 +19,22 @@ import { isId, withPrefix } from '../../../kernel/ids/ids.ts';
 
 /** Hex characters of a call's digest: within one run, 64 bits never meet twice. */
 const DIGEST_LENGTH = 16;
-/** What follows the run's 26 characters: a stretch, a step and its part, an index, a digest. */
+/** What follows the run's 26 characters: a segment, a step and its part, an index, a digest. */
 const OWN_ID = /^(resp|msg|rs|fc|fco|fs)_([0-9a-z]{26})(?:_(.+))?$/;
 
-/** `stretch` counts from 1. */
-export function responseId(runId: string, stretch: number): string {
+/** `segment` counts from 1. */
+export function responseId(runId: string, segment: number): string {
   const id = withPrefix('resp', runId);
-  return stretch === 1 ? id : `${id}_${stretch}`;
+  return segment === 1 ? id : `${id}_${segment}`;
 }
 
-/** The run and the stretch of it that a response id names; undefined for what cannot be one. */
-export function readResponseId(id: string): { runId: string; stretch: number } | undefined {
+/** The run and the segment of it that a response id names; undefined for what cannot be one. */
+export function readResponseId(id: string): { runId: string; segment: number } | undefined {
   const own = readOwnId(id);
   if (own?.prefix !== 'resp') return undefined;
-  if (own.rest === undefined) return { runId: own.runId, stretch: 1 };
+  if (own.rest === undefined) return { runId: own.runId, segment: 1 };
   return /^[1-9]\d{0,5}$/.test(own.rest) && own.rest !== '1'
-    ? { runId: own.runId, stretch: Number(own.rest) }
+    ? { runId: own.runId, segment: Number(own.rest) }
     : undefined;
 }
 

@@ -1,8 +1,9 @@
-/** The members that whole and streamed completions have in common. */
+/** The members that buffered and streamed completions have in common. */
 import { suffixOf } from '../../../../kernel/ids/ids.ts';
 import type { RunRow } from '../../../engine/index.ts';
-import type { JsonObject } from '../../../tables.ts';
-import type { Answered, FunctionCall, PendingApproval, Stretch, Usage } from '../../read-answer.ts';
+import type { Citation } from '../../collect-answer.ts';
+import type { Answered, FunctionCall, PendingApproval } from '../../read-answer.ts';
+import type { Segment, Usage } from '../../segment.ts';
 
 /** A completion in one piece. */
 export interface ChatCompletion extends CompletionHead {
@@ -52,9 +53,6 @@ interface UrlCitation {
   };
 }
 
-/** Between what the model said before and after calls that the server ran. */
-export const STEP_GAP = '\n\n';
-
 export interface CompletionHead {
   readonly id: string;
   readonly created: number;
@@ -62,7 +60,7 @@ export interface CompletionHead {
 }
 
 /** The same however often the completion is read. */
-export function headOf({ run, number }: Stretch): CompletionHead {
+export function headOf({ run, number }: Segment): CompletionHead {
   return {
     id: `chatcmpl-${suffixOf(run.id)}${number === 1 ? '' : `-${number}`}`,
     created: Math.floor(run.created_at.getTime() / 1000),
@@ -106,22 +104,16 @@ function describeApproval({ id, tool }: PendingApproval): string {
   return `${tool} (${id})`;
 }
 
-/**
- * Citations of files, in the one form that the dialect's clients take: an address. `shown` is the whole text, at the end
- * of which the run's own stands.
- */
-export function renderAnnotations(output: JsonObject | null, shown: string, publicUrl: string): UrlCitation[] {
-  const content = String(output?.content ?? '');
-  const citations = (output?.annotations ?? []) as { index: number; file_id: string; filename: string }[];
-  const offset = shown.length - content.length;
-  return citations.map(({ index, file_id, filename }) => ({
+/** Citations of files, in the one form that the dialect's clients take: an address. */
+export function renderAnnotations(citations: readonly Citation[], publicUrl: string): UrlCitation[] {
+  return citations.map(({ start, end, fileId, filename }) => ({
     type: 'url_citation',
     url_citation: {
-      start_index: offset + index,
-      end_index: offset + content.indexOf('】', index) + 1,
+      start_index: start,
+      end_index: end,
       title: filename,
-      url: new URL(`/v1/files/${file_id}/content`, publicUrl).href,
-      file_id,
+      url: new URL(`/v1/files/${fileId}/content`, publicUrl).href,
+      file_id: fileId,
     },
   }));
 }

@@ -5,37 +5,36 @@
  */
 import { ApiError, errorBody } from '../../../../kernel/http/errors.ts';
 import { type EventSink, EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
-import { type Engine, getRun } from '../../../engine/index.ts';
+import type { Engine } from '../../../engine/index.ts';
 import { platformErrors } from '../../../errors.ts';
-import { type Answered, type AnswerReader, readAnswer, type Stretch } from '../../read-answer.ts';
+import { findCitationsOf, STEP_GAP } from '../../collect-answer.ts';
+import { type Answered, type AnswerReader, readAnswer } from '../../read-answer.ts';
+import type { Segment } from '../../segment.ts';
 import {
   describeApprovals,
-  headersOf,
   headOf,
   renderAnnotations,
   renderCall,
   renderTurn,
   renderUsage,
-  STEP_GAP,
 } from './render-completion.ts';
 
 interface StreamOptions {
   readonly publicUrl: string;
   readonly includeUsage: boolean;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-export function answerStreamed(engine: Engine, stretch: Stretch, options: StreamOptions): EventStream {
-  const { run } = stretch;
+export function streamCompletion(engine: Engine, segment: Segment, options: StreamOptions): EventStream {
   return new EventStream(
     async (sink, closed) => {
-      const chunks = new ChunkWriter(sink, stretch, options.includeUsage);
+      const chunks = new ChunkWriter(sink, segment, options.includeUsage);
       chunks.open();
       try {
-        const answered = await readAnswer(engine, stretch, chunks, closed);
+        const answered = await readAnswer(engine, segment, chunks, closed);
         if (answered === undefined) return;
-        const citable = answered.status === 'completed' && run.config.file_search != null;
-        const output = citable ? (await getRun(engine.db, run.project_id, run.id)).output : null;
-        const annotations = renderAnnotations(output, chunks.shown, options.publicUrl);
+        const citations = await findCitationsOf(engine, segment, answered, chunks.shown);
+        const annotations = renderAnnotations(citations, options.publicUrl);
         if (annotations.length > 0) chunks.write({ annotations });
         chunks.close(answered);
       } catch (error) {
@@ -45,13 +44,13 @@ export function answerStreamed(engine: Engine, stretch: Stretch, options: Stream
       }
     },
     200,
-    headersOf(run),
+    options.headers,
   );
 }
 
 class ChunkWriter implements AnswerReader {
   readonly #sink: EventSink;
-  readonly #stretch: Stretch;
+  readonly #segment: Segment;
   readonly #includeUsage: boolean;
   /** Every chunk up to its choices: the same for all. */
   readonly #head: string;
@@ -60,11 +59,11 @@ class ChunkWriter implements AnswerReader {
   #textStep = -1;
   #thoughtStep = -1;
 
-  constructor(sink: EventSink, stretch: Stretch, includeUsage: boolean) {
+  constructor(sink: EventSink, segment: Segment, includeUsage: boolean) {
     this.#sink = sink;
-    this.#stretch = stretch;
+    this.#segment = segment;
     this.#includeUsage = includeUsage;
-    const { id, created, model } = headOf(stretch);
+    const { id, created, model } = headOf(segment);
     this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
   }
 
@@ -104,7 +103,7 @@ class ChunkWriter implements AnswerReader {
   }
 
   close(answered: Answered): void {
-    const { run } = this.#stretch;
+    const { run } = this.#segment;
     const waiting = describeApprovals(answered);
     if (waiting !== undefined) this.showText(waiting, Number.POSITIVE_INFINITY);
     if (answered.refusal !== null) this.write({ refusal: answered.refusal });

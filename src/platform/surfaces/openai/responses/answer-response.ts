@@ -2,10 +2,12 @@
 
 import type { EventSink } from '../../../../kernel/http/event-stream.ts';
 import { EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
-import { type Engine, type FrameSink, type LiveTurn, waitForRest } from '../../../engine/index.ts';
+import type { Engine, FrameSink } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
+import type { BegunSegment } from '../../begin-segment.ts';
+import { waitForRest } from '../../wait-for-rest.ts';
 import type { ResponseEvent, ResponseFold } from './fold-response.ts';
-import { beginFold, foldStored, type Stretch } from './response-segment.ts';
+import { beginFold, foldStored, type ResponseSegment, responseOf } from './response-segment.ts';
 
 export interface StreamOptions {
   /** Only the events behind this number; -1: all. */
@@ -15,19 +17,19 @@ export interface StreamOptions {
 }
 
 /** The response's events from the first, live until it ends. */
-export function streamResponse(engine: Engine, stretch: Stretch, options: StreamOptions = {}): EventStream {
+export function streamResponse(engine: Engine, segment: ResponseSegment, options: StreamOptions = {}): EventStream {
   const { after = -1, include, headers } = options;
   return new EventStream(
     async (sink, closed) => {
-      const fold = beginFold(stretch, include);
+      const fold = await beginFold(engine.db, segment, include);
       const over = new AbortController();
       const opening = wireEvents(fold.open(), after);
       // A chunk without content would end the stream.
       if (opening !== '') sink.write(opening);
-      const { run, start } = stretch;
+      const { run, after: before } = segment;
       const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
       const frames = foldingSink(sink, fold, after, () => over.abort());
-      const end = await engine.follow(key, start.after, frames, AbortSignal.any([closed, over.signal]));
+      const end = await engine.follow(key, before, frames, AbortSignal.any([closed, over.signal]));
       if (end === 'draining' && !fold.ended) sink.write(goingAway(fold));
     },
     200,
@@ -78,21 +80,9 @@ function goingAway(fold: ResponseFold): string {
 /** The response once it has ended; as it stands when the caller leaves or this server drains first. */
 export async function awaitResponse(
   engine: Engine,
-  stretch: Stretch,
-  live: LiveTurn | undefined,
+  { segment, live }: Pick<BegunSegment, 'segment' | 'live'>,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const row = live === undefined ? undefined : await untilLeft(live, signal);
-  if (row === undefined) await waitForRest(engine, stretch.run, signal);
-  return (await foldStored(engine.db, stretch)).response;
-}
-
-/** Undefined: the turn left this replica, or the caller has left. */
-async function untilLeft(live: LiveTurn, signal: AbortSignal): Promise<unknown> {
-  const { promise: left, resolve } = Promise.withResolvers<undefined>();
-  const onLeft = () => resolve(undefined);
-  signal.addEventListener('abort', onLeft, { once: true });
-  const row = await Promise.race([live.done, left]);
-  signal.removeEventListener('abort', onLeft);
-  return row;
+  await waitForRest(engine, { segment, live }, signal);
+  return (await foldStored(engine.db, responseOf(segment))).response;
 }

@@ -52,7 +52,7 @@ function begin(): Timeline {
 function newFold(options: { searches?: JsonObject[]; showResults?: boolean; holdText?: boolean } = {}): ResponseFold {
   const { searches = [], showResults = false, holdText = false } = options;
   return new ResponseFold(
-    { runId, after: 0, used: { input: 0, output: 0 }, searches },
+    { runId, after: 0, used: { inputTokens: 0, outputTokens: 0 }, searches },
     { showResults, holdText, render: (outcome) => ({ id: 'resp_1', ...outcome }) },
   );
 }
@@ -71,7 +71,7 @@ function split(frame: ShownFrame): ShownFrame[] {
   });
 }
 
-describe('the events of a stretch', () => {
+describe('the events of a segment', () => {
   test('a text', () => {
     const events = foldAll(begin().text('message.delta', 0, 'Good ', 'day').said(0, 'Good day').end().frames);
     const response = checkEvents(events);
@@ -182,7 +182,7 @@ describe('the events of a stretch', () => {
     assert.equal(output[0].content[0].annotations.length, 1);
   });
 
-  test('frames behind its end are another stretch’s', () => {
+  test('frames behind its end are another segment’s', () => {
     const timeline = begin().add('run.paused', { tool_calls: [], usage: USAGE });
     const ended = foldAll(timeline.frames);
     assert.deepEqual(foldAll(timeline.text('message.delta', 1, 'Later').said(1, 'Later').end().frames), ended);

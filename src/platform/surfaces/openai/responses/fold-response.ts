@@ -1,5 +1,5 @@
 /**
- * A response out of its stretch of the run's timeline: a pure fold. The live stream, its replay, the answer to a create
+ * A response out of its segment of the run's timeline: a pure fold. The live stream, its replay, the answer to a create
  * that does not stream and a retrieved response all come out of it, so none of them can differ from another.
  *
  * `sequence_number` counts the events: one for each piece of text that the model gave, as the timeline keeps them, and
@@ -14,6 +14,7 @@
 import type { ShownFrame } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
+import type { Usage } from '../../segment.ts';
 import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
 import {
   approvalRequestItem,
@@ -28,13 +29,13 @@ import {
   textPart,
 } from './response-items.ts';
 
-/** What a stretch begins with, besides the frames. */
-export interface StretchStart {
+/** What a segment begins with, besides the frames. */
+export interface SegmentStart {
   readonly runId: string;
   /** Number of the last frame before it. */
   readonly after: number;
   /** What the run had used by then. */
-  readonly used: { readonly input: number; readonly output: number };
+  readonly used: Usage;
   /** Outputs of the run's searches before it: an answer may cite what they found. */
   readonly searches: readonly (JsonObject | null)[];
 }
@@ -115,7 +116,7 @@ const IN_PROGRESS: ResponseOutcome = {
 };
 
 export class ResponseFold {
-  readonly #start: StretchStart;
+  readonly #start: SegmentStart;
   readonly #options: FoldOptions;
   readonly #shown: Shown[] = [];
   /** By step: the attempt that makes it again. */
@@ -131,7 +132,7 @@ export class ResponseFold {
   #held: Held | undefined;
   #outcome: ResponseOutcome = IN_PROGRESS;
 
-  constructor(start: StretchStart, options: FoldOptions) {
+  constructor(start: SegmentStart, options: FoldOptions) {
     this.#start = start;
     this.#options = options;
     this.#searched = [...start.searches];
@@ -147,7 +148,7 @@ export class ResponseFold {
     return this.#outcome.status;
   }
 
-  /** Frames that follow belong to another stretch. */
+  /** Frames that follow belong to another segment. */
   get ended(): boolean {
     return this.#outcome !== IN_PROGRESS;
   }
@@ -164,7 +165,7 @@ export class ResponseFold {
     return this.#take();
   }
 
-  /** The events that a frame makes, frames being given in order. Those behind the stretch's end make none. */
+  /** The events that a frame makes, frames being given in order. Those behind the segment's end make none. */
   fold(frame: ShownFrame): ResponseEvent[] {
     if (this.ended) return [];
     this.#followNumbers(frame);
@@ -466,12 +467,12 @@ export class ResponseFold {
     this.#emit('response.output_item.done', { output_index: shown.index, item });
   }
 
-  /** Frames count the whole run; a response counts its stretch. */
+  /** Frames count the whole run; a response counts its segment. */
   #usage(counted: unknown): ResponseUsage | null {
     if (counted === null || counted === undefined) return null;
     const { input_tokens: input = 0, output_tokens: output = 0 } = counted as Record<string, number>;
     const { used } = this.#start;
-    const [inputTokens, outputTokens] = [input - used.input, output - used.output];
+    const [inputTokens, outputTokens] = [input - used.inputTokens, output - used.outputTokens];
     return {
       input_tokens: inputTokens,
       input_tokens_details: { cached_tokens: 0 },

@@ -3,15 +3,15 @@ import type { InputMessage } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../item-ids.ts';
 import { functionCallItem, type OutputItem } from './response-items.ts';
-import type { Stretch } from './response-segment.ts';
+import type { ResponseSegment } from './response-segment.ts';
 
 /** In the order in which they were sent. */
-export function listInputItems({ run, number, request }: Stretch): OutputItem[] {
+export function listInputItems({ run, number, request }: ResponseSegment): OutputItem[] {
   if (number === 1) {
     return (run.input as unknown as InputMessage[]).flatMap((message, index) => showMessage(run.id, message, index));
   }
   // A pause that was answered by another way than a response has no items.
-  return request.stretch === number
+  return request.segment === number
     ? (request.answers ?? []).map((item, index) => showAnswer(run.id, item, index))
     : [];
 }

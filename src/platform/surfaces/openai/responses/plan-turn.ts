@@ -12,10 +12,11 @@ import { requireScope } from '../../../access/gate.ts';
 import { mayRefer } from '../../../access/references.ts';
 import type { InputMessage, RunRow, Submission } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
+import { findRunByApproval, findRunByCalls } from '../../find-waiting-run.ts';
 import { readResponseId } from '../item-ids.ts';
 import { type InputItem, invalid, readInput, toMessages } from './read-input.ts';
 import { resolveReferences } from './resolve-references.ts';
-import { findPausedByCall, findRun } from './response-store.ts';
+import { findRun } from './response-store.ts';
 
 export type TurnPlan =
   | {
@@ -119,19 +120,12 @@ async function findPaused(
   const answers = answersAmong(items);
   if (answers.length === 0) return undefined;
   if (previous !== undefined) return previous.status === 'paused' ? previous : undefined;
-  // The newest answer is the last one. Providers may count their calls from zero: the name helps to tell them apart.
+  // The newest answer is the last one.
   const answer = answers.at(-1);
   if (answer === undefined) return undefined;
-  const name = answer.kind === 'result' ? nameOfCall(items, answer.callId) : undefined;
-  return findPausedByCall(
-    db,
-    projectId,
-    smithId,
-    answer.kind === 'decision'
-      ? { approval_id: answer.approvalId, status: 'requires_approval' }
-      : { id: answer.callId, ...(name === undefined ? {} : { name }), status: 'requires_result' },
-    conversationId,
-  );
+  const where = { projectId, smithId, threadId: conversationId, surface: 'response' as const };
+  if (answer.kind === 'decision') return findRunByApproval(db, where, answer.approvalId);
+  return findRunByCalls(db, where, [{ callId: answer.callId, name: nameOfCall(items, answer.callId) }]);
 }
 
 function nameOfCall(items: readonly InputItem[], callId: string): string | undefined {

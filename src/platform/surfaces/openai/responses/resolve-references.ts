@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../tables.ts';
 import { runOfItem } from '../item-ids.ts';
 import { listInputItems } from './input-items.ts';
 import { type InputItem, invalid, readInput } from './read-input.ts';
-import { foldStored, loadStretch } from './response-segment.ts';
+import { findResponse, foldStored } from './response-segment.ts';
 import { findRun } from './response-store.ts';
 
 /** Throws `invalid_input` for an id that no stored response of the smith has shown. */
@@ -52,10 +52,10 @@ async function loadItems(
 
 async function* listRunItems(db: Executor, run: RunRow): AsyncGenerator<JsonObject> {
   for (let number = 1; ; number += 1) {
-    const stretch = await loadStretch(db, run, number);
-    if (stretch === undefined) return;
-    yield* listInputItems(stretch);
-    const fold = await foldStored(db, stretch);
+    const segment = findResponse(run, number);
+    if (segment === undefined) return;
+    yield* listInputItems(segment);
+    const fold = await foldStored(db, segment);
     yield* fold.response.output as JsonObject[];
     if (!fold.ended) return;
   }

@@ -1,11 +1,10 @@
 /** What a request said, as runs.requests keeps it and the response shows it again. */
-import type { IdempotencyClaim } from '../../../../kernel/http/operation.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 
 export interface ResponseRequest extends JsonObject {
-  /** Which stretch of the run it began. */
-  readonly stretch: number;
+  /** Which segment of the run it began: the engine's to say. */
+  readonly segment: number;
   /** Unix seconds. */
   readonly created_at: number;
   /** Members of the response that say what was asked for. */
@@ -13,8 +12,6 @@ export interface ResponseRequest extends JsonObject {
   readonly include: readonly string[];
   /** The answers to a pause, as items; null where the run's own input is what was sent. */
   readonly answers: readonly JsonObject[] | null;
-  /** The `Idempotency-Key` that it came with. */
-  readonly key: string | null;
 }
 
 /** The members of a request that a response shows again. */
@@ -42,16 +39,13 @@ export const FILE_SEARCH_RESULTS = 'file_search_call.results';
 export function describeRequest(
   body: RequestedResponse,
   options: {
-    readonly stretch: number;
     readonly nowMs: number;
     readonly conversationId: string | undefined;
     readonly answers: readonly JsonObject[] | null;
-    readonly idempotency: IdempotencyClaim | undefined;
   },
-): ResponseRequest {
+): Omit<ResponseRequest, 'segment'> {
   const { conversationId } = options;
   return {
-    stretch: options.stretch,
     created_at: Math.floor(options.nowMs / 1000),
     echo: {
       background: body.background ?? false,
@@ -73,7 +67,6 @@ export function describeRequest(
     },
     include: body.include ?? [],
     answers: options.answers,
-    key: options.idempotency?.key ?? null,
   };
 }
 
@@ -82,7 +75,7 @@ export function requestsOf(run: RunRow): readonly ResponseRequest[] {
   return run.requests as unknown as ResponseRequest[];
 }
 
-/** What began the stretch, or, where somebody answered the pause by another way, the request before it. */
-export function requestOfStretch(run: RunRow, stretch: number): ResponseRequest | undefined {
-  return requestsOf(run).findLast((request) => request.stretch <= stretch);
+/** What began the segment, or, where somebody answered the pause by another way, the request before it. */
+export function requestOfSegment(run: RunRow, segment: number): ResponseRequest | undefined {
+  return requestsOf(run).findLast((request) => request.segment <= segment);
 }

@@ -1,32 +1,31 @@
-/** One stretch of a run: from its start, or from the answers to a pause, to the next rest. */
+/** Responses: each shows one segment of a run. */
 import type { Executor } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../../access/caller.ts';
 import { type RunRow, readFrames, readTurnConfig, type ShownFrame, showStoredFrame } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH } from '../../../tools/file-search.ts';
+import { type Segment, segmentOf } from '../../segment.ts';
 import { readResponseId, responseId } from '../item-ids.ts';
-import { ResponseFold, type StretchStart } from './fold-response.ts';
-import { FILE_SEARCH_RESULTS, type ResponseRequest, requestOfStretch, requestsOf } from './response-request.ts';
-import { findPause, findRun, listOutputsBefore } from './response-store.ts';
+import { ResponseFold } from './fold-response.ts';
+import { FILE_SEARCH_RESULTS, type ResponseRequest, requestOfSegment, requestsOf } from './response-request.ts';
+import { findRun, listOutputsBefore } from './response-store.ts';
 
-export interface Stretch {
-  readonly run: RunRow;
-  readonly number: number;
-  readonly start: StretchStart;
+/** A segment that a response shows, with what the request for it said. */
+export interface ResponseSegment extends Segment {
   readonly request: ResponseRequest;
   /** Unix seconds. */
   readonly createdAt: number;
 }
 
 /** The response that the id names, as the caller may see it. Throws `not_found`. */
-export async function getStretch(db: Executor, caller: ProjectCaller, id: string): Promise<Stretch> {
+export async function getResponseSegment(db: Executor, caller: ProjectCaller, id: string): Promise<ResponseSegment> {
   const named = readResponseId(id);
   const smithId = caller.kind === 'smith' ? caller.smithId : null;
   const run = named === undefined ? undefined : await findRun(db, caller.projectId, named.runId, smithId);
-  const stretch = run === undefined || !isKept(run) ? undefined : await loadStretch(db, run, named?.stretch ?? 1);
-  if (stretch === undefined) throw new ApiError('not_found');
-  return stretch;
+  const shown = run === undefined || !isKept(run) ? undefined : findResponse(run, named?.segment ?? 1);
+  if (shown === undefined) throw new ApiError('not_found');
+  return shown;
 }
 
 /** Whether the run's responses may be retrieved: one that is not to be stored, as long as it is made. */
@@ -36,35 +35,27 @@ function isKept(run: RunRow): boolean {
 }
 
 /** Undefined where the run has not come so far. */
-export async function loadStretch(db: Executor, run: RunRow, number: number): Promise<Stretch | undefined> {
-  const request = requestOfStretch(run, number);
-  if (request === undefined) return undefined;
-  if (number === 1) return { run, number, request, createdAt: request.created_at, start: firstStart(run) };
-  const pause = await findPause(db, run, number - 1);
-  if (pause === undefined) return undefined;
-  const isLast = run.status === 'paused' && (await findPause(db, run, number)) === undefined;
-  if (isLast) return undefined;
-  const usage = (pause.data.usage ?? {}) as Record<string, number>;
-  return {
-    run,
-    number,
-    request,
-    createdAt: request.stretch === number ? request.created_at : Math.floor(pause.created_at.getTime() / 1000),
-    start: {
-      runId: run.id,
-      after: pause.seq,
-      used: { input: usage.input_tokens ?? 0, output: usage.output_tokens ?? 0 },
-      searches: await listOutputsBefore(db, run, FILE_SEARCH, pause.seq),
-    },
-  };
+export function findResponse(run: RunRow, number: number): ResponseSegment | undefined {
+  const segment = segmentOf(run, number);
+  return segment === undefined ? undefined : responseOf(segment);
 }
 
-function firstStart(run: RunRow): StretchStart {
-  return { runId: run.id, after: 0, used: { input: 0, output: 0 }, searches: [] };
+/** The segment as a response. */
+export function responseOf(segment: Segment): ResponseSegment {
+  const request = requestOfSegment(segment.run, segment.number);
+  if (request === undefined) throw new Error(`Run ${segment.run.id} was not started by a response`);
+  const isOwn = request.segment === segment.number;
+  const createdAt = isOwn ? request.created_at : Math.floor(segment.from.getTime() / 1000);
+  return { ...segment, request, createdAt };
 }
 
-/** The fold of the stretch, with nothing folded yet. */
-export function beginFold({ run, number, request, createdAt, start }: Stretch, include: readonly string[] = []) {
+/** The fold of the segment, with nothing folded yet. */
+export async function beginFold(db: Executor, segment: ResponseSegment, include: readonly string[] = []) {
+  const { run, number, request, createdAt, after, usedBefore } = segment;
+  // A segment behind a pause may cite what was found before it.
+  const mayCite = number > 1 && run.config.file_search != null;
+  const searches = mayCite ? await listOutputsBefore(db, run, FILE_SEARCH, after) : [];
+  const start = { runId: run.id, after, used: usedBefore, searches };
   const included = [...request.include, ...include];
   return new ResponseFold(start, {
     showResults: included.includes(FILE_SEARCH_RESULTS),
@@ -80,10 +71,14 @@ export function beginFold({ run, number, request, createdAt, start }: Stretch, i
   });
 }
 
-/** The fold of what the store has of the stretch. */
-export async function foldStored(db: Executor, stretch: Stretch, include?: readonly string[]): Promise<ResponseFold> {
-  const fold = beginFold(stretch, include);
-  for await (const frame of storedFrames(db, stretch.run, stretch.start.after)) {
+/** The fold of what the store has of the segment. */
+export async function foldStored(
+  db: Executor,
+  segment: ResponseSegment,
+  include?: readonly string[],
+): Promise<ResponseFold> {
+  const fold = await beginFold(db, segment, include);
+  for await (const frame of storedFrames(db, segment.run, segment.after)) {
     fold.fold(frame);
     if (fold.ended) break;
   }
