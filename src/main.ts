@@ -1,6 +1,14 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
-import { runProgram } from './command-line/program.ts';
+import { cacheCompiledCode } from './command-line/compiled-code.ts';
+import { reportStep } from './command-line/startup-steps.ts';
+import { listenForStop } from './command-line/stop-signals.ts';
 
-const exitCode = await runProgram(process.argv.slice(2));
+const args = process.argv.slice(2);
+// Before the program is loaded, which takes a while: a signal finds somebody who ends the start cleanly.
+const stop = args[0] === 'serve' ? listenForStop() : undefined;
+if (stop !== undefined && !args.includes('--help')) reportStep('starting');
+cacheCompiledCode();
+const { runProgram } = await import('./command-line/program.ts');
+const exitCode = await runProgram(args, stop);
 // Once what was printed has been written, nothing that is still open keeps a finished command alive.
 process.stdout.write('', () => process.exit(exitCode));

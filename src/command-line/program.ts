@@ -3,26 +3,21 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, loadConfig } from '../kernel/config/config.ts';
 import { scrubText } from '../kernel/log/redact.ts';
 import { CommandError, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Finish } from './command-error.ts';
-import { addCreateOrganization } from './create-organization.ts';
-import { addDoctor } from './doctor.ts';
-import { addDomains } from './domains/index.ts';
-import { addEnvironment } from './environment.ts';
-import { addMigrate } from './migrate.ts';
-import { addMintToken } from './mint-token.ts';
-import { addRecoverKeys } from './recover-keys.ts';
-import { addResealSecrets } from './reseal-secrets.ts';
-import { addRotateKeys } from './rotate-keys.ts';
-import { addServe } from './serve.ts';
 import { readPackageVersion, sourceRoot } from './source-commit.ts';
+import type { StopSignals } from './stop-signals.ts';
 
-/** Runs one command line (without `node` and the script) and returns the exit code: 0, 1 failed, 2 wrong usage or configuration. */
-export async function runProgram(args: readonly string[]): Promise<number> {
+/**
+ * Runs one command line (without `node` and the script) and returns the exit code: 0, 1 failed, 2 wrong usage or configuration.
+ * `stop` is what listens for signals already; without it `serve` listens itself.
+ */
+export async function runProgram(args: readonly string[], stop?: StopSignals): Promise<number> {
   const outcome = { exitCode: EXIT_OK };
-  const program = buildProgram((exitCode) => {
+  const finish: Finish = (exitCode) => {
     outcome.exitCode = exitCode;
-  });
+  };
   hideExperimentalWarnings();
   try {
+    const program = await buildProgram(args[0], { finish, stop });
     await program.parseAsync(args, { from: 'user' });
     return outcome.exitCode;
   } catch (error) {
@@ -30,7 +25,56 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(finish: Finish): Command {
+interface Outside {
+  readonly finish: Finish;
+  readonly stop: StopSignals | undefined;
+}
+
+/** The verbs by their first word, each loaded when it is wanted: a start should not pay for the others. */
+const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Promise<void>>> = {
+  async serve(program, { finish, stop }) {
+    const { addServe } = await import('./serve.ts');
+    addServe(program, finish, stop);
+  },
+  async migrate(program) {
+    const { addMigrate } = await import('./migrate.ts');
+    addMigrate(program);
+  },
+  async token(program) {
+    const { addMintToken } = await import('./mint-token.ts');
+    const token = program.command('token').helpCommand(false).description('mint tokens without a running server');
+    addMintToken(token);
+  },
+  async org(program) {
+    const { addCreateOrganization } = await import('./create-organization.ts');
+    const organization = program.command('org').helpCommand(false).description('make organizations');
+    addCreateOrganization(organization);
+  },
+  async keys(program, { finish }) {
+    const { addRotateKeys } = await import('./rotate-keys.ts');
+    const { addResealSecrets } = await import('./reseal-secrets.ts');
+    const { addRecoverKeys } = await import('./recover-keys.ts');
+    const keys = program.command('keys').helpCommand(false).description('rotate signing keys and the master key');
+    addRotateKeys(keys);
+    addResealSecrets(keys);
+    addRecoverKeys(keys, finish);
+  },
+  async domains(program) {
+    const { addDomains } = await import('./domains/index.ts');
+    addDomains(program);
+  },
+  async doctor(program, { finish }) {
+    const { addDoctor } = await import('./doctor.ts');
+    addDoctor(program, finish);
+  },
+  async environment(program) {
+    const { addEnvironment } = await import('./environment.ts');
+    addEnvironment(program);
+  },
+};
+
+/** The program with the verb that the command line names, or with all of them where it names none. */
+async function buildProgram(word: string | undefined, outside: Outside): Promise<Command> {
   const program = new Command('ironcraft')
     .description('A self-hosted agent platform.')
     .version(readPackageVersion(sourceRoot))
@@ -38,19 +82,8 @@ function buildProgram(finish: Finish): Command {
     .helpCommand(false)
     .exitOverride()
     .addHelpText('afterAll', '\nSettings come from the environment and from .env: ironcraft environment lists them.\n');
-  addServe(program, finish);
-  addMigrate(program);
-  const token = program.command('token').helpCommand(false).description('mint tokens without a running server');
-  addMintToken(token);
-  const organization = program.command('org').helpCommand(false).description('make organizations');
-  addCreateOrganization(organization);
-  const keys = program.command('keys').helpCommand(false).description('rotate signing keys and the master key');
-  addRotateKeys(keys);
-  addResealSecrets(keys);
-  addRecoverKeys(keys, finish);
-  addDomains(program);
-  addDoctor(program, finish);
-  addEnvironment(program);
+  const named = word === undefined || !Object.hasOwn(verbs, word) ? undefined : verbs[word];
+  for (const addVerb of named === undefined ? Object.values(verbs) : [named]) await addVerb(program, outside);
   return program;
 }
 

@@ -1,6 +1,8 @@
 /** The server process from its configuration to its end: one service, or all of them in one process. */
+import { join } from 'node:path';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
+import { holdsStore } from '../kernel/db/embedded-folder.ts';
 import { migrate } from '../kernel/db/migrate.ts';
 import { openDatabase } from '../kernel/db/open-database.ts';
 import { mountHealth } from '../kernel/http/health.ts';
@@ -11,63 +13,115 @@ import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '..
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
-import { migrationSources, storeTemplate } from './migrations.ts';
+import { listPending, migrationSources, storeTemplate } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import { releaseStartupMemory } from './release-startup-memory.ts';
-import { serveDomains } from './serve-domains.ts';
-import { servePlatform } from './serve-platform.ts';
 import type { ServedService, ServerParts } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
-import { listenForStop, type StopSignals } from './stop-signals.ts';
+import { reportStep } from './startup-steps.ts';
+import { listenForStop, StoppedWhileStarting, type StopSignals } from './stop-signals.ts';
 
 /** The part of the drain time that is kept for closing what is left. */
 const CLOSING_MS = 1_500;
 
-const makers: Record<Service, (parts: ServerParts) => Promise<ServedService>> = {
-  platform: servePlatform,
-  domains: serveDomains,
+/** After the first requests have had their answers, and before anybody looks at what the server takes at rest. */
+const RELEASE_MEMORY_AFTER_MS = 2_000;
+
+type MakeService = (parts: ServerParts) => Promise<ServedService>;
+
+/** Loaded while the database opens. */
+const makers: Record<Service, () => Promise<MakeService>> = {
+  platform: async () => (await import('./serve-platform.ts')).servePlatform,
+  domains: async () => (await import('./serve-domains.ts')).serveDomains,
 };
 
-/** Serves until a signal and returns the exit code. Rejects, having closed what it opened, when it cannot start. */
-export async function serve(services: readonly Service[]): Promise<number> {
+const serviceTitles: Record<Service, string> = { platform: 'agent platform', domains: 'domain service' };
+
+/**
+ * Serves until a signal and returns the exit code. A signal that comes earlier ends the start between two of its steps.
+ * Rejects, having closed what it opened, when it cannot start.
+ */
+export async function serve(services: readonly Service[], stop: StopSignals = listenForStop()): Promise<number> {
   const config = loadConfig();
   const logger = createLogger(config, await openLogOutput(config.logFormat, process.stderr.isTTY === true));
   reportProcess(logger);
-  const stop = listenForStop();
   for (const name of config.unknownVariables) logger.warn({ name }, 'no setting has this name: see --help');
-  const db = await openDatabase({
+  endInTime(config, logger, stop);
+  await using opened = new AsyncDisposableStack();
+  try {
+    const running = await start({ config, logger, services, stop }, opened);
+    await runUntilStopped({ config, logger, running }, stop);
+  } catch (error) {
+    if (!(error instanceof StoppedWhileStarting)) throw error;
+    logger.info(error.message);
+  }
+  await opened.disposeAsync();
+  logger.info('stopped');
+  return EXIT_OK;
+}
+
+interface Start {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly services: readonly Service[];
+  readonly stop: StopSignals;
+}
+
+/** Leaves what it opens to the stack, so that it is closed wherever the start ends. */
+async function start({ config, logger, services, stop }: Start, opened: AsyncDisposableStack): Promise<Running[]> {
+  // Every port first: one that is in use is found before anything is made.
+  const places: Place[] = [];
+  for (const service of services) {
+    const place = await holdPlace(config, service);
+    opened.defer(() => place.held.release());
+    places.push(place);
+  }
+  stop.throwIfReceived();
+  // The store opens in a thread of its own, and the services are loaded in this one meanwhile.
+  const opening = openStore(config, logger);
+  opened.defer(async () => (await opening.catch(() => undefined))?.close());
+  const loading = Promise.all(services.map((service) => makers[service]()));
+  const [db, make] = await Promise.all([opening, loading]);
+  const outbound = createOutbound({ allow: config.outboundAllow });
+  opened.defer(() => outbound.close());
+  stop.throwIfReceived();
+  const parts = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
+  reportStep('services', services.map((service) => serviceTitles[service]).join(' and the '));
+  const running: Running[] = [];
+  opened.defer(async () => void (await Promise.all(running.map(({ served }) => served.stop()))));
+  for (const [index, makeService] of make.entries()) {
+    const place = places[index];
+    if (place === undefined) continue;
+    stop.throwIfReceived();
+    running.push(await prepare(parts, place, makeService));
+  }
+  for (const { served } of running) {
+    stop.throwIfReceived();
+    await served.app.ready();
+    await served.start();
+  }
+  stop.throwIfReceived();
+  for (const one of running) await listen(one);
+  const operator = await openOperatorSocket(config, logger, db, running);
+  opened.defer(async () => operator?.close());
+  for (const one of running) one.setServing(true);
+  for (const one of running) process.stdout.write(welcome(one));
+  setTimeout(releaseStartupMemory, RELEASE_MEMORY_AFTER_MS).unref();
+  return running;
+}
+
+async function openStore(config: Config, logger: Logger): Promise<Database> {
+  const folder = join(config.dataDir, 'database');
+  if (config.databaseUrl !== undefined) reportStep('server');
+  else reportStep(holdsStore(join(folder, 'data')) ? 'store' : 'new-store', folder);
+  return openDatabase({
     url: config.databaseUrl,
     dataDir: config.dataDir,
     poolSize: config.databasePoolSize,
     template: storeTemplate,
     logger,
   });
-  const outbound = createOutbound({ allow: config.outboundAllow });
-  const running: Running[] = [];
-  let operator: OperatorSocket | undefined;
-  try {
-    try {
-      // Every port first: one that is in use is found before anything is made.
-      const places = [];
-      for (const service of services) places.push(await holdPlace(config, service));
-      const process_ = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
-      for (const place of places) running.push(await prepare(process_, place));
-      for (const one of running) await listen(one);
-      operator = await openOperatorSocket(config, logger, db, running);
-      stop.beginServing();
-      for (const one of running) process.stdout.write(welcome(one));
-      await runUntilStopped({ config, logger, running }, stop);
-    } finally {
-      await operator?.close();
-      await Promise.all(running.map(({ served }) => served.stop()));
-    }
-    logger.info('stopped');
-    return EXIT_OK;
-  } finally {
-    await outbound.close();
-    await db.close();
-  }
 }
 
 /** Where a service listens. */
@@ -89,6 +143,8 @@ async function holdPlace(config: Config, service: Service): Promise<Place> {
 }
 
 async function prepareStore(config: Config, logger: Logger, db: Database) {
+  const pending = await listPending(db);
+  if (pending.length > 0) reportStep('migrations', pending.length);
   for (const source of migrationSources) {
     const { applied } = await migrate(db, source);
     for (const name of applied) logger.info({ service: source.service, name }, 'migration applied');
@@ -99,29 +155,29 @@ async function prepareStore(config: Config, logger: Logger, db: Database) {
 interface Running {
   readonly place: Place;
   readonly served: ServedService;
-  /** Makes the service say that it is not ready any more. */
-  beginDraining(): void;
+  /** Whether the service says that it is ready. */
+  setServing(isServing: boolean): void;
 }
 
 type ProcessParts = Omit<ServerParts, 'metrics' | 'publicUrl'> & { readonly outbound: Outbound };
 
 /** Everything up to the open port. */
-async function prepare(parts: ProcessParts, place: Place): Promise<Running> {
+async function prepare(parts: ProcessParts, place: Place, makeService: MakeService): Promise<Running> {
   const metrics = createMetrics();
-  const served = await makers[place.service]({ ...parts, metrics, publicUrl: place.publicUrl });
-  let isDraining = false;
+  const served = await makeService({ ...parts, metrics, publicUrl: place.publicUrl });
+  let serving = false;
   mountHealth(served.app, {
     service: serviceName(place.service),
     commit: readSourceCommit(sourceRoot),
     checks: { db: () => parts.db.ping() },
     metrics,
-    isDraining: () => isDraining,
+    isServing: () => serving,
   });
   return {
     place,
     served,
-    beginDraining() {
-      isDraining = true;
+    setServing(isServing) {
+      serving = isServing;
     },
   };
 }
@@ -129,9 +185,6 @@ async function prepare(parts: ProcessParts, place: Place): Promise<Running> {
 async function listen({ place, served }: Running): Promise<void> {
   const { host, held, variable } = place;
   const { port } = held;
-  await served.app.ready();
-  await served.start();
-  releaseStartupMemory();
   await held.release();
   try {
     await served.app.listen({ host, port });
@@ -157,20 +210,26 @@ function welcome({ place: { host, held }, served }: Running): string {
   return served.welcome(publicUrlFor({ host, publicUrl: undefined }, held.port));
 }
 
-/** Returns once what was in flight has ended or been handed on. Past the drain time the process ends, whatever is left open. */
+/** Returns once what was in flight has ended or been handed on. */
 async function runUntilStopped(
   { config, logger, running }: { config: Config; logger: Logger; running: readonly Running[] },
   stop: StopSignals,
 ): Promise<void> {
   const signal = await stop.received;
   logger.info({ signal, drainMs: config.drainMs }, 'draining');
-  for (const one of running) one.beginDraining();
-  setTimeout(() => {
-    logger.error('the server did not close in time: ending with connections open; turns go on from their last step');
-    process.exit(EXIT_FAILURE);
-  }, config.drainMs).unref();
+  for (const one of running) one.setServing(false);
   const timeoutMs = Math.max(config.drainMs - CLOSING_MS, config.drainMs / 2);
   await Promise.all(running.map(({ served }) => served.drain(timeoutMs)));
+}
+
+/** Past the drain time after a signal the process ends, whatever is left open. */
+function endInTime(config: Config, logger: Logger, stop: StopSignals): void {
+  void stop.received.then(() => {
+    setTimeout(() => {
+      logger.error('the server did not close in time: ending with connections open; turns go on from their last step');
+      process.exit(EXIT_FAILURE);
+    }, config.drainMs).unref();
+  });
 }
 
 /** What goes wrong outside every request is logged like the rest, and ends the process: its state is not known any more. */

@@ -1,26 +1,34 @@
-/** SIGTERM and SIGINT: the first asks the server to drain, another one ends the process at once. */
+/**
+ * SIGTERM and SIGINT. The first asks the server to stop, at any moment of its life: a server that starts gives up and closes
+ * what it opened, one that serves drains. Another one ends the process at once.
+ */
 import { constants } from 'node:os';
 
 export interface StopSignals {
-  /** From now on a signal drains; before, while nothing has been promised to anybody, it ends the process. */
-  beginServing(): void;
   /** Resolves with the first signal. */
   readonly received: Promise<NodeJS.Signals>;
+  /** Throws StoppedWhileStarting once there was one: call it between the steps of a start. */
+  throwIfReceived(): void;
+}
+
+/** The start was given up because of a signal. */
+export class StoppedWhileStarting extends Error {
+  override readonly name = 'StoppedWhileStarting';
 }
 
 /** npm passes a Ctrl-C on to a process that got it from the terminal already: an echo is not a second signal. */
 const ECHO_MS = 500;
 
+/** From now on the process answers to the signals, until its end. */
 export function listenForStop(): StopSignals {
   const { promise: received, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let serving = false;
-  let firstAt: number | undefined;
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();
-    if (serving && firstAt === undefined) {
-      firstAt = now;
+    if (first === undefined) {
+      first = { signal, at: now };
       resolve(signal);
-    } else if (firstAt === undefined || now - firstAt > ECHO_MS) {
+    } else if (now - first.at > ECHO_MS) {
       process.exit(128 + (constants.signals[signal] ?? 0));
     }
   };
@@ -28,8 +36,8 @@ export function listenForStop(): StopSignals {
   process.on('SIGINT', onSignal);
   return {
     received,
-    beginServing() {
-      serving = true;
+    throwIfReceived() {
+      if (first !== undefined) throw new StoppedWhileStarting(`${first.signal} came while the server was starting`);
     },
   };
 }

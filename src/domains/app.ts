@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
+import { createLifecycle, jobsWorker, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
 import type { Dependencies, GivenDependencies } from './dependencies.ts';
@@ -21,22 +22,12 @@ import { tldOperations } from './resources/tlds/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
-/** How long a stop without a drain before it waits for jobs under way; they run again elsewhere. */
-const JOBS_GRACE_MS = 1_000;
-/** How long answers that are being written may take once everything else has stopped. */
-const CONNECTIONS_GRACE_MS = 500;
-
-export interface Domains {
+export interface Domains extends ServiceLifecycle {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
-  /** Begins to work on orders, renewals and zones. */
-  start(): Promise<void>;
-  drain(timeoutMs: number): Promise<void>;
-  /** Closes the server and what it started. The database stays the caller's. */
-  stop(): Promise<void>;
 }
 
 /** Every operation of the service. */
@@ -88,22 +79,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     orders: workers.orders,
     renewals: workers.renewals,
     operations,
-    async start() {
-      await registry.start();
-      await publisher.start();
-      await jobs.start();
-      await workers.start();
-    },
-    async drain(timeoutMs) {
-      await Promise.all([workers.stop(), jobs.stop({ graceMs: timeoutMs })]);
-    },
-    async stop() {
-      await Promise.all([workers.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
-      await Promise.all([registry.stop(), publisher.stop()]);
-      const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
-      await app.close();
-      clearTimeout(cut);
-    },
+    ...createLifecycle({ app, resources: [registry, publisher], workers: [jobsWorker(jobs), workers] }),
   };
 }
 

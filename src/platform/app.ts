@@ -6,6 +6,7 @@ import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
+import { createLifecycle, jobsWorker, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs, type Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
@@ -55,12 +56,6 @@ import type { ToolSource } from './tools/tool.ts';
 /** The only live version of the request and response vocabulary. */
 export const API_VERSIONS = ['2026-05-01'] as const;
 
-/** How long a stop that was not announced waits for jobs under way; they run again elsewhere. */
-const JOBS_GRACE_MS = 1_000;
-
-/** How long answers that are being written may take once everything else has stopped: a reader may never read on. */
-const CONNECTIONS_GRACE_MS = 500;
-
 export interface GivenDependencies {
   readonly config: Pick<
     Config,
@@ -88,18 +83,12 @@ export interface GivenDependencies {
   readonly modelCall?: Partial<ModelCallLimits>;
 }
 
-export interface Platform {
+export interface Platform extends ServiceLifecycle {
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly engine: Engine;
   readonly issuer: TokenIssuer;
   readonly operations: readonly Operation<never>[];
-  /** Begins to execute turns and to take over those that others left behind. */
-  start(): Promise<void>;
-  /** No new turns; those in flight end or are handed on within the time. */
-  drain(timeoutMs: number): Promise<void>;
-  /** Closes the server and the engine. The database stays the caller's. */
-  stop(): Promise<void>;
 }
 
 interface Dependencies extends GivenDependencies {
@@ -193,20 +182,12 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     engine,
     issuer,
     operations,
-    async start() {
-      await engine.start();
-      await jobs.start();
-    },
-    async drain(timeoutMs) {
-      await Promise.all([engine.drain(timeoutMs), jobs.stop({ graceMs: timeoutMs })]);
-    },
-    async stop() {
-      await Promise.all([engine.stop(), jobs.stop({ graceMs: JOBS_GRACE_MS })]);
-      await Promise.all([reader.close(), embedders.close()]);
-      const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
-      await app.close();
-      clearTimeout(cut);
-    },
+    ...createLifecycle({
+      app,
+      resources: [{ stop: () => reader.close() }, { stop: () => embedders.close() }],
+      // The engine first, so that no job finds a replica that is not registered.
+      workers: [engine, jobsWorker(jobs)],
+    }),
   };
 }
 

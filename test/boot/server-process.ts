@@ -131,7 +131,7 @@ async function readCredentials(dataDir: string): Promise<Credentials> {
   }
 }
 
-interface Launched {
+export interface Launched {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   stdout(): string;
@@ -144,7 +144,7 @@ function inherited(): NodeJS.ProcessEnv {
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE };
 }
 
-function launch(args: readonly string[], folder: string, variables: Variables): Launched {
+export function launch(args: readonly string[], folder: string, variables: Variables): Launched {
   const child = spawn(process.execPath, [mainFile, ...args], {
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,

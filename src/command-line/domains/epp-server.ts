@@ -82,7 +82,6 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     logger,
   });
   dueWork.start();
-  stop.beginServing();
   process.stdout.write(`The simulated registry is served at epps://${server.host}:${server.port}\n`);
   await stop.received;
   await Promise.all([dueWork.stop(), server.stop()]);

@@ -11,7 +11,7 @@ function serverWith(options: Partial<HealthOptions>) {
     commit: 'abc',
     checks: { db: async () => undefined },
     metrics: createMetrics(),
-    isDraining: () => false,
+    isServing: () => true,
     ...options,
   });
   return app;
@@ -36,8 +36,8 @@ test('one failed check makes the server unready, and the answer says which', asy
   assert.deepEqual(reply.json(), { ok: false, service: 'example', checks: { db: 'ok', disk: 'failed' } });
 });
 
-test('a draining server lives but is not ready', async () => {
-  const app = serverWith({ isDraining: () => true });
+test('a server that starts or drains lives but is not ready', async () => {
+  const app = serverWith({ isServing: () => false });
   assert.equal((await app.inject('/readyz')).statusCode, 503);
   assert.equal((await app.inject('/healthz')).statusCode, 200);
 });

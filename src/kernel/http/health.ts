@@ -12,19 +12,19 @@ export interface HealthOptions {
   /** What the server cannot work without, by name; each rejects while it is missing. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
-  /** True from the moment the server was asked to stop. */
-  readonly isDraining: () => boolean;
+  /** True from the moment everything listens until the server is asked to stop. */
+  readonly isServing: () => boolean;
 }
 
 /** A check that takes longer has failed: a probe that waits on is no better informed. */
 export const CHECK_TIMEOUT_MS = 2_000;
 
 /**
- * Adds `/healthz` (200 as long as the process answers), `/readyz` (503 while a check fails or the server drains) and
+ * Adds `/healthz` (200 as long as the process answers), `/readyz` (503 while a check fails, the server starts or drains) and
  * `/metrics` (Prometheus text). Call it before the server listens.
  */
 export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
-  const { service, commit, metrics, isDraining } = options;
+  const { service, commit, metrics, isServing } = options;
   const checks = Object.entries(options.checks).map(([name, check]) => ({ name, check: shareCall(check) }));
   app.get('/healthz', async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ ok: true, service, commit }),
@@ -33,7 +33,7 @@ export function mountHealth(app: FastifyInstance, options: HealthOptions): void 
     const outcomes = await Promise.all(
       checks.map(async ({ name, check }) => [name, (await passes(check)) ? 'ok' : 'failed'] as const),
     );
-    const ok = !isDraining() && outcomes.every(([, outcome]) => outcome === 'ok');
+    const ok = isServing() && outcomes.every(([, outcome]) => outcome === 'ok');
     return reply
       .code(ok ? 200 : 503)
       .header('cache-control', 'no-store')

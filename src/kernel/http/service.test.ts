@@ -411,7 +411,7 @@ function withDefaultLimit(served: readonly Operation<never>[]): ServiceOptions<C
 async function listen(options: ServiceOptions<Caller>): Promise<{ address: string; close: () => Promise<void> }> {
   const service = await createService(options);
   const { metrics } = options;
-  mountHealth(service, { service: 'things', commit: '1', checks: {}, metrics, isDraining: () => false });
+  mountHealth(service, { service: 'things', commit: '1', checks: {}, metrics, isServing: () => true });
   return { address: await service.listen({ host: '127.0.0.1', port: 0 }), close: () => service.close() };
 }
 

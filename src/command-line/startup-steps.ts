@@ -1,0 +1,19 @@
+/**
+ * What a server says while it starts, each step as it begins, for whoever waits at a terminal. The lines go to standard
+ * output, as the welcome does; the log on standard error is apart from them.
+ */
+const lines = {
+  starting: () => 'Starting Ironcraft …',
+  'new-store': (folder: string) => `  making a new database in ${folder} (the first start only) …`,
+  store: (folder: string) => `  opening the database in ${folder} …`,
+  server: () => '  connecting to the database server …',
+  migrations: (count: number) => `  applying ${count} migration${count === 1 ? '' : 's'} …`,
+  services: (names: string) => `  starting the ${names} …`,
+} as const;
+
+type Lines = typeof lines;
+
+export function reportStep<Step extends keyof Lines>(step: Step, ...facts: Parameters<Lines[Step]>): void {
+  const say = lines[step] as (...given: Parameters<Lines[Step]>) => string;
+  process.stdout.write(`${say(...facts)}\n`);
+}
