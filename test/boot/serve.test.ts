@@ -48,7 +48,8 @@ test('the lines it prints stream a turn when they are pasted into a shell, and a
   if ((await run('curl', ['--version']).catch(() => undefined)) === undefined)
     return t.skip('this machine has no curl');
   const lines = server.stdout().split('\n');
-  const script = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN='))).join('\n');
+  const pasted = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN=')));
+  const script = pasted.slice(0, pasted.indexOf('')).join('\n');
   for (const attempt of ['first', 'second']) {
     const { stdout } = await run('sh', ['-c', script]);
     assert.match(stdout, /^event: run\.started$/m, attempt);
@@ -93,7 +94,8 @@ test('health routes are no part of the API document, and take nothing from a req
 
 test('a second process on the same folder is refused with a clear message', async () => {
   const { code, stdout, stderr } = await runVerb(['serve'], folder, FREE_PORTS);
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.equal(code, 1);
+  assert.match(stdout, /^Starting Ironcraft …\n {2}opening the database in \S+ …\n$/);
   assert.match(
     stderr,
     new RegExp(`^error: .*database is in use by process ${server.pid}.*choose another data folder`, 'm'),
