@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -39,11 +39,19 @@ describe('the embedded store in a folder', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'embedded-'));
+    await (await connectEmbedded({ folder: join(folder, 'initialised') })).close();
   });
   after(() => rm(folder, { recursive: true }));
 
+  /** A store as after its first start, which takes seconds. */
+  async function copyStore(name: string): Promise<string> {
+    const store = join(folder, name);
+    await cp(join(folder, 'initialised', 'data'), join(store, 'data'), { recursive: true });
+    return store;
+  }
+
   it('keeps what was committed through kill -9, and frees the folder', async () => {
-    const store = join(folder, 'killed');
+    const store = await copyStore('killed');
     let last = 0;
     for (let round = 0; round < 3; round += 1) {
       const writer = startWriter(store);
@@ -65,7 +73,7 @@ describe('the embedded store in a folder', () => {
   });
 
   it('refuses a second process, naming the first and the folder', async () => {
-    const store = join(folder, 'shared');
+    const store = await copyStore('shared');
     const writer = startWriter(store);
     await writer.lines.next();
     await assert.rejects(connectEmbedded({ folder: store }), (error) => {
@@ -83,11 +91,12 @@ describe('the embedded store in a folder', () => {
   });
 
   it('waits for the disk at each commit unless told otherwise', async () => {
+    const store = await copyStore('flushed');
     for (const [flush, fsync] of [
       [undefined, 'on'],
       [false, 'off'],
     ] as const) {
-      const db = await connectEmbedded({ folder: join(folder, 'flushed'), ...(flush !== undefined && { flush }) });
+      const db = await connectEmbedded({ folder: store, ...(flush !== undefined && { flush }) });
       const { rows } = await db.query({ text: `select current_setting('fsync') as fsync`, values: [] });
       assert.deepEqual(rows, [{ fsync }]);
       await db.close();
