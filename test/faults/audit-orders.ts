@@ -110,25 +110,25 @@ function auditNames(
   for (const domain of domains) {
     const sold = orders.filter((order) => order.domain_id === domain.id && isSold(order));
     const acquisitions = sold.filter(({ kind }) => kind !== 'renewal').length;
-    const told = `${domain.name} (${domain.state}, paid for ${acquisitions} times)`;
+    const described = `${domain.name} (${domain.state}, paid for ${acquisitions} times)`;
     if (domain.state === 'gone') {
-      if (acquisitions > 1 || (acquisitions === 1 && !deleted.has(domain.name))) findings.push(`${told} was lost`);
+      if (acquisitions > 1 || (acquisitions === 1 && !deleted.has(domain.name))) findings.push(`${described} was lost`);
       continue;
     }
-    if (domain.state !== 'active' || acquisitions !== 1) findings.push(`${told} is not bought once`);
+    if (domain.state !== 'active' || acquisitions !== 1) findings.push(`${described} is not bought once`);
     const name = ours.get(domain.name);
     ours.delete(domain.name);
     if (name === undefined) {
-      findings.push(`${told} is not at the registry`);
+      findings.push(`${described} is not at the registry`);
       continue;
     }
     const years = sum(sold, ({ years }) => years);
     const until = addYears(termBefore(domain, name), years).toISOString().slice(0, 10);
     const isPaid = name.expires_at.toISOString().startsWith(until);
-    if (!isPaid) findings.push(`${told} is paid for until ${until} and ends on ${name.expires_at.toISOString()}`);
+    if (!isPaid) findings.push(`${described} is paid for until ${until} and ends on ${name.expires_at.toISOString()}`);
     if (domain.expires_at?.getTime() !== name.expires_at.getTime()) {
       findings.push(
-        `${told} is shown to end on ${domain.expires_at?.toISOString()} and ends on ${name.expires_at.toISOString()}`,
+        `${described} is shown to end on ${domain.expires_at?.toISOString()} and ends on ${name.expires_at.toISOString()}`,
       );
     }
   }
@@ -167,22 +167,22 @@ function auditCards(orders: readonly EndedOrder[], stripe: FakeStripe): string[]
   return findings;
 }
 
-/** A key bought at most once, and what its customer was told is so. */
+/** A key bought at most once, and the answers to its customer are true. */
 function auditAnswers(orders: readonly EndedOrder[], calls: readonly Call[]): string[] {
   const ofKey = Map.groupBy(orders, ({ idempotency_key: key }) => key?.split(' ').at(-1) ?? 'none');
   return calls.flatMap(({ kind, key, name, answer }) => {
     const own = ofKey.get(key) ?? [];
     const sold = own.filter(isSold);
-    const told = `${kind} ${name}, ${key}: ${answer?.status} ${answer?.body?.error ?? answer?.body?.status}`;
-    if (answer === undefined) return [`${told} was never answered`];
-    if (sold.length > 1) return [`${told} was bought ${sold.length} times`];
+    const described = `${kind} ${name}, ${key}: ${answer?.status} ${answer?.body?.error ?? answer?.body?.status}`;
+    if (answer === undefined) return [`${described} was never answered`];
+    if (sold.length > 1) return [`${described} was bought ${sold.length} times`];
     if (kind === 'delete') return [];
     const [order] = sold;
     if (answer.status >= 300)
-      return order === undefined ? [] : [`${told} was told as a failure and sold as ${order.id}`];
+      return order === undefined ? [] : [`${described} was answered as a failure and sold as ${order.id}`];
     const asked = own.find(({ id }) => id === answer.body.order_id);
     if (answer.body.status === 'Pending' && asked?.state === 'failed') return [];
-    return order !== undefined && order === asked ? [] : [`${told} was told as bought and is ${asked?.state}`];
+    return order !== undefined && order === asked ? [] : [`${described} was answered as bought and is ${asked?.state}`];
   });
 }
 

@@ -11,7 +11,7 @@ import type { Random } from './seeded-random.ts';
 
 export type CallKind = 'register' | 'renew' | 'transfer' | 'delete';
 
-/** One order of a customer, and what he was told of it last. */
+/** One order of a customer, and the last answer to it. */
 export interface Call {
   readonly kind: CallKind;
   readonly key: string;
@@ -19,7 +19,7 @@ export interface Call {
   readonly name: string;
   readonly path: string;
   readonly body: Record<string, unknown> | undefined;
-  /** Undefined until the outcome is told. */
+  /** Undefined until the outcome is answered. */
   answer?: Answer;
 }
 

@@ -1,4 +1,4 @@
-/** Zones whose DNSSEC is switched: their rows, a clock, a registry, and whoever signs, which all tell what they do. */
+/** Zones whose DNSSEC is switched: their rows, a clock, a registry and a signer, which all record their calls. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
 import type { Selectable } from 'kysely';

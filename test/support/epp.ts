@@ -112,7 +112,7 @@ export interface Wire {
   readonly connections: number;
   /** The next bytes that come back from the server are dropped, and the connection with them. */
   cutNextAnswer(): void;
-  /** Cuts what there is and refuses what comes, until told otherwise. */
+  /** Cuts what there is and refuses what comes, until it is reset. */
   setDown(isDown: boolean): void;
   close(): Promise<void>;
 }

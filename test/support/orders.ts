@@ -54,7 +54,7 @@ export async function startOrders(options: Omit<TestDomainsOptions, 'clock'> = {
     },
     async later(ms) {
       clock.advance(ms);
-      // The first looks at names, the second reads what the registry has to say of them.
+      // The first refreshes names, the second reads the registry’s messages about them.
       await service.domains.orders.sweep();
       await service.domains.orders.sweep();
     },
@@ -64,7 +64,7 @@ export async function startOrders(options: Omit<TestDomainsOptions, 'clock'> = {
   };
 }
 
-/** What a refusal is told by. */
+/** What identifies a refusal. */
 export function refusal({ status, body }: Answer): [status: number, code: string] {
   return [status, body.error];
 }

@@ -161,7 +161,7 @@ export class RenewalWorld {
     this.#hasOpenOrders = rowCount > 0;
   }
 
-  /** Nobody looks at these names any more. */
+  /** These names are not examined any more. */
   async retire(): Promise<void> {
     const names = ['', ...this.registry.names.keys()];
     await systemDb(this.#db).updateTable('domains').set({ state: 'gone' }).where('name', 'in', names).execute();

@@ -1,4 +1,4 @@
-/** A registry in memory for what depends on expiries alone. It takes renewals and completes them when it is told to. */
+/** A registry in memory for what depends on expiries alone. It takes renewals and completes them on demand. */
 import {
   type MutationOutcome,
   type Registry,

@@ -12,7 +12,7 @@ import { closeZone, findZone, openZone, type ZoneRef } from './zone-store.ts';
 
 const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'];
 
-/** A publisher that remembers what it was told, checks that calls for a zone do not overlap, and fails when told to. */
+/** A publisher that records its calls, checks that those for a zone do not overlap, and fails on demand. */
 class RecordingPublisher implements ZonePublisher {
   readonly kind = 'powerdns';
   readonly supportsDnssec = true;
@@ -145,7 +145,7 @@ test('each change has a higher serial', async () => {
   assert.equal((await findZone(db, zone.name))?.serial, first + 1);
 });
 
-test('what the publisher did not take is tried again, later each time, and told in the zone’s row', async () => {
+test('what the publisher refused is tried again, later each time, and recorded in the zone’s row', async () => {
   const { reconciler, publisher, clock, warnings } = setScene(db);
   await createHostedZone(db, 'failing.test');
   const calls = () => publisher.calls.filter((call) => call === 'publish failing.test').length;

@@ -34,7 +34,7 @@ describe('through a mail server', async () => {
     assert.doesNotMatch(split(server.messages[before]?.content ?? '')[0], /^Bcc:/m);
   });
 
-  test('what the server refuses, or does not confirm, is told', async () => {
+  test('what the server refuses, or does not confirm, is an error', async () => {
     const before = server.messages.length;
     for (const fault of ['refuse recipient', 'refuse message', 'cut'] as const) {
       server.fail(fault);

@@ -45,7 +45,7 @@ const ICANN_SECTION = {
 
 const INVALID_PUNYCODE = 'An `xn--` label is not valid punycode. Send the name in Unicode instead.';
 
-/** In UTF-16 units: more than any name of 253 ASCII characters takes in Unicode, and little enough to look at. */
+/** In UTF-16 units: more than any name of 253 ASCII characters takes in Unicode, and little enough to check. */
 const TEXT_LIMIT = 1_000;
 const NAME_LIMIT = 253;
 const LABEL_LIMIT = 63;

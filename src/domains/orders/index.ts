@@ -5,4 +5,4 @@ export type { OrderRow, Purchase } from './order.ts';
 export { createOrderWorker, type OrderWorker } from './order-worker.ts';
 export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
-export { findLatestRenewal, findLiveOrder } from './store.ts';
+export { findLiveOrder } from './store.ts';

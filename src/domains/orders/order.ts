@@ -47,7 +47,7 @@ export interface Purchase {
 export type OrderOutcome =
   | { readonly kind: 'completed' | 'pending'; readonly order: OrderRow }
   | { readonly kind: 'failed'; readonly order: OrderRow }
-  /** Not known yet; the order is looked at again. */
+  /** Not known yet; the order is checked again. */
   | { readonly kind: 'unknown'; readonly order: OrderRow };
 
 export function orderOutcome(order: OrderRow): OrderOutcome {

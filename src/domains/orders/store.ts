@@ -81,19 +81,6 @@ export async function findLiveOrder(
   return (kind === undefined ? query : query.where('kind', '=', kind)).executeTakeFirst();
 }
 
-/** The newest renewal of a domain that did not fail. */
-export async function findLatestRenewal(db: WorkspaceDb, domainId: string): Promise<OrderRow | undefined> {
-  return db
-    .selectFrom('orders')
-    .selectAll()
-    .where('domain_id', '=', domainId)
-    .where('kind', '=', 'renewal')
-    .where(hasNotFailed)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-}
-
 /** Leases the order until then; undefined when it has ended or another process has the lease. */
 export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: Date): Promise<OrderRow | undefined> {
   return db

@@ -4,7 +4,7 @@ import { openTestDatabase } from '../../../test/support/database.ts';
 import { createJobs } from '../../kernel/jobs/jobs.ts';
 import { defineRenewals, wakeRenewals } from './index.ts';
 
-test('whoever has reason to has the scheduler look, once the transaction commits', async () => {
+test('a wake-up runs the renewals once its transaction commits', async () => {
   const { db, close } = await openTestDatabase();
   const { promise: looked, resolve } = Promise.withResolvers<void>();
   const jobs = createJobs(db, { logger: { warn: () => undefined, error: () => undefined } });

@@ -73,7 +73,7 @@ test('a renewal that is charged says until when, and when the next charge is', (
   assert.equal(renewalOf(facts(), order({ state: 'failed' }), NOW).renewed_until, null);
 });
 
-test('what is short is told in euros, with a sum that people can act on', () => {
+test('the shortfall is given in euros, with the amount to top up', () => {
   const { shortfall, reason, price } = renewalOf(facts({ renewal_shortfall_cents: 1 }), undefined, NOW);
   assert.deepEqual([shortfall, price], [0.01, 11.9]);
   assert.match(reason ?? '', /0\.01 EUR short/);

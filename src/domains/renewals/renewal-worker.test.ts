@@ -70,7 +70,7 @@ test('a name is renewed for the years that its TLD sells at least', async () => 
   assert.equal((await world.renewalOf(name)).renewed_until, '2029-03-21T00:00:00.000Z');
 });
 
-test('a short wallet is told by how much, and is charged once it is topped up', async () => {
+test('a short wallet shows by how much, and is charged once it is topped up', async () => {
   const name = await oneName(1_000, 25);
   const worker = world.startKeeper();
   await worker.runDue();
@@ -202,7 +202,7 @@ test('a renewal that the registry refuses is tried again after an hour, then aft
   assert.equal((await world.renewalOf(name)).term, 'renewed');
 });
 
-test('a run that is told to end ends after the name that it is at', async () => {
+test('a run that is aborted ends after the current name', async () => {
   await oneName(5_000, 20);
   await oneName(5_000, 21);
   const stop = new AbortController();
@@ -286,7 +286,7 @@ test('an answer of the registry that somebody else has overtaken is not written 
   assert.deepEqual([world.charges.length, (await world.rowOf(name)).expires_at], [0, inDays(400)]);
 });
 
-test('toggles and charges at once leave one order of events', async () => {
+test('toggles and charges at once happen in one order', async () => {
   for (let round = 0; round < 10; round += 1) {
     const name = await oneName(5_000, 20);
     const [, stood] = await Promise.all([world.startKeeper().runDue(), world.setAutoRenew(name, false)]);

@@ -100,7 +100,7 @@ describe('DNSSEC under faults', () => {
     });
   }
 
-  /** The faults end; whoever is there now brings the zone to where its owner wants it. */
+  /** The faults end; the workers that are left bring the zone to the state that its owner wants. */
   async function settle(world: DnssecWorld, zone: TestZone, wanted: string): Promise<void> {
     world.registry.endWith();
     world.registry.failReads(0);

@@ -135,7 +135,7 @@ describe('dig, by UDP and by TCP', { skip: hasDig() ? false : digMissing }, () =
   });
 });
 
-test('a name that is not there is told from a name without such records, both with the SOA', async () => {
+test('a name that does not exist has another answer than a name without such records, both with the SOA', async () => {
   for (const [name, type, rcode] of [
     ['nothing.example.test', 'A', 3],
     ['mail.example.test', 'TXT', 0],
@@ -221,7 +221,7 @@ test('the question comes back in the letter case that it was asked in', async ()
   assert.equal(answer.answers?.length, 2);
 });
 
-test('answers keep to the size that the asker takes, and to 1,232 bytes', async () => {
+test('answers keep to the size that the client accepts, and to 1,232 bytes', async () => {
   await createHostedZone(
     database.db,
     'large.test',
@@ -243,7 +243,7 @@ test('answers keep to the size that the asker takes, and to 1,232 bytes', async 
   assert.ok((await ask(question('large.test', 'A', edns(100)))).isTruncated, 'sizes below 512 are taken for 512');
 });
 
-test('another version of EDNS is told that it is not known', async () => {
+test('another version of EDNS is answered with BADVERS', async () => {
   const answer = await ask(question('example.test', 'A', edns(1_232, 1)));
   const [opt] = answer.additionals ?? [];
   assert.ok(opt?.type === 'OPT');

@@ -1,4 +1,4 @@
-/** Askers that mean no good, or too much at once: the nameserver serves the others meanwhile. */
+/** Clients that send malformed queries, or too many at once: the nameserver serves the others meanwhile. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -120,11 +120,11 @@ test('a zone that cannot be read is answered as a failure of ours, and is read w
     },
     listen: { value: async () => async () => undefined },
   });
-  const told: unknown[] = [];
-  const unlucky = await start(failing, { logger: { error: (fields) => told.push(fields) } });
+  const logged: unknown[] = [];
+  const unlucky = await start(failing, { logger: { error: (fields) => logged.push(fields) } });
   try {
     assert.equal((await askDns(unlucky.port, question('unread.test', 'A'))).rcode, 2);
-    assert.equal(told.length, 1);
+    assert.equal(logged.length, 1);
     isAway = false;
     assert.equal((await askDns(unlucky.port, question('unread.test', 'A'))).answers?.length, 1);
   } finally {

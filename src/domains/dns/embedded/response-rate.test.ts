@@ -11,7 +11,7 @@ function createRate(perSecond: number, networkLimit?: number) {
   return { clock, judge };
 }
 
-test('a network gets its burst, then every other question is told to come by TCP', () => {
+test('a network gets its burst, then every other query gets a truncated answer', () => {
   const { judge } = createRate(2);
   assert.deepEqual(judge('192.0.2.1', 8), ['answer', 'answer', 'answer', 'answer', 'drop', 'slip', 'drop', 'slip']);
 });

@@ -103,7 +103,7 @@ test('a name that is not there is undefined, and one of another registrar is not
   assert.equal((await infoOf('taken-one.com')).isOurs, false);
 });
 
-test('what the registry refuses is told apart', async () => {
+test('refusals of the registry are distinguished', async () => {
   assert.equal(rejectionOf(await registry.create(testCreation('taken-two.com'))), 'object_exists');
   assert.equal(rejectionOf(await registry.create(testCreation('refuse-this.com'))), 'policy');
   const { city: _, ...homeless } = testRegistrant;
@@ -144,8 +144,8 @@ test('a transfer needs the auth code, is pending, and ends with a message', asyn
   assert.ok((await infoOf(command.name)).statuses.includes('pendingTransfer'));
   epp.clock.advance(6 * DAY_MS);
   assert.equal((await infoOf(command.name)).isOurs, true);
-  const news = await drain(registry);
-  assert.ok(news.some(({ name, kind }) => name === command.name && kind === 'transfer_completed'));
+  const messages = await drain(registry);
+  assert.ok(messages.some(({ name, kind }) => name === command.name && kind === 'transfer_completed'));
   assert.equal(rejectionOf(await registry.transfer({ ...command, transactionId: 'tra-2' })), 'not_eligible');
 });
 
@@ -234,7 +234,7 @@ test('a deleted name goes at once when it is new; later it can be restored', asy
   assert.ok(!(await infoOf(old)).statuses.includes('redemptionPeriod'));
 });
 
-test('messages tell how pending commands ended, and what became of names', async (t) => {
+test('messages show how pending commands ended, and what happened to names', async (t) => {
   const slow = await openTestEpp(database.db);
   t.after(() => slow.close());
   const adapter = await slow.connect();

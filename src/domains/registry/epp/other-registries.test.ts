@@ -170,7 +170,7 @@ test('what the registry does not offer is refused without asking', async () => {
   assert.ok(!commands.includes('domain:update'));
 });
 
-test('messages are told by their data: of our own commands, of transfers, of what the registry did', async () => {
+test('messages are classified by their data: of our own commands, of transfers, of what the registry did', async () => {
   const at = '2026-01-01T00:00:00.000Z';
   const pending = (step: string, succeeded: boolean) =>
     pendingActionElement(
@@ -235,7 +235,7 @@ test('a message that makes no sense does not block those behind it', async () =>
   });
 });
 
-test('ids of steps are told apart and fit, however long the id is', () => {
+test('ids of steps differ and fit, however long the id is', () => {
   assert.equal(transactionIdOf('ord_1.2', 'create'), 'ord_1.2.create');
   const long = transactionIdOf('x'.repeat(100), 'transfer');
   assert.equal(long.length, 64);

@@ -56,7 +56,7 @@ describeOnEachStore('two at once', {}, (current) => {
     assert.deepEqual(codesOf(replies), [1000, 2004, 2004]);
   });
 
-  test('what is due is done once, and told once', async () => {
+  test('what is due is done once, with one message', async () => {
     const { clock, cores, drain, ours, register } = await openTwo();
     for (const index of [1, 2, 3, 4, 5]) await register(`due-${index}.com`);
     clock.advance(366 * DAY_MS);
@@ -64,9 +64,9 @@ describeOnEachStore('two at once', {}, (current) => {
       ...cores.map((each) => each.runDue()),
       ...cores.map((each) => each.infoDomain(ours, { name: 'due-3.com' })),
     ]);
-    const told = (await drain(ours)).map(({ text }) => text).sort();
+    const texts = (await drain(ours)).map(({ text }) => text).sort();
     assert.deepEqual(
-      told,
+      texts,
       [1, 2, 3, 4, 5].map((index) => `Term ended, name on hold: due-${index}.com`),
     );
   });

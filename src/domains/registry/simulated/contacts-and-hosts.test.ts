@@ -60,7 +60,7 @@ test('what a command on contacts can be refused for', async () => {
   );
 });
 
-test('a contact is shown to its registrar, to whoever has its auth code, and to the sponsor of a name that uses it', async () => {
+test('a contact is shown to its registrar, to any holder of its auth code, and to the sponsor of a name that uses it', async () => {
   const { core, ours, register, registrant, theirs } = await openTestRegistry(database.db, {
     delays: { transferSeconds: 0 },
   });

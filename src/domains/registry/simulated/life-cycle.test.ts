@@ -53,9 +53,9 @@ test('everything that was due in a long silence happens in its order, once, when
   await register('forgotten.com');
   clock.advance(1_000 * DAY_MS);
   assert.ok((await core.runDue()) >= 1);
-  const told = await drain(ours);
+  const messages = await drain(ours);
   assert.deepEqual(
-    told.map(({ queuedAt }) => queuedAt.toISOString().slice(0, 10)),
+    messages.map(({ queuedAt }) => queuedAt.toISOString().slice(0, 10)),
     ['2027-03-01', '2027-03-31', '2027-04-30', '2027-05-05'],
   );
   await core.runDue();

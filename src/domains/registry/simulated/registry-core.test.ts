@@ -35,7 +35,7 @@ test('a check tells free, taken, reserved, malformed and unknown zones apart, an
   assert.equal(checks[6]?.fees, undefined);
 });
 
-test('a registration is pending, then done, and the registrar is told of it with its own id', async () => {
+test('a registration is pending, then done, and the registrar gets a message with its own id', async () => {
   const { clock, core, drain, ours, registrant, theirs } = await openTestRegistry(database.db);
   done(await core.createHost(ours, { name: 'ns1.created.net', addresses: [] }));
   const created = await core.createDomain(ours, {
@@ -272,7 +272,7 @@ test('auth codes are shown to the sponsor alone, and a wrong one is refused', as
   assert.equal(refused(await core.infoDomain(theirs, { name, authInfo: 'wrong-code' })), 2202);
 });
 
-test('messages are told in their order, and the first stays until it is acknowledged', async () => {
+test('messages come in their order, and the first stays until it is acknowledged', async () => {
   const { core, ours, register, theirs } = await openTestRegistry(database.db);
   assert.equal((await core.requestMessage(ours)).code, 1300);
   await register('first-message.com');

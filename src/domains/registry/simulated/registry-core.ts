@@ -4,7 +4,7 @@
  * names that behave in a special way, `life-cycle.ts` for how a name ages.
  *
  * Every command is one transaction and answers a `Reply`; it throws only when the store fails. What is due by the clock is
- * applied before a command looks at an object, so nothing depends on `runDue` being called in time.
+ * applied before a command reads an object, so nothing depends on `runDue` being called in time.
  *
  * Names and host names are ASCII, compared in lower case. Times are UTC `Date`s. Money is in integer cents (EUR).
  */

@@ -308,9 +308,9 @@ test('a read without an answer says that nothing is known', async () => {
   }
 });
 
-test('a message whose acknowledgement is lost on its way is told again', async () => {
+test('a message whose acknowledgement is lost on its way comes again', async () => {
   const { clock, registry } = openRegistry({ faults: faultOnce('acknowledge', 'before', 'disconnect') });
-  await own(registry, clock, 'told-again.com');
+  await own(registry, clock, 'comes-again.com');
   const polled = await registry.poll();
   const id = polled?.message.id ?? '';
   await assert.rejects(() => registry.acknowledge(id), RegistryUnavailable);
@@ -353,14 +353,14 @@ test('once started it does what is due by itself, and stops', async () => {
   await registry.start();
   await registry.create(creation('by-itself.com'));
   const announced = new EventTarget();
-  const told = once(announced, 'message');
+  const message = once(announced, 'message');
   clock.advance(2_000);
   const watch = setInterval(async () => {
     const queue = registryDb(database.db).selectFrom('registry_messages').select('id');
     const rows = await queue.where('registrar', '=', session.registrarId).execute();
     if (rows.length > 0) announced.dispatchEvent(new Event('message'));
   }, 5);
-  await told;
+  await message;
   clearInterval(watch);
   await registry.stop();
 });

@@ -17,7 +17,7 @@ after(() => database.close());
 
 const authInfo = 'auth-of-ours';
 
-/** A name of ours that the other registrar has asked for; queues are empty but for what that has told. */
+/** A name of ours that the other registrar has asked for; queues hold only the messages about that. */
 async function askFor(name: string): Promise<TestRegistry> {
   const registry = await openTestRegistry(database.db);
   const { core, drain, ours, register, theirs } = registry;
@@ -45,13 +45,13 @@ test('a transfer that nobody answers is approved by the registry, and adds a yea
   assert.equal(info.sponsor, theirs.registrarId);
   assert.equal(info.expiresAt.toISOString(), '2030-03-01T12:00:00.000Z');
   assert.equal(info.transferredAt?.getTime(), clock.now().getTime());
-  const told = ['Transfer approved by the registry: moved.com'];
-  assert.deepEqual([await textsOf(registry, ours), await textsOf(registry, theirs)], [told, told]);
+  const texts = ['Transfer approved by the registry: moved.com'];
+  assert.deepEqual([await textsOf(registry, ours), await textsOf(registry, theirs)], [texts, texts]);
   assert.equal(done(await core.queryTransfer(ours, { name })).status, 'serverApproved');
   assert.equal(refused(await core.updateDomain(ours, { name, authInfo: 'another-code' })), 2201);
 });
 
-test('the sponsor approves or rejects, the one who asked cancels, and the other side is told', async () => {
+test('the sponsor approves or rejects, the one who asked cancels, and the other side gets a message', async () => {
   const approved = await askFor('approved.com');
   assert.equal(refused(await approved.core.approveTransfer(approved.theirs, { name: 'approved.com' })), 2201);
   assert.equal(refused(await approved.core.cancelTransfer(approved.ours, { name: 'approved.com' })), 2201);
@@ -109,7 +109,7 @@ test('while a transfer is pending nothing else may be done with the name', async
   assert.equal(refused(await core.renewDomain(ours, { name, currentExpiryDate: '2029-03-01', years: 1 })), 2304);
 });
 
-test('a transfer without a delay is done at once and told to the one who loses the name', async () => {
+test('a transfer without a delay is done at once, with a message to the one who loses the name', async () => {
   const registry = await openTestRegistry(database.db, { delays: { transferSeconds: 0 } });
   await registry.register('snatched.com');
   done(await registry.core.updateDomain(registry.ours, { name: 'snatched.com', statuses: { add: ['clientHold'] } }));

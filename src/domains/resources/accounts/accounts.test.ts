@@ -154,7 +154,7 @@ describe('a sign-up', () => {
 });
 
 describe('Idempotency-Key of a sign-up', () => {
-  test('replays the token that was told, and refuses another body', async () => {
+  test('replays the token that was shown, and refuses another body', async () => {
     const headers = { 'idempotency-key': 'sign-up-1' };
     const email = newEmail();
     const first = await anybody.post('/accounts', { email, name: 'Kim' }, headers);

@@ -79,7 +79,7 @@ test('a locked domain gives no code until it is unlocked', async () => {
   assert.equal((await workspace.post(path)).status, 200);
 });
 
-test('a mail that is not sent, or a registry that does not answer, is told, and the call can be repeated', async () => {
+test('a mail that is not sent, or a registry that does not answer, is an error, and the call can be repeated', async () => {
   const { workspace, name, path } = await own();
   mail.fail('refuse recipient');
   const unsent = await workspace.post(path);

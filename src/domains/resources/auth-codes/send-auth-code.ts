@@ -84,7 +84,7 @@ you, or a program with a token of your workspace, asked for the auth code of ${s
 
 ${authCode}
 
-Whoever has it can transfer the domain to another registrar: hand it to nobody else. It replaces earlier
+It allows a transfer of the domain to another registrar: pass it on to nobody else. It replaces earlier
 codes, and the next one that is asked for replaces it.
 
 If you did not expect this message, turn the registrar lock of the domain on and revoke the token.

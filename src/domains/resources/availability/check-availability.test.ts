@@ -110,7 +110,7 @@ test('a name that a workspace has or is acquiring is taken, whatever the registr
   assert.deepEqual(statuses, [taken, taken, ['available', null]]);
 });
 
-test('a name beyond ASCII is told in both forms', async () => {
+test('a name beyond ASCII is answered in both forms', async () => {
   const { domain, unicode } = await checkOne('bücher.de');
   assert.deepEqual([domain, unicode], ['xn--bcher-kva.de', 'bücher.de']);
   const [, second] = await checkAll('xn--bcher-kva');

@@ -64,7 +64,7 @@ test('where the TLD deletes at the end of the term, the release is scheduled, an
   );
   const [listed] = (await workspace.get('/domains')).body.domains;
   assert.deepEqual([listed.status, listed.auto_renew, listed.release_at], ['Active', false, expiresAt]);
-  // Whoever buys a further term has changed his mind.
+  // Buying a further term takes back the scheduled release.
   await workspace.post('/domains/scheduled.eu/renew', { confirm_price: PRICE.eu });
   await later(60_000);
   assert.equal((await workspace.get('/domains/scheduled.eu')).body.release_at, null);
@@ -117,7 +117,7 @@ for (const [age, ageMs, status] of [
   }
 }
 
-test('internal: a refusal that may be the echo of a deletion is none until the name can be looked at', async () => {
+test('internal: a refusal that an earlier deletion may have caused is none until the name can be read', async () => {
   const workspace = await owner('echo.com');
   plan('echo.com', [
     { command: 'delete', moment: 'after', fault: 'timeout' },
@@ -129,7 +129,7 @@ test('internal: a refusal that may be the echo of a deletion is none until the n
   assert.equal((await workspace.delete('/domains/echo.com')).body.status, 'Deleted');
 });
 
-test('a name that nobody could look at after its deletion leaves with the next sweep', async () => {
+test('a name that could not be read after its deletion leaves with the next sweep', async () => {
   const workspace = await owner('unseen.com');
   plan('unseen.com', [{ command: 'info', moment: 'before', fault: 'timeout' }]);
   assert.equal((await workspace.delete('/domains/unseen.com')).body.status, 'Pending');

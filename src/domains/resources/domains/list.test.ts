@@ -75,7 +75,7 @@ test('not_found: another workspace’s name answers as one that never existed, w
   assert.deepEqual(await service.balance(other), [100_000, 0]);
 });
 
-test('missing_token, invalid_token, revoked_token, insufficient_scope: whoever may not call does not', async () => {
+test('missing_token, invalid_token, revoked_token, insufficient_scope: a caller without the right is refused', async () => {
   const revoked = await service.createWorkspace();
   const db = workspaceDb(service.db, revoked.workspaceId);
   await db.updateTable('tokens').set({ revoked_at: new Date() }).where('scope', '=', 'write').execute();

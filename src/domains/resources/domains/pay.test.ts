@@ -81,7 +81,7 @@ test('payment_failed: a declined card is 402, another refusal 422, and neither b
     const member = card.startsWith('spt_') ? 'shared_payment_token' : 'payment_method';
     const answer = await register(workspace, 'declined.com', { confirm_price: PRICE, [member]: card });
     assert.deepEqual([...refusal(answer), answer.body.details.kind], [status, 'payment_failed', kind], card);
-    assert.doesNotMatch(answer.text, new RegExp(card), 'the instrument is not told');
+    assert.doesNotMatch(answer.text, new RegExp(card), 'the answer does not contain the instrument');
   }
   assert.deepEqual(refusal(await workspace.get('/domains/declined.com')), [404, 'not_found']);
   assert.deepEqual(charged('declined.com'), [0, 0]);

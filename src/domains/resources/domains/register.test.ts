@@ -32,7 +32,7 @@ async function balance(workspaceId: string): Promise<[available: number, held: n
   return [availableCents, heldCents];
 }
 
-test('a registration is charged once, listed, and told by the registry', async () => {
+test('a registration is charged once, listed, and reported by the registry', async () => {
   const workspace = await fundedWorkspace();
   const bought = await workspace.post('/domains', { domain: 'Bücher-One.com', duration: 2, confirm_price: '23.80' });
   assert.equal(bought.status, 201, bought.text);
@@ -66,7 +66,7 @@ test('a registration is charged once, listed, and told by the registry', async (
   assert.deepEqual(await auditLedger(service.db), []);
 });
 
-test('price_changed, bad_request: a price that is not the live one is told and nothing happens', async () => {
+test('price_changed, bad_request: a price that is not the live one is refused with the live one, and nothing happens', async () => {
   const workspace = await fundedWorkspace();
   for (const confirm_price of [11.89, '11.91', 12, 0, '23.80']) {
     const { status, body } = await workspace.post('/domains', { domain: 'price.com', confirm_price });
@@ -100,7 +100,7 @@ test('registration_failed, pending_at_registry: what the registry refuses is rel
   assert.deepEqual([pending.status, pending.body.error], [409, 'pending_at_registry']);
   assert.equal(pending.body.details.addedVia, 'registration');
   clock.advance(40_000);
-  // The first looks at the name, the second reads what the registry has to say of it.
+  // The first refreshes the name, the second reads the registry’s message about it.
   await service.domains.orders.sweep();
   await service.domains.orders.sweep();
   assert.equal((await workspace.get('/domains/reject-me.com')).status, 404);
@@ -178,7 +178,7 @@ test('already_in_portfolio: of many requests for one name, with and without a ke
   assert.deepEqual(await balance(workspace.workspaceId), [98_810, 0]);
 });
 
-test('news that is told twice is no news of the next order of the name', async () => {
+test('a message that comes twice is not applied to the next order of the name', async () => {
   const delays = { createSeconds: 60 };
   const slow = await startDomains({ clock, sharing: service, simulated: { delays, faults: faultsOfNames } });
   try {

@@ -7,7 +7,7 @@ const { plan, balance, later, fundedWorkspace } = service;
 after(() => service.close());
 
 const PRICE = 11.9;
-/** After so long a transfer that is pending is looked at, whatever the registry says by itself. */
+/** After so long a pending transfer is checked, with or without a message of the registry. */
 const LOOK_MS = 900_000;
 const right = { auth_code: 'simulated-auth', confirm_price: PRICE };
 

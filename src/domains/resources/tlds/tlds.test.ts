@@ -28,7 +28,7 @@ test('every TLD on offer is listed with the prices that spending calls confirm',
   }
 });
 
-test('a TLD’s terms are told beside its prices', async () => {
+test('a TLD’s terms stand beside its prices', async () => {
   const { body } = await service.anybody.get('/tlds');
   assert.deepEqual(
     body.tlds.find(({ tld }: { tld: string }) => tld === 'ai'),

@@ -84,7 +84,7 @@ test('a server that goes by another name gets no password', async () => {
   assert.deepEqual(commands, []);
 });
 
-test('a refused login is tried again, and its reason is told', async () => {
+test('a refused login is tried again, and its reason is reported', async () => {
   let logins = 0;
   const { client } = await openScripted((command, clTRID) => {
     if (command === 'hello') return undefined;
