@@ -122,7 +122,7 @@ async function endHold(tx: Executor, order: OrderOfWorkspace, event: Event, to: 
   throw new Error(`cannot book the ${event} of the order ${orderId}: it never held anything, or ended otherwise`);
 }
 
-/** One of these exists of each order, and the primary key sees to it. */
+/** One of these exists of each order: the primary key guarantees it. */
 const holdIdOf = (orderId: string): string => `${orderId}_hold`;
 const endIdOf = (orderId: string): string => `${orderId}_end`;
 const referenceOf = (orderId: string, event: Event): string => `order:${orderId}:${event}`;

@@ -1,5 +1,5 @@
 /**
- * Reports finished jobs to the database. Those that finish while one report is on its way share the next: under load one
+ * Reports finished jobs to the database. Those that finish while one report is in flight share the next: under load one
  * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';

@@ -31,7 +31,7 @@ export interface RegistryView {
   /** `absent`: it has no such name. */
   readonly name: 'ours' | 'foreign' | 'absent';
   readonly dsRecords: readonly DsRecord[];
-  /** It still works on an update of the name. */
+  /** An update of the name is pending. */
   readonly isUpdating: boolean;
 }
 
@@ -68,7 +68,7 @@ export function sendDs(
   return registry.update({ name: zone.name, transactionId: mintId('ds'), dsRecords });
 }
 
-/** Whether an update that the registry took may still take effect. */
+/** Whether an update that the registry accepted may still take effect. */
 export function isAwaited({ clock }: DnssecContext, zone: ClaimedZone, view: RegistryView): boolean {
   if (view.isUpdating) return true;
   return zone.dsPendingSince !== null && clock.now().getTime() - zone.dsPendingSince.getTime() < PENDING_MS;

@@ -8,14 +8,14 @@ import { readKeys, readZone, type ServedKey, zonePath } from './zone-api.ts';
 
 const newKey = { keytype: 'csk', active: true, published: true, algorithm: 'ECDSAP256SHA256', bits: 256 };
 
-/** The only digest that validators must know and that may still be handed out (RFC 8624 3.3). */
+/** The only digest that validators must know and that may still be published (RFC 8624 3.3). */
 const SHA_256 = 2;
 
 /** The zone's DS records, by SHA-256. A zone that has a signing key gets no other. */
 export async function signZone(client: PowerDnsClient, zoneName: string): Promise<DsRecord[]> {
   const hasKey = async () => signingKeys(await getKeys(client, zoneName)).length > 0;
   if (!(await hasKey())) {
-    // A second key would do no harm but stay for good: an attempt without an answer is looked into before the next.
+    // A second key would do no harm but would never be removed: after an attempt without an answer the keys are read first.
     await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone: hasKey });
   }
   await touchZone(client, zoneName);

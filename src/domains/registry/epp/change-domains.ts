@@ -43,7 +43,7 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
   return outcomeOf(response, data && readCreatedDomain(data).expiresAt);
 }
 
-/** For a create that is repeated: the first one, whose answer was lost, is still at work. */
+/** For a create that is repeated: the first one, whose answer was lost, is still pending. */
 async function isBeingCreated(link: RegistryLink, name: string): Promise<boolean> {
   const found = await infoDomain(link, name);
   return found?.domain.isOurs === true && found.domain.statuses.includes('pendingCreate');
@@ -95,7 +95,7 @@ export async function deleteDomain(
   return outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
 }
 
-/** RFC 3915: a request, and where the registry wants one a report. Repeated, it goes on where it was. */
+/** RFC 3915: a request, and where the registry wants one a report. Repeated, it continues where it was. */
 export async function restoreDomain(link: RegistryLink, command: NamedCommand): Promise<MutationOutcome> {
   const { name } = command;
   if (!(await link.supports(RGP))) return rejected('policy', 'the registry does not restore names');

@@ -1,5 +1,5 @@
 /**
- * Faults between the registrar and the registry. `before`: the command is lost on its way, nothing was carried out. `after`: it
+ * Faults between the registrar and the registry. `before`: the command is lost before the registry, nothing was carried out. `after`: it
  * was carried out, and the answer is lost. The caller cannot tell which.
  */
 import { sql } from 'kysely';

@@ -45,7 +45,7 @@ async function scheduleRelease(deps: DomainDependencies, row: DomainRow): Promis
   return { domain: row.name, status: 'ReleaseScheduled', release_at: releaseAt?.toISOString() ?? null };
 }
 
-/** A name that is deleted already, by a call whose answer was lost, is as good as deleted by this one. */
+/** A name that is deleted already, by a call whose answer was lost, counts as deleted by this one. */
 async function deleteNow(deps: DomainDependencies, row: DomainRow): Promise<Deletion> {
   const { registry, db } = deps;
   await requireNoOrder(workspaceDb(db, row.workspace_id), row);

@@ -1,5 +1,5 @@
 /**
- * Labels that words make, each with what it costs in rank: 0 is the words as they are, and the further a form strays
+ * Labels that words make, each with what it costs in rank: 0 is the words as they are, and the further a form differs
  * from them the more it costs. With the cost of the TLD (rank-names.ts) the costs decide the mixture of an answer, so
  * that ten names are not ten TLDs of one label.
  */

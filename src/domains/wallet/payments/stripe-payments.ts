@@ -224,7 +224,7 @@ async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): P
   const { idempotencyKey, reference, amountCents } = request;
   try {
     const made = await stripe.refunds.create({ payment_intent: reference, amount: amountCents }, { idempotencyKey });
-    // A card's refund is on its way once it is taken.
+    // A card's refund counts as done once Stripe has accepted it.
     if (made.status === 'succeeded' || made.status === 'pending') return { kind: 'succeeded', reference: made.id };
     if (made.status === 'requires_action') return { kind: 'unknown', reason: 'the refund waits for its receiver' };
     return { kind: 'declined', failure: { kind: 'invalid_instrument', message: 'The card takes no refund.' } };

@@ -6,8 +6,8 @@ import type { TenantTransaction } from '../../store/tenant-db.ts';
 
 export const REMOVE_STORE = 'remove-vector-store';
 
-const CHUNKS_A_BITE = 2_000;
-const FILES_A_BITE = 100;
+const CHUNKS_A_BATCH = 2_000;
+const FILES_A_BATCH = 100;
 
 export interface RemoveStoreJob {
   readonly projectId: string;
@@ -36,10 +36,10 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
     const { rowCount } = await db.query({
       text: `
         delete from vector_store_chunks where ctid in (
-          select ctid from vector_store_chunks where project_id = $1 and vector_store_id = $2 limit ${CHUNKS_A_BITE})`,
+          select ctid from vector_store_chunks where project_id = $1 and vector_store_id = $2 limit ${CHUNKS_A_BATCH})`,
       values,
     });
-    return rowCount === CHUNKS_A_BITE;
+    return rowCount === CHUNKS_A_BATCH;
   });
   await inBites(signal, () => removeFiles(db, job));
   await db.transaction(async (tx) => {
@@ -60,7 +60,7 @@ async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveSto
     const { rows } = await tx.query<{ file_id: string }>({
       text: `
         delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id in (
-          select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BITE})
+          select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BATCH})
         returning file_id`,
       values: [projectId, vectorStoreId],
     });
@@ -68,7 +68,7 @@ async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveSto
       text: 'delete from vector_store_chunks where project_id = $1 and vector_store_id = $2 and file_id = any($3)',
       values: [projectId, vectorStoreId, rows.map((row) => row.file_id)],
     });
-    return rows.length === FILES_A_BITE;
+    return rows.length === FILES_A_BATCH;
   });
 }
 

@@ -69,7 +69,7 @@ export class EppClient {
     }
   }
 
-  /** Begins to connect, and goes on trying. */
+  /** Connects in the background, and reconnects until `stop`. */
   start(): void {
     if (this.#sessions.length > 0) return;
     const { connections = 1 } = this.#options;

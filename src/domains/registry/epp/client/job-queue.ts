@@ -1,7 +1,7 @@
 import type { EppCommand } from '../commands/command.ts';
 import type { Response } from '../commands/response.ts';
 
-/** A command on its way to the registry. */
+/** A command that is queued or in flight. */
 export interface Job {
   readonly command: EppCommand;
   readonly clTRID: string;

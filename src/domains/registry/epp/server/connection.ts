@@ -49,7 +49,7 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
   }
 }
 
-/** Waits until it is on its way, so that a client that does not read is not answered either. */
+/** Resolves once it is written, so that a client that does not read gets no further answers. */
 function send(socket: TLSSocket, xml: string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.write(encodeFrame(xml), (error) => (error ? reject(error) : resolve()));
