@@ -109,6 +109,8 @@ interface EventsTable {
   actor: Json<Actor> | null;
   data: Json<JsonObject>;
   created_at: Generated<Date>;
+  /** The number of the transaction, as text. */
+  written_by: Generated<string>;
 }
 
 interface AgentsTable {

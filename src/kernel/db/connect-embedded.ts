@@ -3,6 +3,7 @@
  * errors are the very same as the server's. It has one connection: statements run one after the other, and a
  * transaction holds it alone. A statement that runs for long cannot be cancelled, only waited for.
  */
+
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
@@ -22,6 +23,7 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
+import { WakeUps } from './wake-ups.ts';
 import { connectClient, startWorker, type WorkerStream } from './worker-stream.ts';
 
 export interface EmbeddedOptions {
@@ -97,6 +99,11 @@ class EmbeddedConnection implements EmbeddedDatabase {
   readonly #connectionLock = new ConnectionLock();
   readonly #maintenance: PeriodicWorker | undefined;
   readonly #logger: StoreLogger | undefined;
+  readonly #wakeUps = new WakeUps((channel) =>
+    this.notify(channel, '').catch((error: unknown) => {
+      this.#logger?.warn({ err: error, channel }, 'a wake-up was not sent; listeners look by themselves');
+    }),
+  );
   readonly #idleTimeoutMs: number;
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   #closing: Promise<void> | undefined;
@@ -136,10 +143,15 @@ class EmbeddedConnection implements EmbeddedDatabase {
       runTransaction(this.#client, work, {
         owner: this,
         logger: this.#logger,
+        wake: (channel) => this.wake(channel),
         onEnding,
         idleTimeoutMs: this.#idleTimeoutMs,
       }),
     );
+  }
+
+  wake(channel: string): void {
+    this.#wakeUps.wake(channel);
   }
 
   async notify(channel: string, payload: string): Promise<void> {
@@ -183,6 +195,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   }
 
   async #close(): Promise<void> {
+    this.#wakeUps.close();
     await this.#maintenance?.stop();
     // Waits for what was asked before, so that nothing that was accepted is lost.
     await this.#connectionLock.runExclusive(async (release) => {

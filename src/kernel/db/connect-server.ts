@@ -14,6 +14,8 @@ import {
 import { StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
 import { columnTypes } from './values.ts';
 
+import { WakeUps } from './wake-ups.ts';
+
 export interface ServerOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=…` where TLS is wanted. */
   readonly url: string;
@@ -55,6 +57,11 @@ class ServerDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #listener: NotificationListener;
   readonly #logger: StoreLogger | undefined;
+  readonly #wakeUps = new WakeUps((channel) =>
+    this.notify(channel, '').catch((error: unknown) => {
+      this.#logger?.warn({ err: error, channel }, 'a wake-up was not sent; listeners look by themselves');
+    }),
+  );
 
   constructor(options: ServerOptions) {
     this.address = describeAddress(options.url);
@@ -84,7 +91,13 @@ class ServerDatabase implements Database {
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     refuseInsideTransaction(this, 'Database.transaction');
-    return this.#use((client) => runTransaction(client, work, { owner: this, logger: this.#logger }));
+    return this.#use((client) =>
+      runTransaction(client, work, { owner: this, logger: this.#logger, wake: (channel) => this.wake(channel) }),
+    );
+  }
+
+  wake(channel: string): void {
+    this.#wakeUps.wake(channel);
   }
 
   async notify(channel: string, payload: string): Promise<void> {
@@ -108,6 +121,7 @@ class ServerDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    this.#wakeUps.close();
     await this.#listener.close();
     if (!this.#pool.ending) await this.#pool.end();
   }

@@ -24,6 +24,11 @@ export interface Rows<Row> {
 /** Runs statements: the database (each statement its own transaction) or one open transaction. */
 export interface Executor {
   query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>>;
+  /**
+   * Sends a wake-up without a payload soon, one for all who ask for it within some 20 ms; in a transaction, once it has
+   * committed. For channels whose listeners read the rows anyway.
+   */
+  wake(channel: string): void;
 }
 
 export interface Transaction extends Executor {

@@ -335,7 +335,7 @@ const refused: Record<string, (db: Db) => Promise<unknown>> = {
   'a query compiled elsewhere': (db) => db.executeQuery(CompiledQuery.raw('select * from smith')),
   'a query compiled without the scope': async (db) =>
     db.executeQuery(
-      unscoped<Tables>({ query: () => Promise.reject(new Error('never')) })
+      unscoped<Tables>({ query: () => Promise.reject(new Error('never')), wake: () => {} })
         .selectFrom('smith')
         .selectAll()
         .compile(),

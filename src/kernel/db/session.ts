@@ -103,6 +103,8 @@ export interface TransactionOptions {
   readonly logger: StoreLogger | undefined;
   /** Called once COMMIT or ROLLBACK is written: whatever is written next comes after the transaction. */
   readonly onEnding?: () => void;
+  /** Wakes the channel's listeners soon; called once the transaction has committed. */
+  readonly wake: (channel: string) => void;
   /** Rolls back a transaction that sends nothing for so long, where the store cannot do it by itself. 0: never. */
   readonly idleTimeoutMs?: number;
 }
@@ -152,10 +154,12 @@ class OpenTransaction implements Transaction {
   /** Rejects when nothing was sent for too long. */
   readonly abandoned: Promise<never>;
   readonly #client: pg.ClientBase;
+  readonly #wake: (channel: string) => void;
   readonly #idle: NodeJS.Timeout | undefined;
   #inFlight = 0;
 
-  constructor(client: pg.ClientBase, { owner, idleTimeoutMs = 0 }: TransactionOptions) {
+  constructor(client: pg.ClientBase, { owner, wake, idleTimeoutMs = 0 }: TransactionOptions) {
+    this.#wake = wake;
     this.scope = { owner, open: true };
     this.#client = client;
     const { promise, reject } = Promise.withResolvers<never>();
@@ -186,6 +190,10 @@ class OpenTransaction implements Transaction {
 
   async notify(channel: string, payload: string): Promise<void> {
     await this.query(notifyStatement(channel, payload));
+  }
+
+  wake(channel: string): void {
+    this.afterCommit(() => this.#wake(channel));
   }
 
   afterCommit(action: () => void): void {

@@ -293,6 +293,7 @@ function delegate(store: Database): Database {
     kind: store.kind,
     query: (statement) => store.query(statement),
     transaction: (work) => store.transaction(work),
+    wake: (channel) => db.wake(channel),
     notify: (channel, payload) => store.notify(channel, payload),
     listen: (channel, onMessage, onGap) => store.listen(channel, onMessage, onGap),
     ping: () => store.ping(),

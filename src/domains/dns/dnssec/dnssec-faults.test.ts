@@ -39,6 +39,7 @@ function createDoomedKeeper(
     kind: db.kind,
     query: <Row>(statement: Statement) => contact(() => db.query<Row>(statement)),
     transaction: (work) => contact(() => db.transaction(work)),
+    wake: (channel) => db.wake(channel),
     notify: (channel, payload) => db.notify(channel, payload),
     listen: (channel, onMessage) => db.listen(channel, onMessage),
     ping: () => db.ping(),

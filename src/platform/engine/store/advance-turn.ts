@@ -6,6 +6,8 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { appendEventsSql } from '../../feed/append-event-sql.ts';
+import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import {
   LeaseLostError,
@@ -110,6 +112,7 @@ export async function advanceTurn(
   });
   const row = rows[0];
   if (row === undefined) throw new LeaseLostError(key.runId);
+  if (feed.length > 0) db.wake(FEED_CHANNEL);
   return row;
 }
 
@@ -148,10 +151,7 @@ const statement = {
       select $1, $2, f.seq, f.type, f.data, f.created_at
       from run, jsonb_to_recordset($15::jsonb) as f (seq bigint, type text, data jsonb, created_at timestamptz)
       on conflict (project_id, run_id, seq) do nothing
-    ), feed as (
-      insert into events (project_id, id, type, smith_id, actor, data)
-      select $1, e.id, e.type, run.smith_id, $18::jsonb, e.data
-      from run, jsonb_to_recordset($16::jsonb) as e (id text, type text, data jsonb)
+    ), feed as (${appendEventsSql({ source: 'run', project: '$1', actor: '$18::jsonb', events: '$16::jsonb' })}
     ), asked as (
       insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args)
       select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args

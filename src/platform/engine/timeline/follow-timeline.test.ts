@@ -72,6 +72,7 @@ function interrupt(pattern: RegExp, happen: () => Promise<void>): { store: Datab
       return answer as never;
     },
     transaction: (work) => db.transaction(work),
+    wake: (channel) => db.wake(channel),
     notify: (channel, payload) => db.notify(channel, payload),
     listen: (channel, onMessage, onGap) => db.listen(channel, onMessage, onGap),
     ping: () => db.ping(),

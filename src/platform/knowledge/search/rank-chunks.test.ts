@@ -166,9 +166,11 @@ function recordStatements(db: Database, texts: string[]): Database {
         work({
           query: (statement) => tx.query(note(statement)),
           afterCommit: (action) => tx.afterCommit(action),
+          wake: (channel) => db.wake(channel),
           notify: (channel, payload) => tx.notify(channel, payload),
         }),
       ),
+    wake: (channel) => db.wake(channel),
     notify: (channel, payload) => db.notify(channel, payload),
     listen: (channel, onMessage, onGap) => db.listen(channel, onMessage, onGap),
     ping: () => db.ping(),

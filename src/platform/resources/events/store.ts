@@ -6,7 +6,7 @@ import { idAt } from '../../../kernel/ids/ids.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
-export type EventRow = Omit<Selectable<TenantTables['events']>, 'project_id'>;
+export type EventRow = Omit<Selectable<TenantTables['events']>, 'project_id' | 'written_by'>;
 
 export interface EventFilter {
   /** Any of these; at least one. */
