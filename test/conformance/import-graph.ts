@@ -38,27 +38,40 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
-    may: ['surfaces', 'smiths', 'engine', 'models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+    may: [
+      'surfaces',
+      'smiths',
+      'engine',
+      'models',
+      'tools',
+      'knowledge',
+      'configuration',
+      'feed',
+      'threads',
+      'access',
+      'tables',
+    ],
   },
   // Whoever starts, follows, pauses, resumes and answers turns.
   surfaces: {
     paths: ['src/platform/surfaces/'],
-    may: ['smiths', 'engine', 'models', 'tools', 'knowledge', 'feed', 'access', 'tables'],
+    may: ['smiths', 'engine', 'models', 'tools', 'knowledge', 'feed', 'threads', 'access', 'tables'],
   },
-  smiths: { paths: ['src/platform/smiths/'], may: ['configuration', 'feed', 'access', 'tables'] },
+  smiths: { paths: ['src/platform/smiths/'], may: ['configuration', 'feed', 'threads', 'access', 'tables'] },
   engine: {
     paths: ['src/platform/engine/'],
-    may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'access', 'tables'],
+    may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'threads', 'access', 'tables'],
   },
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
   tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
-  knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'tables'] },
+  knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'threads', 'tables'] },
   models: { paths: ['src/platform/models/'], may: ['tables'] },
   access: {
     paths: ['src/platform/access/'],
     may: ['feed', 'tables'],
   },
   feed: { paths: ['src/platform/feed/'], may: ['tables'] },
+  threads: { paths: ['src/platform/threads/'], may: ['tables'] },
   tables: {
     paths: ['src/platform/tables.ts', 'src/platform/store/', 'src/platform/errors.ts'],
     may: [],
@@ -115,6 +128,7 @@ const STORE = /^src\/(?:platform|domains)\/(?:resources\/[^/]+|smiths)\/(?:[\w-]
 const STORE_MAY = [
   'src/platform/tables.ts',
   'src/platform/store/tenant-db.ts',
+  'src/platform/threads/index.ts',
   // The rule by which lists that are numbered rather than timed are paged.
   'src/platform/configuration/page-by-version.ts',
   // The row as the engine's statements read and write it.
@@ -124,7 +138,12 @@ const STORE_MAY = [
 ];
 
 /** Folders with rooms inside: whoever is outside knows their `index.ts` alone. An inner door stands behind its outer one. */
-const FRONT_DOORS = ['src/platform/engine/', 'src/platform/surfaces/', 'src/platform/surfaces/openai/'];
+const FRONT_DOORS = [
+  'src/platform/engine/',
+  'src/platform/surfaces/',
+  'src/platform/surfaces/openai/',
+  'src/platform/threads/',
+];
 
 const FORBIDDEN_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers'];
 

@@ -21,11 +21,12 @@ const PATIENCE_MS = 10_000;
 describeOnEachStore('the feed', {}, (current) => {
   const project = () => new TenantDatabase(current().db, mintId('proj'));
 
-  test('gives an event that commits late to a follower who had passed its time, before those of younger transactions', async () => {
+  test('gives an event that commits late to a follower who had passed its time, before those of younger transactions', async (t) => {
     const { db } = current();
     const home = project();
     const start = await findFeedEnd(db);
     const [written, release] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+    t.after(() => release.resolve());
     const slow = home.transaction(async (tx) => {
       written.resolve(await append(tx, 1));
       // The embedded store runs one transaction at a time: there the others wait, and nobody can pass.

@@ -12,6 +12,7 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
+import { insertMessage } from '../../threads/index.ts';
 import type { Engine } from '../engine.ts';
 import { describePause, renderCall } from '../execution/turn-records.ts';
 import { describeLeftPause } from '../store/left-pauses.ts';
@@ -219,20 +220,10 @@ async function completeStep(tx: Transaction, run: RunRow, step: ToolStep, output
 
 async function insertResultMessage(tx: Transaction, run: RunRow, turn: ResumableTurn, step: ToolStep, output: unknown) {
   const content = [{ type: 'tool-result', toolCallId: step.callId, toolName: step.name, output }];
-  await tx.query({
-    text: `
-      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
-      values ($1, $2, $3, $4, $5, $6, 'tool', $7, $8)`,
-    values: [
-      run.project_id,
-      run.smith_id,
-      run.thread_id,
-      run.turn,
-      turn.state.nextMessage,
-      run.id,
-      json(content),
-      estimatePromptTokens([{ role: 'tool', content } as never]),
-    ],
+  await insertMessage(tenantDb(tx, run.project_id), run, turn.state.nextMessage, {
+    role: 'tool',
+    content,
+    tokens: estimatePromptTokens([{ role: 'tool', content } as never]),
   });
 }
 

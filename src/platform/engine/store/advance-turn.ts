@@ -9,6 +9,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { appendEventsSql } from '../../feed/append-event-sql.ts';
 import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
+import { insertMessagesSql, summarizeSql } from '../../threads/index.ts';
 import {
   LeaseLostError,
   type RunFailure,
@@ -143,9 +144,7 @@ const statement = {
       on conflict (project_id, run_id, position) do update
         set status = excluded.status, output = excluded.output, error = excluded.error, finished_at = excluded.finished_at
     ), said as (
-      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
-      select $1, run.smith_id, run.thread_id, run.turn, m.position, $2, m.role, m.content, m.tokens
-      from run, jsonb_to_recordset($14::jsonb) as m (position int, role text, content jsonb, tokens int)
+      ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
     ), frames as (
       insert into run_events (project_id, run_id, seq, type, data, created_at)
       select $1, $2, f.seq, f.type, f.data, f.created_at
@@ -161,10 +160,7 @@ const statement = {
       from run where run.status in ('completed', 'failed', 'cancelled')
         and approvals.project_id = $1 and approvals.run_id = $2 and approvals.status = 'pending'
     ), thread as (
-      update threads set summary = $19, summary_turn = $20::int
-      from run where $19::text is not null
-        and threads.project_id = $1 and threads.smith_id = run.smith_id and threads.id = run.thread_id
-        and threads.summary_turn < $20::int
+      ${summarizeSql({ run: 'run', project: '$1', summary: '$19::text', turn: '$20::int' })}
     )
     select * from run`,
 };

@@ -6,6 +6,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { countTurnSql, insertQuestionSql, MESSAGES_AS_JSON, nextTurnSql } from '../../threads/index.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
 import type { RunRow } from './run-row.ts';
 import type { TurnClaim } from './turn-claims.ts';
@@ -144,8 +145,7 @@ export function conversationLocked(): ApiError {
   });
 }
 
-const MESSAGES_AS_JSON = `jsonb_agg(jsonb_build_object('turn', m.turn, 'position', m.position, 'role', m.role,
-  'content', m.content, 'tokens', m.tokens) order by m.turn, m.position)`;
+const THREAD = { project: '$1', smith: '$3', thread: '$4' };
 
 const statement = {
   text: `
@@ -153,19 +153,15 @@ const statement = {
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
                         input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at)
       select $1, $2, $3, $4,
-             coalesce((select turns from threads where project_id = $1 and smith_id = $3 and id = $4), 0) + 1,
+             ${nextTurnSql(THREAD)},
              $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
              case when $21::boolean then now() end
       on conflict (project_id, smith_id) where status = 'in_progress' do nothing
       returning turn, created_at
     ), thread as (
-      insert into threads (project_id, smith_id, id, turns) select $1, $3, $4, turn from locked
-      on conflict (project_id, smith_id, id) do update set turns = excluded.turns, updated_at = now()
+      ${countTurnSql(THREAD, 'locked')}
     ), question as (
-      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
-      select $1, $3, $4, locked.turn, m.position - 1, $2, m.message ->> 'role', m.message -> 'content',
-             (m.message ->> 'tokens')::int
-      from locked, jsonb_array_elements($14::jsonb) with ordinality as m (message, position)
+      ${insertQuestionSql(THREAD, { source: 'locked', run: '$2', messages: '$14::jsonb' })}
     ), frame as (
       insert into run_events (project_id, run_id, seq, type, data) select $1, $2, 1, 'run.started', $15::jsonb from locked
     ), claim as (

@@ -1,6 +1,7 @@
 /** Puts the ended turns of a smith's threads into recall_passages. Each turn once, however often and by whom it is asked. */
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
+import { markRecalledSql } from '../../threads/index.ts';
 import type { MemoryOwner } from './owner.ts';
 
 /** Characters; longer texts are cut at the end of a sentence or a line where there is one. */
@@ -86,9 +87,7 @@ async function keepPassages(
           thread_id text, turn int, position int, run_id text, text text, embedding text)
         on conflict do nothing
       )
-      update threads t set recalled_turn = m.turn
-      from jsonb_to_recordset($4::jsonb) as m (thread_id text, turn int)
-      where t.project_id = $1 and t.smith_id = $2 and t.id = m.thread_id and t.recalled_turn < m.turn`,
+      ${markRecalledSql({ project: '$1', smith: '$2', marks: '$4::jsonb' })}`,
     values: [projectId, smithId, json(passages), json([...marks].map(([thread_id, turn]) => ({ thread_id, turn })))],
   });
 }

@@ -2,9 +2,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
+import { appendMessages, type MessageRow, type ThreadOf } from '../../threads/index.ts';
 import { findReadable } from '../files/index.ts';
-import { appendMessages, findCall, type ThreadOf } from './item-store.ts';
-import type { MessageRow } from './message-row.ts';
+import { findCall } from './item-store.ts';
 import { invalid, readNewItems, sizedMessage } from './read-new-items.ts';
 
 export interface ProjectThread extends ThreadOf {

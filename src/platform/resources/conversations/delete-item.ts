@@ -1,9 +1,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
+import { dropSummary, type MessageRow, replaceMessage, type ThreadOf } from '../../threads/index.ts';
 import { findItem } from './find-item.ts';
-import { dropSummary, findMessages, replaceMessage, type ThreadOf } from './item-store.ts';
-import { type MessagePart, type MessageRow, partsOf } from './message-row.ts';
+import { findMessages } from './item-store.ts';
+import { type MessagePart, partsOf } from './message-row.ts';
 import { sizedMessage } from './read-new-items.ts';
 import { renderConversation } from './render-conversation.ts';
 import { requireConversation } from './require-conversation.ts';

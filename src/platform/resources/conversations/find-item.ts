@@ -1,7 +1,7 @@
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { runOfItem } from '../../surfaces/openai/index.ts';
-import { findMessages, findTurn, readRunFacts, type ThreadOf } from './item-store.ts';
-import type { MessageRow } from './message-row.ts';
+import type { MessageRow, ThreadOf } from '../../threads/index.ts';
+import { findMessages, findTurn, readRunFacts } from './item-store.ts';
 import { itemsOf, placeOfPostedItem, type RowItem } from './row-items.ts';
 
 /** An item where it stands: the `at`-th of its message's. */

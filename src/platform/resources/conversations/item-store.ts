@@ -5,30 +5,18 @@
 import { sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
-import type { MessageRow, NewMessageRow, RunFacts } from './message-row.ts';
-
-/** The conversation whose thread it is. */
-export interface ThreadOf {
-  readonly id: string;
-  readonly smith_id: string;
-}
-
-export interface RowPlace {
-  readonly turn: number;
-  readonly position: number;
-}
+import { MESSAGE_COLUMNS, type MessagePlace, type MessageRow, type ThreadOf } from '../../threads/index.ts';
+import type { RunFacts } from './message-row.ts';
 
 export interface RowScan {
   /** Undefined: from the first in this direction. */
-  readonly from: (RowPlace & { readonly inclusive: boolean }) | undefined;
+  readonly from: (MessagePlace & { readonly inclusive: boolean }) | undefined;
   readonly direction: 'asc' | 'desc';
   readonly count: number;
 }
 
-const COLUMNS = ['turn', 'position', 'run_id', 'role', 'content', 'removed'] as const;
-
 function selectMessages(db: TenantDb, { id, smith_id }: ThreadOf) {
-  return db.selectFrom('messages').select(COLUMNS).where('smith_id', '=', smith_id).where('thread_id', '=', id);
+  return db.selectFrom('messages').select(MESSAGE_COLUMNS).where('smith_id', '=', smith_id).where('thread_id', '=', id);
 }
 
 export async function listMessages(db: TenantDb, thread: ThreadOf, scan: RowScan): Promise<MessageRow[]> {
@@ -127,89 +115,4 @@ export async function readRunFacts(
       },
     ]),
   );
-}
-
-/** Turns may start, and take the number, as often as this while messages are being added. */
-const APPEND_TRIES = 20;
-
-/**
- * Adds the messages as a turn of their own, behind whatever the thread holds. The first message claims the turn's number,
- * then the thread counts it: the order in which the start of a run does the same (engine/start-turn.ts), so that the two
- * wait for each other and never both ways round. Whoever comes second finds the number taken and tries the next.
- * Undefined when turns took every number that was tried.
- */
-export async function appendMessages(
-  db: TenantDb,
-  thread: ThreadOf,
-  messages: readonly NewMessageRow[],
-): Promise<MessageRow[] | undefined> {
-  for (let attempt = 1; attempt <= APPEND_TRIES; attempt += 1) {
-    const turn = (await countTurns(db, thread)) + 1;
-    const [first, ...others] = messages.map((message, position) => newRow(thread, { turn, position }, message));
-    if (first === undefined) return [];
-    const claimed = await db
-      .insertInto('messages')
-      .values(first)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning(COLUMNS)
-      .execute();
-    if (claimed.length === 0) continue;
-    const rest = others.length === 0 ? [] : await db.insertInto('messages').values(others).returning(COLUMNS).execute();
-    await db
-      .insertInto('threads')
-      .values({ smith_id: thread.smith_id, id: thread.id, turns: turn })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['project_id', 'smith_id', 'id'])
-          .doUpdateSet({ turns: sql<number>`greatest(threads.turns, ${turn})`, updated_at: sql<Date>`now()` }),
-      )
-      .execute();
-    return [...claimed, ...rest];
-  }
-  return undefined;
-}
-
-async function countTurns(db: TenantDb, { id, smith_id }: ThreadOf): Promise<number> {
-  const thread = await db
-    .selectFrom('threads')
-    .select('turns')
-    .where('smith_id', '=', smith_id)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return thread?.turns ?? 0;
-}
-
-function newRow({ id, smith_id }: ThreadOf, place: RowPlace, { role, content, tokens }: NewMessageRow) {
-  return { smith_id, thread_id: id, ...place, run_id: null, role, content: json(content), tokens };
-}
-
-export interface MessageChange extends NewMessageRow {
-  readonly removed: NonNullable<MessageRow['removed']>;
-}
-
-export async function replaceMessage(
-  db: TenantDb,
-  { id, smith_id }: ThreadOf,
-  { turn, position }: RowPlace,
-  { role, content, tokens, removed }: MessageChange,
-): Promise<void> {
-  await db
-    .updateTable('messages')
-    .set({ role, content: json(content), tokens, removed: json(removed) })
-    .where('smith_id', '=', smith_id)
-    .where('thread_id', '=', id)
-    .where('turn', '=', turn)
-    .where('position', '=', position)
-    .execute();
-}
-
-/** Drops the thread's summary where it covers this turn: the next one tells of what is left. */
-export async function dropSummary(db: TenantDb, { id, smith_id }: ThreadOf, turn: number): Promise<void> {
-  await db
-    .updateTable('threads')
-    .set({ summary: null, summary_turn: 0 })
-    .where('smith_id', '=', smith_id)
-    .where('id', '=', id)
-    .where('summary_turn', '>=', turn)
-    .execute();
 }

@@ -1,8 +1,9 @@
 import { openAiPageReply, placeNotFound, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
+import type { ThreadOf } from '../../threads/index.ts';
 import { type FoundItem, findItem } from './find-item.ts';
-import { listMessages, type RowScan, readRunFacts, type ThreadOf } from './item-store.ts';
+import { listMessages, type RowScan, readRunFacts } from './item-store.ts';
 import { requireConversation } from './require-conversation.ts';
 import { itemsOf } from './row-items.ts';
 import type { ConversationItem, ConversationListQuery, ConversationPath } from './schema.ts';

@@ -1,18 +1,4 @@
-import type { Selectable } from 'kysely';
-import type { TenantTables } from '../../tables.ts';
-
-/** A message of the conversation's thread; see `removed` for what was taken out of it. */
-export type MessageRow = Pick<
-  Selectable<TenantTables['messages']>,
-  'turn' | 'position' | 'run_id' | 'role' | 'content' | 'removed'
->;
-
-/** A message as it is about to be added. */
-export interface NewMessageRow {
-  readonly role: MessageRow['role'];
-  readonly content: unknown;
-  readonly tokens: number;
-}
+import type { MessageRow } from '../../threads/index.ts';
 
 /** What must be known of a run to name the items of its messages. */
 export interface RunFacts {

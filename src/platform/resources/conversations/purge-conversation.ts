@@ -5,12 +5,12 @@
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
-import type { TenantTransaction } from '../../store/tenant-db.ts';
+import { type TenantTransaction, tenantDb } from '../../store/tenant-db.ts';
+import { deleteEmptyThreadSql, deleteMessages } from '../../threads/index.ts';
 
 const PURGE = 'purge-conversation';
 const SWEEP = 'sweep-deleted-conversations';
-/** Messages a statement, for they may be large; conversations a sweep. */
-const BATCH_SIZE = 200;
+/** Conversations a sweep. */
 const SWEPT = 1_000;
 
 export interface DeletedConversation {
@@ -53,29 +53,16 @@ export async function purgeConversation(
   });
   const smithId = rows[0]?.smith_id;
   if (smithId === undefined) return;
-  const thread = [projectId, smithId, conversationId];
-  for (let removed = BATCH_SIZE; removed === BATCH_SIZE && !signal.aborted; ) {
-    ({ rowCount: removed } = await db.query({
-      text: `
-        delete from messages where project_id = $1 and smith_id = $2 and thread_id = $3 and (turn, position) in (
-          select m.turn, m.position from messages m
-          where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and not exists (
-            select from runs r
-            where r.project_id = $1 and r.id = m.run_id and r.status in ('in_progress', 'paused')
-          )
-          limit ${BATCH_SIZE})`,
-      values: thread,
-    }));
-  }
+  await deleteMessages(tenantDb(db, projectId), { id: conversationId, smith_id: smithId }, signal);
   if (signal.aborted) return;
   await db.query({
     text: `
       with left_over as (
         select from messages where project_id = $1 and smith_id = $2 and thread_id = $3 limit 1
       ), thread as (
-        delete from threads where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)
+        ${deleteEmptyThreadSql({ project: '$1', smith: '$2', thread: '$3' }, 'left_over')}
       )
       delete from conversations where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)`,
-    values: thread,
+    values: [projectId, smithId, conversationId],
   });
 }

@@ -2,11 +2,12 @@
  * Items that a client adds, as messages of the thread. What an assistant thought goes into one message with what it said
  * or called next, as it stands where a model answered.
  */
+
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { parseInput } from '../../engine/index.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { NewMessageRow } from './message-row.ts';
+import type { NewMessageRow } from '../../threads/index.ts';
 
 const MAX_CALL_ID_LENGTH = 256;
 const MAX_NAME_LENGTH = 256;

@@ -5,6 +5,7 @@
  *
  *   msg_<conversation>_<turn>_<position>     and alike with rs_, fc_ and fco_
  */
+
 import { withPrefix } from '../../../kernel/ids/ids.ts';
 import {
   fileSearchItemId,
@@ -14,8 +15,9 @@ import {
   messageItemId,
   reasoningItemId,
 } from '../../surfaces/openai/index.ts';
+import type { MessageRow } from '../../threads/index.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
-import { type LeftPart, type MessagePart, type MessageRow, partsOf, type RunFacts } from './message-row.ts';
+import { type LeftPart, type MessagePart, partsOf, type RunFacts } from './message-row.ts';
 import { renderCall, renderMessage, renderReasoning, renderResult, renderSearch } from './render-item.ts';
 import type { ConversationItem } from './schema.ts';
 

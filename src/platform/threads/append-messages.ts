@@ -1,0 +1,132 @@
+/** Messages that are added to a thread, or changed in it, outside of a run's own steps. */
+import { type Selectable, sql } from 'kysely';
+import { json } from '../../kernel/db/values.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
+import type { TenantTables } from '../tables.ts';
+
+/** A thread, by its id and its smith's. */
+export interface ThreadOf {
+  readonly id: string;
+  readonly smith_id: string;
+}
+
+/** A message of a thread; see `removed` for what was taken out of it. */
+export type MessageRow = Pick<
+  Selectable<TenantTables['messages']>,
+  'turn' | 'position' | 'run_id' | 'role' | 'content' | 'removed'
+>;
+
+/** A message as it is about to be added. */
+export interface NewMessageRow {
+  readonly role: MessageRow['role'];
+  readonly content: unknown;
+  readonly tokens: number;
+}
+
+export interface MessagePlace {
+  readonly turn: number;
+  readonly position: number;
+}
+
+export const MESSAGE_COLUMNS = ['turn', 'position', 'run_id', 'role', 'content', 'removed'] as const;
+
+/** Turns may start, and take the number, as often as this while messages are being added. */
+const APPEND_TRIES = 20;
+
+/**
+ * Adds the messages as a turn of their own, behind whatever the thread holds. The first message claims the turn's number,
+ * then the thread counts it: the order in which the start of a run does the same (engine/store/start-turn.ts), so that the two
+ * wait for each other and never both ways round. Whoever comes second finds the number taken and tries the next.
+ * Undefined when turns took every number that was tried.
+ */
+export async function appendMessages(
+  db: TenantDb,
+  thread: ThreadOf,
+  messages: readonly NewMessageRow[],
+): Promise<MessageRow[] | undefined> {
+  for (let attempt = 1; attempt <= APPEND_TRIES; attempt += 1) {
+    const turn = (await countTurns(db, thread)) + 1;
+    const [first, ...others] = messages.map((message, position) => newRow(thread, { turn, position }, message));
+    if (first === undefined) return [];
+    const claimed = await db
+      .insertInto('messages')
+      .values(first)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(MESSAGE_COLUMNS)
+      .execute();
+    if (claimed.length === 0) continue;
+    const rest =
+      others.length === 0 ? [] : await db.insertInto('messages').values(others).returning(MESSAGE_COLUMNS).execute();
+    await db
+      .insertInto('threads')
+      .values({ smith_id: thread.smith_id, id: thread.id, turns: turn })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'smith_id', 'id'])
+          .doUpdateSet({ turns: sql<number>`greatest(threads.turns, ${turn})`, updated_at: sql<Date>`now()` }),
+      )
+      .execute();
+    return [...claimed, ...rest];
+  }
+  return undefined;
+}
+
+async function countTurns(db: TenantDb, { id, smith_id }: ThreadOf): Promise<number> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('turns')
+    .where('smith_id', '=', smith_id)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return thread?.turns ?? 0;
+}
+
+function newRow({ id, smith_id }: ThreadOf, place: MessagePlace, { role, content, tokens }: NewMessageRow) {
+  return { smith_id, thread_id: id, ...place, run_id: null, role, content: json(content), tokens };
+}
+
+export interface MessageChange extends NewMessageRow {
+  readonly removed: NonNullable<MessageRow['removed']>;
+}
+
+export async function replaceMessage(
+  db: TenantDb,
+  { id, smith_id }: ThreadOf,
+  { turn, position }: MessagePlace,
+  { role, content, tokens, removed }: MessageChange,
+): Promise<void> {
+  await db
+    .updateTable('messages')
+    .set({ role, content: json(content), tokens, removed: json(removed) })
+    .where('smith_id', '=', smith_id)
+    .where('thread_id', '=', id)
+    .where('turn', '=', turn)
+    .where('position', '=', position)
+    .execute();
+}
+
+/** Drops the thread's summary where it covers this turn: the next one tells of what is left. */
+export async function dropSummary(db: TenantDb, { id, smith_id }: ThreadOf, turn: number): Promise<void> {
+  await db
+    .updateTable('threads')
+    .set({ summary: null, summary_turn: 0 })
+    .where('smith_id', '=', smith_id)
+    .where('id', '=', id)
+    .where('summary_turn', '>=', turn)
+    .execute();
+}
+
+/** Adds one message to a run's turn, at a position that is free. */
+export async function insertMessage(
+  db: TenantDb,
+  run: { readonly id: string; readonly smith_id: string; readonly thread_id: string; readonly turn: number },
+  position: number,
+  { role, content, tokens }: NewMessageRow,
+): Promise<void> {
+  await db.raw({
+    text: `
+      insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [run.smith_id, run.thread_id, run.turn, position, run.id, role, json(content), tokens],
+  });
+}
