@@ -15,12 +15,13 @@ import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.
 import { WorkerProcess } from './worker-process.ts';
 
 const WORKERS = 2;
-/** Of one file with all its tests. */
-const LIMIT_MS = 600_000;
+/** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
+const LIMIT_MS = { all: 300_000, process: 600_000, server: 600_000 } as const;
 
 interface Run {
   readonly total: number;
   readonly scratch: string;
+  readonly limitMs: number;
   readonly reports: FileReport[];
   /** Failures that are no test's. */
   readonly troubles: string[];
@@ -43,7 +44,7 @@ async function work(run: Run, queue: string[]): Promise<void> {
   for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
     const alone = reasonToRunAlone(file) === undefined ? undefined : startWorker(run);
     if (alone === undefined && worker?.isAlive !== true) worker = startWorker(run);
-    const report = await (alone ?? (worker as WorkerProcess)).run(file, LIMIT_MS);
+    const report = await (alone ?? (worker as WorkerProcess)).run(file, run.limitMs);
     run.reports.push(report);
     console.log(describeFile(report, run.reports.length, run.total));
     await alone?.end();
@@ -51,10 +52,11 @@ async function work(run: Run, queue: string[]): Promise<void> {
   await worker?.end();
 }
 
-async function runFiles(files: readonly string[]): Promise<number> {
+async function runFiles(files: readonly string[], limitMs: number): Promise<number> {
   const startMs = performance.now();
   const run: Run = {
     total: files.length,
+    limitMs,
     scratch: mkdtempSync(join(tmpdir(), 'ironcraft-tests-')),
     reports: [],
     troubles: [],
@@ -78,4 +80,4 @@ const selection = SELECTIONS.find((name) => name === values.selection);
 if (selection === undefined) throw new Error(`--selection is one of ${SELECTIONS.join(', ')}`);
 // A process that starts loads what another has compiled; those that tests start inherit it.
 process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
-process.exitCode = await runFiles(selectFiles(selection, positionals));
+process.exitCode = await runFiles(selectFiles(selection, positionals), LIMIT_MS[selection]);
