@@ -4,7 +4,7 @@
  * run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cacheFolder } from '../support/cache-folder.ts';
@@ -62,6 +62,12 @@ async function runFiles(files: readonly string[], limitMs: number): Promise<numb
     troubles: [],
     started: 0,
   };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      rmSync(run.scratch, { recursive: true, force: true });
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
   const queue = orderFiles(files);
   await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => work(run, queue)));
   rmSync(run.scratch, { recursive: true, force: true });

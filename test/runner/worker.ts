@@ -59,6 +59,7 @@ async function end(): Promise<void> {
   for (const name of listScratch()) {
     tell({ type: 'trouble', text: `${scratch.get(name) ?? 'what files share'} left ${name} in the scratch folder` });
   }
+  process.off('disconnect', exitAlone);
   process.disconnect();
   const late = setTimeout(() => {
     console.error(`Still open after the last test: ${process.getActiveResourcesInfo().join(', ')}`);
@@ -67,12 +68,18 @@ async function end(): Promise<void> {
   late.unref();
 }
 
+/** The runner was killed: nobody waits for the files any more. */
+function exitAlone(): void {
+  process.exit(1);
+}
+
 function tell(message: WorkerMessage): void {
   process.send?.(message);
 }
 
 // Held until the end: what one file gives back the next one uses.
 keepShared();
+process.on('disconnect', exitAlone);
 process.on('message', async (order: Order) => {
   if (order.type === 'end') return end();
   tell({ type: 'finished', report: await runFile(order) });
