@@ -98,5 +98,7 @@ test('codes are annotations, which JSON Schema ignores', () => {
 
 test('a leap second is the second after it', () => {
   assert.equal(readTimestamp('2016-12-31T23:59:60.5Z').toISOString(), '2017-01-01T00:00:00.500Z');
+  assert.equal(readTimestamp('2016-12-31').toISOString(), '2016-12-31T00:00:00.000Z');
+  assert.equal(readTimestamp('1483228800').toISOString(), '2017-01-01T00:00:00.000Z');
   assert.equal(readTimestamp('2016-12-31T23:59:59+00:00').toISOString(), '2016-12-31T23:59:59.000Z');
 });

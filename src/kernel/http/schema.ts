@@ -47,13 +47,27 @@ export function jsonObject(options: TSchemaOptions = {}): TUnsafe<Record<string,
   return Type.Unsafe({ type: 'object', additionalProperties: true, ...options });
 }
 
+const UNIX_SECONDS = '^\\d{1,11}$';
+
+/** A moment in a query: an RFC 3339 timestamp, a date alone (its beginning in UTC) or Unix seconds. Read it with `readTimestamp`. */
+export function moment(what: string): TUnsafe<string> {
+  return Type.Unsafe({
+    type: 'string',
+    anyOf: [{ format: 'date-time' }, { format: 'date' }, { pattern: UNIX_SECONDS }],
+    description:
+      `${what}: RFC 3339, such as \`2026-05-01T00:00:00Z\` (percent-encode a \`+\`), a date alone, which is its ` +
+      'beginning in UTC, or Unix seconds.',
+  });
+}
+
 /**
- * The moment that a validated `date-time` names. A leap second, which the format allows and JavaScript does not know, is
- * the second after it.
+ * The moment that a validated `moment` or `date-time` names. A leap second, which the format allows and JavaScript does not
+ * know, is the second after it.
  */
 export function readTimestamp(text: string): Date {
-  const moment = new Date(text);
-  if (!Number.isNaN(moment.getTime())) return moment;
+  if (new RegExp(UNIX_SECONDS).test(text)) return new Date(Number(text) * 1_000);
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time;
   return new Date(new Date(text.replace(/:60(?=[.Zz+-]|$)/, ':59')).getTime() + 1_000);
 }
 

@@ -1,7 +1,7 @@
 /** The feed's envelope, alike on `GET /v1/events` and in webhook deliveries. */
 import Type, { type Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
-import { component, jsonObject, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { component, jsonObject, moment, nullable, timestamp } from '../../../kernel/http/schema.ts';
 import { Actor } from '../../access/actor-schema.ts';
 
 export const Event = component(
@@ -27,11 +27,7 @@ export const EventQuery = Type.Object({
     }),
   ),
   smith_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  since: Type.Optional(
-    timestamp({
-      description: 'Events of this time and later: RFC 3339, such as `2026-05-01T00:00:00Z`. Percent-encode a `+`.',
-    }),
-  ),
+  since: Type.Optional(moment('Events of this time and later')),
   ...pageQuery,
 });
 

@@ -67,11 +67,14 @@ test('the project’s runs are narrowed by smith, agent, status, external id and
   const from = (await own.get(failed.id)).created_at;
   assert.deepEqual(await list(`since=${encodeURIComponent(from)}`), [paused.id, failed.id]);
   assert.deepEqual(await list(`since=${new Date(Date.now() + 60_000).toISOString()}`), []);
+  assert.ok((await list(`since=${from.slice(0, 10)}`)).includes(failed.id));
+  assert.deepEqual(await list(`since=${Math.floor(Date.now() / 1_000) + 60}`), []);
   assert.deepEqual(await list('smith_id=smt_00000000000000000000000000'), []);
   assert.deepEqual(await list('limit=1'), [paused.id]);
   for (const [query, code] of [
     ['status=done', 'invalid_request'],
     ['since=yesterday', 'invalid_request'],
+    ['since=2026-13-01', 'invalid_request'],
     ['limit=0', 'invalid_limit'],
     ['cursor=x', 'invalid_cursor'],
   ]) {

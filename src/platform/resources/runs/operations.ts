@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
-import { oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { moment, oneOf } from '../../../kernel/http/schema.ts';
 import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
 import { cancelRun } from './cancel-run.ts';
@@ -172,7 +172,7 @@ export function runOperations({ engine }: { engine: Engine }) {
         agent_id: Type.Optional(Type.String()),
         status: Type.Optional(oneOf(RUN_STATUSES)),
         external_id_prefix: Type.Optional(Type.String({ maxLength: 256 })),
-        since: Type.Optional(timestamp({ description: 'Runs created at or after this time.' })),
+        since: Type.Optional(moment('Runs created at this time and later')),
       }),
       reply: pageOf(Run),
       errors: ['invalid_cursor', 'invalid_limit', 'smith_mismatch'],
