@@ -54,12 +54,13 @@ export function customerOperations() {
       posture: 'tenant',
       scope: 'customers:write',
       summary: 'Change a customer',
-      description: 'Changes the members that are given. Null empties `external_ids` and `metadata`.',
+      description:
+        'Changes the members that are given. Null empties `external_ids` and `metadata`, and leaves `name` as it is.',
       params: CustomerPath,
       body: CustomerPatch,
       example: { name: 'Acme Ltd' },
       reply: Customer,
-      errors: ['nothing_to_update', 'name_required', 'invalid_name'],
+      errors: ['nothing_to_update', 'invalid_name'],
       handler: updateCustomer,
     }),
     project.change({

@@ -43,7 +43,7 @@ export const CustomerCreate = component(
   closedObject({ name, external_ids: Type.Optional(externalIds), metadata: Type.Optional(metadata) }),
 );
 
-/** Null clears: the ids and metadata become empty; a name cannot be cleared. */
+/** Null clears: the ids and metadata become empty. A name cannot be cleared: null leaves it as it is. */
 export const CustomerPatch = component(
   'CustomerPatch',
   closedObject({

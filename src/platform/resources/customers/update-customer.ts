@@ -11,12 +11,12 @@ export async function updateCustomer({
   body,
 }: ProjectChange<{ params: CustomerPath; body: CustomerPatch }>): Promise<Customer> {
   if (Object.keys(body).length === 0) throw new ApiError('nothing_to_update');
-  if (body.name === null) throw new ApiError('name_required', { param: 'name' });
-  const found = await updateRow(tx, params.cid, {
-    ...(body.name === undefined ? {} : { name: body.name }),
+  const change = {
+    // A customer has a name: null leaves it as it is.
+    ...(body.name == null ? {} : { name: body.name }),
     ...(body.external_ids === undefined ? {} : { external_ids: body.external_ids ?? {} }),
     ...(body.metadata === undefined ? {} : { metadata: body.metadata ?? {} }),
-  });
-  if (!found) throw new ApiError('not_found');
+  };
+  if (Object.keys(change).length > 0 && !(await updateRow(tx, params.cid, change))) throw new ApiError('not_found');
   return getCustomer({ db: tx, caller, params });
 }

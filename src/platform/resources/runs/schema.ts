@@ -196,10 +196,10 @@ export const Submit = component(
         '`approval`: a decision on a gated call (`approval_id` or `tool_call_id`, `decision`).',
       ...failsWith('invalid_kind'),
     }),
-    tool_call_id: Type.Optional(Type.String({ maxLength: 256 })),
+    tool_call_id: Type.Optional(nullable(Type.String({ maxLength: 256 }))),
     result: Type.Optional(nullable(jsonObject())),
-    approval_id: Type.Optional(Type.String({ maxLength: 64 })),
-    decision: Type.Optional(oneOf(DECISIONS, failsWith('invalid_decision'))),
+    approval_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
+    decision: Type.Optional(nullable(oneOf(DECISIONS, failsWith('invalid_decision')))),
     content: Type.Optional(
       nullable(jsonObject({ description: 'What the person entered, where a question asked for it.' })),
     ),

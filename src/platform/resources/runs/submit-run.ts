@@ -31,20 +31,20 @@ export function submitRun(engine: Engine) {
 
 function readSubmission(body: Submit): Submission {
   if (body.kind === 'tool_result') {
-    if (body.tool_call_id === undefined) throw missing('tool_call_id', 'names the call that the result is of');
-    if (body.result === undefined || body.result === null) throw missing('result', 'is the result, an object');
+    if (body.tool_call_id == null) throw missing('tool_call_id', 'names the call that the result is of');
+    if (body.result == null) throw missing('result', 'is the result, an object');
     return { kind: 'tool_result', toolCallId: body.tool_call_id, result: body.result };
   }
-  if (body.approval_id === undefined && body.tool_call_id === undefined) {
+  if (body.approval_id == null && body.tool_call_id == null) {
     throw missing('approval_id', 'names what is decided (or give tool_call_id)');
   }
-  if (body.decision === undefined) {
+  if (body.decision == null) {
     throw new ApiError('invalid_decision', { param: 'decision', message: '`decision` must be approve or reject.' });
   }
   return {
     kind: 'approval',
-    approvalId: body.approval_id,
-    toolCallId: body.tool_call_id,
+    approvalId: body.approval_id ?? undefined,
+    toolCallId: body.tool_call_id ?? undefined,
     decision: body.decision,
     content: body.content ?? null,
     decidedBy: body.actor ?? null,

@@ -25,10 +25,10 @@ export async function createFileBatch(
 function readFiles(body: VectorStoreFileBatchIn, ofStore: ChunkingTokens): FileToAttach[] {
   const ofBatch = readChunking(body.chunking_strategy, ofStore);
   const attributes = body.attributes ?? null;
-  if (body.files !== undefined && body.file_ids !== undefined) {
+  if (body.files != null && body.file_ids != null) {
     throw new ApiError('invalid_request', { param: 'files', message: 'Give `file_ids` or `files`, not both.' });
   }
-  if (body.files !== undefined) {
+  if (body.files != null) {
     return body.files.map((file, at) => ({
       fileId: file.file_id,
       attributes: file.attributes === undefined ? attributes : file.attributes,
@@ -36,7 +36,7 @@ function readFiles(body: VectorStoreFileBatchIn, ofStore: ChunkingTokens): FileT
       param: `files.${at}.file_id`,
     }));
   }
-  if (body.file_ids !== undefined) {
+  if (body.file_ids != null) {
     return body.file_ids.map((fileId, at) => ({ fileId, attributes, ...ofBatch, param: `file_ids.${at}` }));
   }
   throw new ApiError('invalid_request', { param: 'file_ids', message: '`file_ids` or `files` is required.' });

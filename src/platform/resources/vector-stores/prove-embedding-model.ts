@@ -11,7 +11,7 @@ const PARAM = 'embedding_model';
  */
 export async function proveEmbeddingModel(
   db: TenantDb,
-  modelId: string | undefined,
+  modelId: string | null | undefined,
   smithId: string | null,
 ): Promise<string> {
   const { provider, model } = parse(modelId ?? BUILTIN_EMBED_MODEL);

@@ -10,11 +10,11 @@ export const AUTO_CHUNKING: ChunkingTokens = { chunkTokens: 800, overlapTokens: 
 
 /** What the strategy comes to; the fallback where there is none. Throws `invalid_request`; `param` is where it stands. */
 export function readChunking(
-  strategy: ChunkingStrategyIn | undefined,
+  strategy: ChunkingStrategyIn | null | undefined,
   fallback: ChunkingTokens,
   param = 'chunking_strategy',
 ): ChunkingTokens {
-  if (strategy === undefined) return fallback;
+  if (strategy == null) return fallback;
   if (strategy.type === 'auto') return AUTO_CHUNKING;
   if (strategy.static === undefined) {
     throw new ApiError('invalid_request', {

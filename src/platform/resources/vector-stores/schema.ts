@@ -100,14 +100,12 @@ export const VectorStoreIn = component(
   Type.Object({
     name: Type.Optional(nullable(name)),
     description: Type.Optional(nullable(description)),
-    file_ids: Type.Optional(Type.Array(id, { maxItems: MAX_STORE_FILES })),
-    chunking_strategy: Type.Optional(ChunkingStrategyIn),
+    file_ids: Type.Optional(nullable(Type.Array(id, { maxItems: MAX_STORE_FILES }))),
+    chunking_strategy: Type.Optional(nullable(ChunkingStrategyIn)),
     metadata: Type.Optional(nullable(metadata)),
     smith_id: Type.Optional(nullable(id, { description: 'The smith that it is to belong to. A smith token’s own.' })),
     embedding_model: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
+      nullable(Type.String({ minLength: 1, maxLength: 256 }), {
         description: '`provider/model`. Default `builtin/embed`, which needs no key. It stays as long as the store.',
       }),
     ),
@@ -155,7 +153,7 @@ export const VectorStoreFileIn = component(
   Type.Object({
     file_id: id,
     attributes: Type.Optional(attributes),
-    chunking_strategy: Type.Optional(ChunkingStrategyIn),
+    chunking_strategy: Type.Optional(nullable(ChunkingStrategyIn)),
   }),
 );
 
@@ -196,10 +194,10 @@ export const VectorStoreFileBatchIn = component(
   'VectorStoreFileBatchIn',
   Type.Object(
     {
-      file_ids: Type.Optional(Type.Array(id, { minItems: 1, maxItems: MAX_BATCH_FILES })),
-      files: Type.Optional(Type.Array(batchFile, { minItems: 1, maxItems: MAX_BATCH_FILES })),
+      file_ids: Type.Optional(nullable(Type.Array(id, { minItems: 1, maxItems: MAX_BATCH_FILES }))),
+      files: Type.Optional(nullable(Type.Array(batchFile, { minItems: 1, maxItems: MAX_BATCH_FILES }))),
       attributes: Type.Optional(attributes),
-      chunking_strategy: Type.Optional(ChunkingStrategyIn),
+      chunking_strategy: Type.Optional(nullable(ChunkingStrategyIn)),
     },
     {
       description:
