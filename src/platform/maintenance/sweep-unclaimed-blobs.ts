@@ -11,7 +11,7 @@ interface UnclaimedBlob {
 }
 
 /**
- * Removes the blobs whose time to be claimed is over. Throws the store's error when it removes none of a bite; what is
+ * Removes the blobs whose time to be claimed is over. Throws the store's error when it removes none of a batch; what is
  * left then is removed by a later sweep.
  */
 export async function sweepUnclaimedBlobs(

@@ -1,4 +1,4 @@
-/** Takes away the rows of a store that was deleted, in bites that hold no lock for long. */
+/** Removes the rows of a store that was deleted, in batches that hold no lock for long. */
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { EnqueueOptions, Jobs } from '../../../kernel/jobs/jobs.ts';
@@ -32,7 +32,7 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
     values,
   });
   if (isDeleted === 0) return;
-  await inBites(signal, async () => {
+  await inBatches(signal, async () => {
     const { rowCount } = await db.query({
       text: `
         delete from vector_store_chunks where ctid in (
@@ -41,7 +41,7 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
     });
     return rowCount === CHUNKS_A_BATCH;
   });
-  await inBites(signal, () => removeFiles(db, job));
+  await inBatches(signal, () => removeFiles(db, job));
   await db.transaction(async (tx) => {
     await tx.query({
       text: 'delete from vector_store_batches where project_id = $1 and vector_store_id = $2',
@@ -72,6 +72,6 @@ async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveSto
   });
 }
 
-async function inBites(signal: AbortSignal, bite: () => Promise<boolean>): Promise<void> {
-  for (let more = true; more; more = await bite()) signal.throwIfAborted();
+async function inBatches(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
+  for (let more = true; more; more = await batch()) signal.throwIfAborted();
 }

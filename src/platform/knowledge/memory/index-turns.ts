@@ -16,7 +16,7 @@ interface EndedTurn {
   said: { role: 'user' | 'assistant'; content: unknown }[];
 }
 
-/** True where turns are left beyond the limit. Throws what `embed` throws; nothing of the bite is kept then. */
+/** True where turns are left beyond the limit. Throws what `embed` throws; nothing of the batch is kept then. */
 export async function indexTurns(
   db: Database,
   owner: MemoryOwner,
@@ -24,9 +24,9 @@ export async function indexTurns(
   limit: number,
 ): Promise<boolean> {
   const turns = await readEndedTurns(db, owner, limit + 1);
-  const bite = turns.slice(0, limit);
-  if (bite.length === 0) return false;
-  const passages = bite.flatMap((turn) =>
+  const batch = turns.slice(0, limit);
+  if (batch.length === 0) return false;
+  const passages = batch.flatMap((turn) =>
     cutPassages(turn.said).map((text, position) => ({
       thread_id: turn.thread_id,
       turn: turn.turn,
@@ -40,7 +40,7 @@ export async function indexTurns(
     db,
     owner,
     passages.map((passage, index) => ({ ...passage, embedding: `[${(vectors[index] ?? []).join(',')}]` })),
-    bite,
+    batch,
   );
   return turns.length > limit;
 }

@@ -1,5 +1,5 @@
 /**
- * What a deleted conversation leaves behind goes in bites: its messages, then its thread and its row. A turn that is under
+ * What a deleted conversation leaves behind goes in batches: its messages, then its thread and its row. A turn that is under
  * way or paused in it keeps what it still reads; the sweep comes back for that.
  */
 
