@@ -132,8 +132,6 @@ export const domainErrors = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type DomainErrorCode = keyof typeof domainErrors;
-
 export const domainErrorDialect: ErrorDialect = {
   names: {
     invalid_request: 'bad_request',

@@ -1,7 +1,6 @@
 /** Renewal of terms: its state as the API shows it, and the worker that charges for it. */
-
 export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
-export { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
+export type { RenewalOffer } from './renewal-offer.ts';
 export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
 export {
@@ -15,4 +14,3 @@ export {
 } from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';
-export { isCapped } from './term-calendar.ts';

@@ -14,7 +14,8 @@ import {
 } from '../../../test/support/renewal-plans.ts';
 import { type Charge, RenewalWorld, type WorldName } from '../../../test/support/renewal-world.ts';
 import { addYears } from '../registry/term.ts';
-import { type RenewalWorker, renewalOffer } from './index.ts';
+import type { RenewalWorker } from './index.ts';
+import { renewalOffer } from './renewal-offer.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2027-01-10T00:00:00.000Z');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addYears } from '../registry/term.ts';
-import { isCapped, type RenewalFacts, type RenewalOrder, renewalOf } from './index.ts';
+import { type RenewalFacts, type RenewalOrder, renewalOf } from './index.ts';
+import { isCapped } from './term-calendar.ts';
 
 const NOW = new Date('2027-03-01T00:00:00.000Z');
 const EXPIRY = new Date('2027-03-21T00:00:00.000Z');

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { component, nullable, oneOf, timestamp } from '../../kernel/http/schema.ts';
 
-export const renewalTerms = [
+const renewalTerms = [
   'not_due',
   'off',
   'charging',

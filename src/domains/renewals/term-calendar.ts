@@ -9,8 +9,8 @@
 
 import { addYears } from '../registry/term.ts';
 
-export const CHARGE_DAYS_BEFORE_EXPIRY = 30;
-export const DEADLINE_DAYS_BEFORE_EXPIRY = 10;
+const CHARGE_DAYS_BEFORE_EXPIRY = 30;
+const DEADLINE_DAYS_BEFORE_EXPIRY = 10;
 
 const DAY_MS = 86_400_000;
 

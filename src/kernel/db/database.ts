@@ -53,6 +53,3 @@ export interface Database extends Executor {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Column values arrive alike from both stores: int8 as number, numeric as string, timestamptz as Date, jsonb parsed. */
-export type ColumnValue = string | number | boolean | Date | Uint8Array | null | object;

@@ -17,9 +17,10 @@ import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../.
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import { createZoneReconciler, type ZoneReconciler, zoneChanged } from '../index.ts';
+import { createZoneReconciler, type ZoneReconciler } from '../index.ts';
 import { createPowerDnsPublisher } from '../powerdns/power-dns-publisher.ts';
 import type { ZonePublisher } from '../publisher.ts';
+import { zoneChanged } from '../zone-store.ts';
 import { createDnssecReconciler, type DnssecReconciler, requestDnssec } from './index.ts';
 
 const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;

@@ -5,7 +5,7 @@ import { HEADER_LENGTH, type Query, type Unreadable } from './read-query.ts';
 import { parentOf } from './zone-tree.ts';
 
 /** Larger datagrams are broken up on the way, and lost there at times (dnsflagday.net/2020). */
-export const UDP_LIMIT = 1_232;
+const UDP_LIMIT = 1_232;
 const UDP_LIMIT_WITHOUT_EDNS = 512;
 const TCP_LIMIT = 65_535;
 const OPT_LENGTH = 11;

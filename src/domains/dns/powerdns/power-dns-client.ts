@@ -40,7 +40,7 @@ export interface WriteOptions {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** An answer that is no success, or none at all: then `status` is undefined and what happened is not known. */
-export class PowerDnsError extends Error {
+class PowerDnsError extends Error {
   readonly status: number | undefined;
 
   constructor(message: string, status: number | undefined, cause?: unknown) {

@@ -47,11 +47,7 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
  * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
  * 2.3), so the lock is lifted first and put back with the change.
  */
-export function planUpdates(
-  domain: RegistryDomain,
-  command: UpdateCommand,
-  model: NameserverModel,
-): DomainUpdateCommand[] {
+function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: NameserverModel): DomainUpdateCommand[] {
   const statuses = new Set(domain.statuses);
   // Of our lock only this is missing after an update that was cut off between its two commands.
   const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));

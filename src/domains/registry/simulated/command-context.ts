@@ -96,7 +96,7 @@ export async function readDomainState(
   return settled;
 }
 
-export function isDueAt(domain: DomainState, now: Date): boolean {
+function isDueAt(domain: DomainState, now: Date): boolean {
   const dueAt = nextDue(domain);
   return dueAt !== undefined && dueAt <= now;
 }

@@ -1,4 +1,4 @@
-export { defaultDelays, type RegistryDelays } from './command-context.ts';
+export type { RegistryDelays } from './command-context.ts';
 export { createRegistryCore, type RegistryCoreOptions } from './create-registry-core.ts';
 export { addFault, type Fault, type FaultCommand, type Faults, type NewFault } from './faults.ts';
 export type * from './registry-core.ts';

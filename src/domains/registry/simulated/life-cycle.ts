@@ -20,9 +20,9 @@ import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from 
 import type { PendingCommand, Phase, TransferRecord } from './tables.ts';
 
 export const ADD_GRACE_DAYS = 5;
-export const EXPIRED_DAYS = 30;
-export const REDEMPTION_DAYS = 30;
-export const PENDING_DELETE_DAYS = 5;
+const EXPIRED_DAYS = 30;
+const REDEMPTION_DAYS = 30;
+const PENDING_DELETE_DAYS = 5;
 /** No term ends later than this many years from now. */
 export const MAX_YEARS = 10;
 

@@ -31,14 +31,7 @@ const STATUSES = `As the registry reported it last:
 - \`Redemption\`: it was deleted, and only a restoration brings it back.
 - \`PendingDelete\`: it is about to be free for anyone.`;
 
-export const domainStatuses = [
-  'Pending',
-  'Active',
-  'PendingTransfer',
-  'Expired',
-  'Redemption',
-  'PendingDelete',
-] as const;
+const domainStatuses = ['Pending', 'Active', 'PendingTransfer', 'Expired', 'Redemption', 'PendingDelete'] as const;
 
 const entry = {
   domain: Type.String({ description: 'In punycode, lower case.' }),

@@ -14,7 +14,6 @@ import {
   requireChild,
   requireSome,
   requireText,
-  requireTime,
 } from './values.ts';
 
 export interface PostalInfo {
@@ -266,8 +265,4 @@ export function readContactData(data: XmlElement): ContactData {
 
 export function createdContactElement(data: { readonly id: string; readonly createdAt: string }): XmlElement {
   return contact('creData', [contact('id', data.id), contact('crDate', data.createdAt)]);
-}
-
-export function readCreatedContact(data: XmlElement): { id: string; createdAt: string } {
-  return { id: idOf(data), createdAt: requireTime(data, 'crDate') };
 }

@@ -4,7 +4,7 @@ import { HOST } from '../namespaces.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
 import { readStatuses } from './domain-items.ts';
-import { findTime, optional, requireSome, requireText, requireTime } from './values.ts';
+import { findTime, optional, requireSome, requireText } from './values.ts';
 
 export interface HostCheckCommand {
   readonly kind: 'host:check';
@@ -149,8 +149,4 @@ export function readHostData(data: XmlElement): HostData {
 
 export function createdHostElement(data: { readonly name: string; readonly createdAt: string }): XmlElement {
   return host('creData', [host('name', data.name), host('crDate', data.createdAt)]);
-}
-
-export function readCreatedHost(data: XmlElement): { name: string; createdAt: string } {
-  return { name: nameOf(data), createdAt: requireTime(data, 'crDate') };
 }

@@ -37,7 +37,7 @@ export function restoreElement(restore: Restore): XmlElement {
   return rgp('update', [rgp('restore', [content], { op: 'report' })]);
 }
 
-export function readRestore(update: XmlElement): Restore {
+function readRestore(update: XmlElement): Restore {
   const restore = requireChild(update, 'restore');
   const operation = restore.attributes.op;
   if (operation === 'request') return { operation };
