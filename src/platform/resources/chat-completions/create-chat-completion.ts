@@ -9,6 +9,7 @@ import {
   answerBuffered,
   answersNothing,
   type ChatInput,
+  checkUnused,
   chooseModel,
   findRunForResults,
   headersOf,
@@ -22,6 +23,7 @@ import {
   resolveSmithForTurn,
   streamCompletion,
   type ToolResults,
+  UNUSED_IN_COMPLETIONS,
 } from '../../surfaces/openai/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { findConversation } from '../conversations/index.ts';
@@ -37,8 +39,10 @@ type Request = ProjectRead<{ body: ChatCompletionIn; idempotency: IdempotencyCla
 export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
     const { body, caller, idempotency } = request;
+    const warnings = checkUnused(body, UNUSED_IN_COMPLETIONS);
     const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
     const headers = {
+      ...warnings,
       ...headersOf(begun.segment.run),
       ...(begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' }),
     };

@@ -16,7 +16,8 @@ export function chatCompletionOperations(deps: ChatDependencies) {
         '`IC-Agent-Id` provisions it. The turn runs in a thread of its own, or in `conversation`. Tools of type ' +
         '`function` are the caller’s to run: send the results as messages with the role `tool`, and the same run goes on. ' +
         'Tools of the server run unseen. With `stream` the answer comes as chunks, ended by `[DONE]`, or by an error in ' +
-        'place of what is left. `IC-Run-Id` names the run. Members that are not listed are ignored.',
+        'place of what is left. `IC-Run-Id` names the run. Of OpenAI’s other members those that ask for ' +
+        'another answer are refused, and hints that are not used are named in the header `IC-Warnings`.',
       streams: true,
       idempotent: true,
       body: ChatCompletionIn,

@@ -9,6 +9,7 @@ import { type BegunSegment, findBegun, resumeTurn, startTurn } from '../../surfa
 import {
   awaitResponse,
   beginFold,
+  checkUnused,
   chooseModel,
   describeRequest,
   invalid,
@@ -23,6 +24,7 @@ import {
   responseOf,
   streamResponse,
   type TurnPlan,
+  UNUSED_IN_RESPONSES,
 } from '../../surfaces/openai/index.ts';
 import { findConversation } from '../conversations/index.ts';
 import type { Response, ResponseIn } from './schema.ts';
@@ -40,8 +42,9 @@ export function createResponse(engine: Engine) {
       });
     }
     const { caller, idempotency } = request;
+    const warnings = checkUnused(body, UNUSED_IN_RESPONSES);
     const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
-    const headers = begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' };
+    const headers = { ...warnings, ...(begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' }) };
     const segment = responseOf(begun.segment);
     if (body.stream === true) return streamResponse(engine, segment, { headers });
     const response =

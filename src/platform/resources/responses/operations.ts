@@ -30,7 +30,8 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'response that ends with `function_call` items waits for them: send every `function_call_output` with the next ' +
         'one, which goes on with the same run. `mcp_approval_request` items are answered with `mcp_approval_response` ' +
         '(scope `approvals:write`), or by the approvals queue. With `stream` the answer is the events of the response, of ' +
-        'which the last holds all of it; there is no `[DONE]`. Members that are not listed are ignored.',
+        'which the last holds all of it; there is no `[DONE]`. Of OpenAI’s other members ' +
+        'those that ask for another answer are refused, and hints that are not used are named in the header `IC-Warnings`.',
       streams: true,
       idempotent: true,
       body: ResponseIn,

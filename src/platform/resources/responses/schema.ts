@@ -55,7 +55,7 @@ export const ResponseIn = component(
     temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
     top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
     include: optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 32 }), {
-      description: '`file_search_call.results`; others are taken and not used.',
+      description: '`file_search_call.results`; others are not used, and the header `IC-Warnings` says so.',
     }),
     parallel_tool_calls: optional(Type.Boolean(), { description: 'Taken and not used.' }),
     truncation: optional(Type.String({ maxLength: 64 }), {

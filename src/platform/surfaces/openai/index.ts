@@ -25,3 +25,4 @@ export type { OutputItem } from './responses/response-items.ts';
 export { describeRequest } from './responses/response-request.ts';
 export { beginFold, foldStored, getResponseSegment, responseOf } from './responses/response-segment.ts';
 export { hideRun } from './responses/response-store.ts';
+export { checkUnused, checkUnusedInclude, UNUSED_IN_COMPLETIONS, UNUSED_IN_RESPONSES } from './unused-members.ts';
