@@ -73,7 +73,13 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   feed: { paths: ['src/platform/feed/'], may: ['tables'] },
   threads: { paths: ['src/platform/threads/'], may: ['tables'] },
   tables: {
-    paths: ['src/platform/tables.ts', 'src/platform/store/', 'src/platform/errors.ts'],
+    paths: [
+      'src/platform/tables.ts',
+      'src/platform/tables/',
+      'src/platform/store/',
+      'src/platform/errors.ts',
+      'src/platform/errors/',
+    ],
     may: [],
   },
   // The domain service, which knows nothing of the platform, from its top down.

@@ -19,6 +19,32 @@ export interface ErrorEntry {
 
 export type ErrorCatalogue = Readonly<Record<string, ErrorEntry>>;
 
+/** A part of a catalogue as it is written down: the type follows from the status. */
+export type ErrorTexts = Readonly<Record<string, Omit<ErrorEntry, 'type'>>>;
+
+/** One catalogue of these parts. Throws where two of them have the same code. */
+export function defineErrors<Parts extends readonly ErrorTexts[]>(
+  ...parts: Parts
+): Readonly<Record<CodesOf<Parts[number]>, ErrorEntry>> {
+  const catalogue: Record<string, ErrorEntry> = {};
+  for (const [code, { status, message }] of parts.flatMap((part) => Object.entries(part))) {
+    if (code in catalogue) throw new TypeError(`the error code ${code} is defined twice`);
+    catalogue[code] = { status, type: typeOfStatus(status), message };
+  }
+  return catalogue as Record<CodesOf<Parts[number]>, ErrorEntry>;
+}
+
+/** The codes of each part, also where the parts are a union. */
+type CodesOf<Part> = Part extends unknown ? Extract<keyof Part, string> : never;
+
+/** What kind of error a status is to OpenAI's clients. */
+function typeOfStatus(status: number): ErrorType {
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'api_error' : 'invalid_request_error';
+}
+
 export interface ApiErrorDetail {
   /** Public text; the catalogue's when absent. Never put a secret or an internal cause here. */
   readonly message?: string;
