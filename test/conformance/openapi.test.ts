@@ -104,6 +104,27 @@ test('objects of the contract are named components wherever a body or a reply is
   }
 });
 
+test('nested objects of replies say which of their members are always there', () => {
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const visit = (schema: unknown, where: string): void => {
+    if (schema === null || typeof schema !== 'object') return;
+    const { $ref, properties, required } = schema as { $ref?: string; properties?: object; required?: string[] };
+    const name = $ref?.split('/').at(-1);
+    if (name !== undefined && !seen.has(name)) {
+      seen.add(name);
+      visit(document.components.schemas[name], name);
+    }
+    if (properties !== undefined && required === undefined) found.push(where);
+    for (const [member, value] of Object.entries(schema)) visit(value, `${where}/${member}`);
+  };
+  for (const { responses } of described.values()) visit(responses, '');
+  assert.deepEqual(
+    found.filter((where) => !OPTIONAL_THROUGHOUT.some((end) => where.endsWith(end))),
+    [],
+  );
+});
+
 test('/docs is a page whose every asset comes from this server', async () => {
   const page = await fetch(`${platform.url}/docs`);
   assert.equal(page.status, 200);
@@ -174,6 +195,9 @@ describe('the document is rendered once', () => {
     }
   });
 });
+
+/** Objects of which a tenant leaves out whatever it likes, and the pieces of a streamed message. */
+const OPTIONAL_THROUGHOUT = ['UiResource/properties/csp', '/delta', '/delta/properties/tool_calls/items'];
 
 function find(id: string) {
   const one = described.get(id);

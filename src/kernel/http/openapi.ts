@@ -160,13 +160,13 @@ function describe(operation: Operation<unknown>): string {
 }
 
 function successes(operation: Operation<unknown>): Record<number, unknown> {
-  const { reply, streams, answers } = operation;
+  const { reply, streams, frames, answers } = operation;
   if (answers === 'bytes') return byteAnswers;
   if (operation.kind === 'socket') return { 101: { type: 'null', description: 'The connection is a WebSocket.' } };
   if (answers !== undefined) return textAnswers(operation, answers);
   const usual = operation.status ?? (reply === undefined ? 204 : 200);
   const statuses = [usual, ...(operation.alsoStatus ?? [])];
-  const answer = reply === undefined ? { type: 'null', description: 'Done.' } : answerWith(reply, streams);
+  const answer = reply === undefined ? { type: 'null', description: 'Done.' } : answerWith(reply, streams, frames);
   return Object.fromEntries(statuses.map((status) => [status, answer]));
 }
 
@@ -196,7 +196,11 @@ function textAnswers({ reply, status = 200 }: Operation<unknown>, kinds: readonl
   };
 }
 
-function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Record<string, unknown> {
+function answerWith(
+  reply: TSchema,
+  streams: Operation<unknown>['streams'],
+  frames: TSchema | undefined,
+): Record<string, unknown> {
   if (streams === 'only') {
     return { description: 'Server-sent events.', content: { 'text/event-stream': { schema: reply } } };
   }
@@ -204,7 +208,7 @@ function answerWith(reply: TSchema, streams: Operation<unknown>['streams']): Rec
     description: 'Success.',
     content: {
       'application/json': { schema: reply },
-      ...(streams === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
+      ...(streams === true ? { 'text/event-stream': { schema: frames ?? { type: 'string' } } } : {}),
     },
   };
 }

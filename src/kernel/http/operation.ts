@@ -80,6 +80,8 @@ interface Answer {
   readonly alsoStatus?: readonly number[];
   /** True where the operation can answer `text/event-stream` as well; `only` where `reply` is what each event holds. */
   readonly streams?: boolean | 'only';
+  /** What each event of the stream holds, where it streams beside JSON. */
+  readonly frames?: TSchema;
   /**
    * `bytes`: the operation answers with bytes of any type, whole or in part: a `ByteContent`. A list: it may answer with
    * these kinds of text, beside the JSON of `reply` where there is one.

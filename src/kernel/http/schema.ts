@@ -16,6 +16,17 @@ export function component<T extends TSchema>(name: string, schema: T): Component
   return reference as Component<T>;
 }
 
+/** One of several named objects, told apart by what their `type` says: a union that generated clients can switch on. */
+export function unionByType(name: string, branches: Readonly<Record<string, TSchema>>, options: TSchemaOptions = {}) {
+  const mapping = Object.entries(branches).map(([type, branch]) => {
+    const named = componentOf(branch);
+    if (named === undefined) throw new TypeError(`${name}: what has the type ${type} has no name`);
+    return [type, `#/components/schemas/${named.name}`] as const;
+  });
+  const discriminator = { propertyName: 'type', mapping: Object.fromEntries(mapping) };
+  return component(name, Type.Unsafe({ oneOf: [...new Set(Object.values(branches))], discriminator, ...options }));
+}
+
 /** The definition behind a reference made by `component`, if it is one. */
 export function componentOf(schema: object): { name: string; schema: TSchema } | undefined {
   return (schema as Partial<Component<TSchema>>)[definition];

@@ -206,8 +206,8 @@ function collectComponents(operations: readonly Operation<never>[]): Map<string,
     }
     for (const member of Object.values(schema)) visit(member);
   };
-  for (const { params, query, body, reply, upload, errorDialect } of operations) {
-    for (const schema of [params, query, body, reply, upload?.fields]) visit(schema);
+  for (const { params, query, body, reply, frames, upload, errorDialect } of operations) {
+    for (const schema of [params, query, body, reply, frames, upload?.fields]) visit(schema);
     if (errorDialect !== undefined) visit(component(errorDialect.name, Type.Unsafe(errorDialect.schema)));
   }
   return found;

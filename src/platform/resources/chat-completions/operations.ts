@@ -1,6 +1,6 @@
 import { project } from '../../access/operation.ts';
 import { type ChatDependencies, createChatCompletion } from './create-chat-completion.ts';
-import { ChatCompletion, ChatCompletionIn } from './schema.ts';
+import { ChatCompletion, ChatCompletionChunk, ChatCompletionIn } from './schema.ts';
 
 export function chatCompletionOperations(deps: ChatDependencies) {
   return [
@@ -19,6 +19,7 @@ export function chatCompletionOperations(deps: ChatDependencies) {
         'place of what is left. `IC-Run-Id` names the run. Of OpenAI’s other members those that ask for ' +
         'another answer are refused, and hints that are not used are named in the header `IC-Warnings`.',
       streams: true,
+      frames: ChatCompletionChunk,
       idempotent: true,
       body: ChatCompletionIn,
       example: {

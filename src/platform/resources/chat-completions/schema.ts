@@ -131,5 +131,55 @@ export const ChatCompletion = component(
   }),
 );
 
+/** The `data` of each event of a streamed completion; the last one is `[DONE]`. A failure is told as `{error}`. */
+export const ChatCompletionChunk = component(
+  'ChatCompletionChunk',
+  Type.Object(
+    {
+      id: Type.String(),
+      object: Type.Literal('chat.completion.chunk'),
+      created: Type.Integer(),
+      model: Type.String(),
+      choices: Type.Array(
+        Type.Object({
+          index: Type.Integer(),
+          delta: Type.Object({
+            role: Type.Optional(Type.Literal('assistant')),
+            content: Type.Optional(nullable(Type.String())),
+            refusal: Type.Optional(nullable(Type.String())),
+            reasoning_content: Type.Optional(Type.String()),
+            tool_calls: Type.Optional(
+              Type.Array(
+                Type.Object({
+                  index: Type.Integer(),
+                  id: Type.Optional(Type.String()),
+                  type: Type.Optional(Type.Literal('function')),
+                  function: Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() }),
+                }),
+              ),
+            ),
+            annotations: Type.Optional(Type.Array(Annotation)),
+          }),
+          logprobs: Type.Null(),
+          finish_reason: nullable(oneOf(['stop', 'length', 'tool_calls', 'content_filter'])),
+        }),
+        { description: 'Empty in the chunk that holds the usage.' },
+      ),
+      usage: Type.Optional(
+        nullable(
+          Type.Object({
+            prompt_tokens: Type.Integer(),
+            completion_tokens: Type.Integer(),
+            total_tokens: Type.Integer(),
+          }),
+          { description: 'With `stream_options.include_usage`: null but in the last chunk.' },
+        ),
+      ),
+      ironcraft: Type.Optional(TurnOfCompletion),
+    },
+    { description: 'What each event of the stream holds. The last event is `[DONE]`; a failure is told as `{error}`.' },
+  ),
+);
+
 export type ChatCompletionIn = Static<typeof ChatCompletionIn>;
 export type ChatCompletion = Static<typeof ChatCompletion>;

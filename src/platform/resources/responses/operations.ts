@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/index.ts';
 import { cancelResponse } from './cancel-response.ts';
 import { createResponse } from './create-response.ts';
 import { deleteResponse } from './delete-response.ts';
+import { ResponseStreamEvent } from './event-schema.ts';
 import { getResponse } from './get-response.ts';
 import { listInputItems } from './list-input-items.ts';
 import {
@@ -33,6 +34,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'which the last holds all of it; there is no `[DONE]`. Of OpenAI’s other members ' +
         'those that ask for another answer are refused, and hints that are not used are named in the header `IC-Warnings`.',
       streams: true,
+      frames: ResponseStreamEvent,
       idempotent: true,
       body: ResponseIn,
       example: { model: 'builtin/demo', user: 'user-1', input: 'Write 20 words' },
@@ -76,6 +78,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'With `stream` its events from the first, live until it ends. Every event has the `sequence_number` that it had ' +
         'in any other stream of the response: `starting_after` goes on behind one without a character lost or doubled.',
       streams: true,
+      frames: ResponseStreamEvent,
       params: ResponsePath,
       query: ResponseQuery,
       reply: Response,

@@ -95,10 +95,12 @@ export const Response = component(
       output: Type.Array(ResponseItem, { description: 'Empty until the response has ended.' }),
       error: Type.Unsafe<{ code: string; message: string } | null>({
         type: ['object', 'null'],
+        required: ['code', 'message'],
         properties: { code: { type: 'string' }, message: { type: 'string' } },
       }),
       incomplete_details: Type.Unsafe<{ reason: string } | null>({
         type: ['object', 'null'],
+        required: ['reason'],
         properties: { reason: { type: 'string', description: 'max_output_tokens or content_filter.' } },
       }),
       usage: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),

@@ -5,10 +5,11 @@ import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
 import { cancelRun } from './cancel-run.ts';
 import { createRun } from './create-run.ts';
+import { RunStreamFrame } from './frame-schema.ts';
 import { getRun } from './get-run.ts';
 import { listRuns, listSmithRuns } from './list-runs.ts';
 import { replayRun } from './replay-run.ts';
-import { RUN_STATUSES, Run, RunCancelAck, RunEvent, RunIn, RunPath, RunReplayIn, SmithPath, Submit } from './schema.ts';
+import { RUN_STATUSES, Run, RunCancelAck, RunIn, RunPath, RunReplayIn, SmithPath, Submit } from './schema.ts';
 import { streamRunEvents } from './stream-run-events.ts';
 import { submitRun } from './submit-run.ts';
 
@@ -40,6 +41,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       // The stream of a repeated Idempotency-Key: one `run.duplicate` frame that points to the run.
       alsoStatus: [200],
       streams: true,
+      frames: RunStreamFrame,
       idempotent: true,
       params: SmithPath,
       body: RunIn,
@@ -89,10 +91,10 @@ export function runOperations({ engine }: { engine: Engine }) {
       summary: 'Stream a run’s timeline',
       description:
         'Server-sent events from the first frame, or behind `Last-Event-ID`; live until the run rests. Each frame’s ' +
-        'data is `{v, run_id, seq, type, data, created_at}`.',
+        'data is `{v, run_id, seq, type, data, created_at}`; `type` says what `data` has.',
       streams: 'only',
       params: RunPath,
-      reply: RunEvent,
+      reply: RunStreamFrame,
       handler: streamRunEvents(engine),
     }),
     project.turn({
@@ -107,6 +109,7 @@ export function runOperations({ engine }: { engine: Engine }) {
         'here: it can be read and cancelled, but does not go on.',
       streams: true,
       idempotent: true,
+      frames: RunStreamFrame,
       params: RunPath,
       body: Submit,
       example: { kind: 'approval', approval_id: 'apr_01J8Z3M6QK4T9W2X5Y7B8C9D0E', decision: 'approve' },
@@ -136,6 +139,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       // The stream of a repeated Idempotency-Key: one `run.duplicate` frame that points to the run.
       alsoStatus: [200],
       streams: true,
+      frames: RunStreamFrame,
       idempotent: true,
       params: RunPath,
       body: Type.Optional(RunReplayIn),

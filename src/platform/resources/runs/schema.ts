@@ -54,6 +54,17 @@ export const ToolCall = component(
   }),
 );
 
+export const RunError = Type.Object({ code: Type.String(), message: Type.String() });
+export const RunWarning = Type.Object({ code: Type.String(), message: Type.String() });
+export const RunUsage = Type.Object({
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  cost: nullable(Type.Number(), {
+    description: 'US dollars, exact to the millionth; null without a known price.',
+  }),
+});
+
 export const Run = component(
   'Run',
   Type.Object({
@@ -67,6 +78,7 @@ export const Run = component(
     input: Type.Array(Type.Object({ role: Type.String(), content: Type.Unsafe<unknown>({}) })),
     output: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
+      required: ['content', 'content_type', 'tool_calls', 'suggested_replies'],
       properties: {
         content: { type: 'string' },
         content_type: { type: 'string', enum: ['text/plain', 'application/json'] },
@@ -77,6 +89,7 @@ export const Run = component(
           description: 'Where `content` cites a file that `file_search` found: `index` is the marker’s place in it.',
           items: {
             type: 'object',
+            required: ['type', 'index', 'file_id', 'filename'],
             properties: {
               type: { type: 'string', enum: ['file_citation'] },
               index: { type: 'integer' },
@@ -90,29 +103,9 @@ export const Run = component(
     stop_reason: nullable(Type.String(), {
       description: 'stop, length, content_filter, tool_calls (paused), cancelled or error; null while in progress.',
     }),
-    warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
-    error: Type.Unsafe<{ code: string; message: string } | null>({
-      type: ['object', 'null'],
-      properties: { code: { type: 'string' }, message: { type: 'string' } },
-      description: 'Why a failed run failed: a code of the error catalogue.',
-    }),
-    usage: Type.Unsafe<{
-      input_tokens: number;
-      output_tokens: number;
-      total_tokens: number;
-      cost: number | null;
-    } | null>({
-      type: ['object', 'null'],
-      properties: {
-        input_tokens: { type: 'integer' },
-        output_tokens: { type: 'integer' },
-        total_tokens: { type: 'integer' },
-        cost: {
-          type: ['number', 'null'],
-          description: 'US dollars, exact to the millionth; null without a known price.',
-        },
-      },
-    }),
+    warnings: Type.Array(RunWarning),
+    error: nullable(RunError, { description: 'Why a failed run failed: a code of the error catalogue.' }),
+    usage: nullable(RunUsage),
     metadata: jsonObject(),
     actor: ActorOrNull,
     created_at: nullable(timestamp()),
@@ -214,21 +207,6 @@ export const RunReplayIn = component('RunReplayIn', closedObject({ stream: Type.
 export const RunCancelAck = component(
   'RunCancelAck',
   Type.Object({ id: Type.String(), status: Type.Literal('cancelled') }),
-);
-
-/** What the `data` of each server-sent event holds. */
-export const RunEvent = component(
-  'RunEvent',
-  Type.Object({
-    v: Type.Literal(1),
-    run_id: Type.String(),
-    seq: Type.Integer({
-      description: 'Rises within the run; also the event’s `id`. `Last-Event-ID` goes on behind it.',
-    }),
-    type: Type.String(),
-    data: jsonObject({ description: 'Members depend on the type.' }),
-    created_at: nullable(timestamp()),
-  }),
 );
 
 export const SmithPath = Type.Object({ sid: Type.String() });
