@@ -1,6 +1,6 @@
 /**
  * The way to a running server that holds the embedded database, for the operator's verbs: HTTP over a Unix domain socket in
- * the data folder. Whoever may write to the socket is the operator: it is for its owner alone (mode 0600), and there is no
+ * the data folder. Write access to the socket makes the operator: it is for its owner alone (mode 0600), and there is no
  * port. `POST /<service>/<verb>` with the request as JSON answers 200 with the verb's answer, or `{message}`.
  */
 import { once } from 'node:events';

@@ -12,7 +12,7 @@ export interface OperatorVerbs<Table extends VerbTable> {
   readonly verbs: Table;
 }
 
-/** Each throws OperatorError for what the operator can mend. */
+/** Each throws OperatorError for what the operator can correct. */
 export type VerbHandlers<Table extends VerbTable> = {
   readonly [Verb in keyof Table]: (request: RequestOf<Table, Verb>) => Promise<AnswerOf<Table, Verb>>;
 };
