@@ -39,6 +39,7 @@ export function agentOperations() {
       reply: Agent,
       errors: [
         'agent_exists',
+        'not_found',
         'invalid_slug',
         'invalid_name',
         'name_required',
