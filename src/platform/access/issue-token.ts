@@ -59,7 +59,7 @@ export interface TokenIssuer {
   issueProjectToken(tx: TenantTransaction, request: ProjectTokenRequest): Promise<IssuedToken>;
   /** A token bound to one smith, for at most 24 hours. The caller has made sure that the smith is live. */
   issueSmithToken(tx: TenantTransaction, request: SmithTokenRequest): Promise<IssuedToken>;
-  /** A key of the organization; it never expires. Organizations have no feed, so no event tells of it. */
+  /** A key of the organization; it never expires. Organizations have no feed, so there is no event. */
   issueOrganizationKey(tx: Transaction, request: OrganizationKeyRequest): Promise<IssuedToken>;
 }
 

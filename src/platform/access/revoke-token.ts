@@ -1,4 +1,4 @@
-/** Ends a token before its time. Every replica asks the row on every request, so it holds from the commit on. */
+/** Revokes a token. Every replica reads the row on every request, so that it takes effect with the commit. */
 import { sql } from 'kysely';
 import { appendEvent } from '../feed/append-event.ts';
 import type { TenantDb } from '../store/tenant-db.ts';

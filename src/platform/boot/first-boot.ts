@@ -30,7 +30,7 @@ export interface FirstBoot {
 }
 
 const NAME = 'default';
-/** Any constant: whoever holds it decides whether the database is empty. */
+/** Any constant: the holder of this lock decides whether the database is empty. */
 const FIRST_BOOT_LOCK = 4_739_201_338;
 
 const actor: Actor = { kind: 'operator', id: 'first-boot', token_id: '', email: '' };

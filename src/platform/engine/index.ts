@@ -1,4 +1,4 @@
-/** The front door of the engine: what the rest of the platform may know of turns. */
+/** The engine's only entry: what the rest of the platform may import. */
 export { cancelTurn } from './commands/cancel-turn.ts';
 export { type CreatedTurn, createTurn, type TurnRequest } from './commands/create-turn.ts';
 export { type Submission, type SubmittedTurn, submitToTurn } from './commands/submit-to-turn.ts';

@@ -1,5 +1,5 @@
 /**
- * The append-only feed. `appendEvent` runs in the transaction of the change that it tells of: the row and its event
+ * The append-only feed. `appendEvent` runs in the transaction of the change that it records: the row and its event
  * commit together or not at all. An administrative event never carries the credential it concerns.
  */
 import { json } from '../../kernel/db/values.ts';

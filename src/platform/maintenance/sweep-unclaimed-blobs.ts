@@ -11,8 +11,8 @@ interface UnclaimedBlob {
 }
 
 /**
- * Removes the blobs whose time to be claimed is over. Throws the store's error when it removes none of a batch; what is
- * left then is removed by a later sweep.
+ * Removes the blobs whose time to be claimed is over. Throws the store's error when none of a batch could be removed; a
+ * later sweep removes what is left.
  */
 export async function sweepUnclaimedBlobs(
   { db, blobs }: { readonly db: Database; readonly blobs: BlobStore },

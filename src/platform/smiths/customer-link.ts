@@ -41,13 +41,13 @@ export interface LinkedSmith {
   readonly hasNext: boolean;
 }
 
-/** Every attempt that fails means that somebody else moved the smith meanwhile: more than a few are no coincidence. */
+/** An attempt fails when another request moved the smith meanwhile. */
 const MAX_ATTEMPTS = 10;
 
 /**
  * Holds a smith with the customer that it works for, and with the one that it is to work for next (null: none). Which
  * customer it has is known for certain only once the smith is held, but customers come first: so it is looked up, and if
- * it is another one by then, everything is let go again and the look-up repeated. Throws `service_overloaded` when that never ends.
+ * it is another one by then, all locks are released and the look-up is repeated. Throws `service_overloaded` when that never ends.
  */
 export async function lockLinkedSmith(
   tx: TenantTransaction,

@@ -22,11 +22,11 @@ function currentTime(clock: Clock): Tool {
     },
     requiresApproval: false,
     repeatable: true,
-    execute: async ({ args }) => tellTime(clock.now(), typeof args.timezone === 'string' ? args.timezone : 'UTC'),
+    execute: async ({ args }) => formatTime(clock.now(), typeof args.timezone === 'string' ? args.timezone : 'UTC'),
   };
 }
 
-function tellTime(now: Date, timezone: string): ToolOutcome {
+function formatTime(now: Date, timezone: string): ToolOutcome {
   try {
     const local = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' });
     const day = new Intl.DateTimeFormat('en', { timeZone: timezone, weekday: 'long' });

@@ -27,7 +27,7 @@ export interface Tool {
 }
 
 /**
- * What a call gave: a result, or an error that the model is told of. `forModel` is the result in the words that a model
+ * What a call gave: a result, or an error, which the model sees. `forModel` is the result in the words that a model
  * reads best; without it the model is given the JSON.
  */
 export type ToolOutcome = { readonly output: JsonObject; readonly forModel?: string } | { readonly error: string };

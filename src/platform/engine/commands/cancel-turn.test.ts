@@ -34,13 +34,13 @@ async function makeForeignRun(
 test('the replica that executes the run is given its time, whatever else the run has to tell meanwhile', async () => {
   const { smith, runId } = await makeForeignRun(async (id) => {
     // Its last words, as the timeline's batch brings them.
-    await db.notify('run_news', id);
+    await db.notify('run_changes', id);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await db.query({
       text: `update runs set status = 'cancelled', output = '{"content":"so far"}' where id = $1 and status = 'in_progress'`,
       values: [id],
     });
-    await db.notify('run_news', id);
+    await db.notify('run_changes', id);
   });
   assert.equal((await smith.cancel(runId)).status, 200);
   const run = await smith.get(runId);

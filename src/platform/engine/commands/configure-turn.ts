@@ -85,11 +85,11 @@ function readModelId(id: string): ReturnType<typeof parseModelId> {
   try {
     return parseModelId(id);
   } catch (error) {
-    throw blameModel(error);
+    throw withModelParam(error);
   }
 }
 
-/** Whatever keeps the model from being run is about the run's `model`, not about a member of some other request. */
-export function blameModel(error: unknown): unknown {
+/** The error with `model` as its `param`: opening a model may name a member of another request. */
+export function withModelParam(error: unknown): unknown {
   return error instanceof ApiError ? new ApiError(error.code, { ...error.detail, param: 'model' }) : error;
 }

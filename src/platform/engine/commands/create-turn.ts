@@ -17,7 +17,7 @@ import type { ClaimedTurn, TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { StoredMessage, TurnConfig, TurnSettings } from '../turn.ts';
 import { chooseThread, type ThreadChoice } from './choose-thread.ts';
-import { blameModel, configureTurn } from './configure-turn.ts';
+import { configureTurn, withModelParam } from './configure-turn.ts';
 import { startOrFindDuplicate } from './start-or-find-duplicate.ts';
 
 /** Without a thread: a new one. */
@@ -85,7 +85,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request.settings, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
-    throw blameModel(error);
+    throw withModelParam(error);
   });
   const reader = { projectId, smithId, caller: request.reader };
   const { input, messages } = await attachFiles(engine.files, reader, request.input, parsed);

@@ -1,6 +1,6 @@
 /**
  * Answers what a paused run waits for: the result of a client-side tool, or a person's decision on a gated call. The
- * answer, its event and the run's going on commit together; when the smith is busy with another turn, nothing is kept
+ * answer, its event and the run's new state commit together; when the smith is busy with another turn, nothing is kept
  * and the caller tries again.
  */
 
@@ -41,18 +41,18 @@ export type SubmittedTurn =
   | {
       readonly kind: 'submitted';
       readonly run: RunRow;
-      /** The execution that goes on; undefined while the run waits for more. */
+      /** The resumed execution; undefined while the run waits for more. */
       readonly live: LiveTurn | undefined;
     }
   | { readonly kind: 'duplicate'; readonly claimed: ClaimedTurn };
 
-/** What the surface that brings submissions adds. */
+/** What the surface of the request adds. */
 export interface SubmittingRequest {
-  /** What it will want to show again. */
+  /** Stored in `runs.requests`, for the surface to show again. */
   readonly request?: JsonObject | undefined;
   /** The caller has looked for what the key has begun before (`findClaimedTurn`). */
   readonly idempotency?: TurnClaim | undefined;
-  /** The caller waits for the end and reads nothing before it: see `TurnRequest`. */
+  /** As of `TurnRequest`. */
   readonly buffered?: boolean;
 }
 
@@ -107,7 +107,7 @@ async function record(
   }
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
   const left = { run, seq: before.lastSeq, submitting };
-  const row = waits ? await keepWaiting(tx, left, turn) : await goOn(tx, left, engine.replicaId);
+  const row = waits ? await stayPaused(tx, left, turn) : await resumeRun(tx, left, engine.replicaId);
   return { row, turn };
 }
 
@@ -235,8 +235,8 @@ interface AnsweredPause {
   readonly submitting: SubmittingRequest;
 }
 
-/** Still paused: the output shows what is left to answer, and so does a frame at which readers of the stream rest again. */
-async function keepWaiting(tx: Transaction, answered: AnsweredPause, turn: ResumableTurn): Promise<RunRow> {
+/** Still paused: the output and a new `run.paused` frame, at which readers of the stream end, show what is left to answer. */
+async function stayPaused(tx: Transaction, answered: AnsweredPause, turn: ResumableTurn): Promise<RunRow> {
   const { run } = answered;
   await tx.query({
     text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
@@ -248,12 +248,12 @@ async function keepWaiting(tx: Transaction, answered: AnsweredPause, turn: Resum
     ],
   });
   const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
-  // The new segment is over at once: whoever repeats the request is answered with its rest.
+  // The new segment ends at once: a repeated request is answered with this pause.
   return leavePause(tx, answered, { atOnce: false, set: 'output = $10::jsonb', value: json(output) });
 }
 
-/** Takes the smith's lock again, for this replica. */
-function goOn(tx: Transaction, answered: AnsweredPause, replicaId: string): Promise<RunRow> {
+/** Back to in_progress, executed by this replica: takes the smith's lock again. */
+function resumeRun(tx: Transaction, answered: AnsweredPause, replicaId: string): Promise<RunRow> {
   const atOnce = answered.submitting.idempotency?.atOnce === true;
   const set = `status = 'in_progress', replica_id = $10, attempt = attempt + 1, stop_reason = null`;
   return leavePause(tx, answered, { atOnce, set, value: replicaId });

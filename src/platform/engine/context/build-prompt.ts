@@ -1,4 +1,7 @@
-/** What the model is sent: instructions, the smith's memory, the thread's summary and messages, mended where a turn left loose ends. */
+/**
+ * The prompt: instructions, the smith's memory, the thread's summary and messages. Tool calls and results are paired, also
+ * those of turns that did not finish.
+ */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
 import { promptMemory } from './prompt-memory.ts';
@@ -20,18 +23,18 @@ export function buildPrompt(config: TurnConfig, history: ThreadHistory, contextW
   return [
     // All at the beginning: most providers refuse system messages anywhere else.
     ...system.map((content) => ({ role: 'system' as const, content })),
-    ...mendToolCalls(history.messages.filter(({ role }) => role !== 'system')),
+    ...pairToolCalls(history.messages.filter(({ role }) => role !== 'system')),
   ];
 }
 
 /**
  * Puts every tool result right behind its call, as providers demand, and gives a call without one a result that says
- * so: its turn was cancelled, failed, or waits in another turn.
+ * so: its turn was cancelled or has failed, or is paused.
  */
-function mendToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message[] {
+function pairToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message[] {
   // By turn as well: providers may count their ids from zero in each answer, and a turn's are told apart.
   const results = new Map<string, LanguageModelV4ToolResultPart>();
-  const messages = stored.map((each) => ({ turn: each.turn, message: reviveMessage(each) }));
+  const messages = stored.map((each) => ({ turn: each.turn, message: restoreMessage(each) }));
   /** The turn of the last call with an id. */
   const callTurns = new Map<string, number>();
   for (const { turn, message } of messages) {
@@ -49,7 +52,7 @@ function mendToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
     const calls = message.content.filter((part) => part.type === 'tool-call');
-    // A thought alone, whose words were removed: providers refuse a message that says nothing.
+    // Reasoning without text (the text was deleted): providers refuse an empty message.
     if (message.content.every((part) => part.type === 'reasoning')) return [];
     if (calls.length === 0) return [message];
     const answers: ToolMessage['content'] = calls.map(
@@ -65,8 +68,8 @@ function mendToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message
   });
 }
 
-/** Stored JSON back into the model's message: addresses of files are URL objects there. */
-function reviveMessage({ role, content }: StoredMessage): LanguageModelV4Message {
+/** A stored message as the model interface wants it: addresses of files are URL objects there. */
+function restoreMessage({ role, content }: StoredMessage): LanguageModelV4Message {
   if (typeof content === 'string') return { role, content } as LanguageModelV4Message;
   const parts = (content as readonly { type: string; data?: { type: string; url?: unknown } }[]).map((part) =>
     part.type === 'file' && part.data?.type === 'url'

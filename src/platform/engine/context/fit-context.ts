@@ -30,7 +30,7 @@ export interface ContextDependencies {
 export async function fitContext(deps: ContextDependencies, state: TurnState, windowShare: number): Promise<void> {
   const room = measureRoom(deps, state, windowShare);
   const fit = fitHistory(state.history, deps.turn, room);
-  if (fit.folded.length > 0) await fold(deps, state, fit, room);
+  if (fit.folded.length > 0) await summarizeOldest(deps, state, fit, room);
   const summaryTokens = state.history.summary === null ? 0 : estimateTokens(state.history.summary);
   const { messages, cut } = cutLargest(state.history.messages, room - summaryTokens);
   if (!cut) return;
@@ -51,7 +51,12 @@ function measureRoom({ tools }: ContextDependencies, state: TurnState, windowSha
 }
 
 /** Folds the oldest turns into the thread's summary, as a step of its own. */
-async function fold(deps: ContextDependencies, state: TurnState, fit: HistoryFit, room: number): Promise<void> {
+async function summarizeOldest(
+  deps: ContextDependencies,
+  state: TurnState,
+  fit: HistoryFit,
+  room: number,
+): Promise<void> {
   const startedAt = new Date().toISOString();
   const summary = await summarizeThread(
     { model: deps.model, limits: deps.modelCall, signal: deps.signal },

@@ -1,7 +1,7 @@
 /**
- * Keeps a thread within its model's window. Whole turns are folded, oldest first, into the thread's summary until what
- * is left fills at most KEEP_SHARE of the room, so that folding is rare. A turn that is too large by itself has its
- * largest messages cut, and the oldest of very many left out. A turn never fails because the conversation is long.
+ * Keeps a thread within its model's window. Whole turns are summarized, oldest first, until what is left fills at most
+ * KEEP_SHARE of the room: a good deal at once, so that it is rare. Of a turn that is too large by itself, the largest
+ * messages are cut, and the oldest of very many left out. A turn never fails because the conversation is long.
  */
 import { estimateTokens } from '../../models/index.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
@@ -31,7 +31,7 @@ export function fitHistory(history: ThreadHistory, currentTurn: number, room: nu
   const earlier = history.messages.filter((message) => message.turn !== currentTurn);
   const tokensOfTurn = new Map<number, number>();
   for (const message of earlier) {
-    tokensOfTurn.set(message.turn, (tokensOfTurn.get(message.turn) ?? 0) + weigh(message));
+    tokensOfTurn.set(message.turn, (tokensOfTurn.get(message.turn) ?? 0) + countTokens(message));
   }
   let budget = room * KEEP_SHARE - sumTokens(current);
   let firstKept = currentTurn;
@@ -55,13 +55,13 @@ export function cutLargest(
 ): { messages: StoredMessage[]; cut: boolean } {
   if (sumTokens(messages) <= room) return { messages: [...messages], cut: false };
   let kept = messages;
-  let level = findLevel(kept.map(weigh), room);
+  let level = findLevel(kept.map(countTokens), room);
   if (level < MIN_MESSAGE_TOKENS) {
     kept = keepNewest(messages, Math.max(2, Math.floor(room / MIN_MESSAGE_TOKENS)));
-    level = findLevel(kept.map(weigh), room);
+    level = findLevel(kept.map(countTokens), room);
   }
   const cut = kept.map((message) =>
-    weigh(message) <= level ? message : cutMessage(message, Math.max(1, level - FRAMING_TOKENS)),
+    countTokens(message) <= level ? message : cutMessage(message, Math.max(1, level - FRAMING_TOKENS)),
   );
   return { messages: dropOldest(cut, room), cut: true };
 }
@@ -84,7 +84,7 @@ function dropOldest(messages: readonly StoredMessage[], room: number): StoredMes
   let excess = sumTokens(messages) - room;
   return messages.filter((message, index) => {
     if (excess <= 0 || message === question || index === messages.length - 1) return true;
-    excess -= weigh(message);
+    excess -= countTokens(message);
     return false;
   });
 }
@@ -102,9 +102,9 @@ function keepNewest(messages: readonly StoredMessage[], count: number): StoredMe
 }
 
 export function sumTokens(messages: readonly StoredMessage[]): number {
-  return messages.reduce((sum, message) => sum + weigh(message), 0);
+  return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }
 
-function weigh(message: StoredMessage): number {
+function countTokens(message: StoredMessage): number {
   return message.tokens + FRAMING_TOKENS;
 }

@@ -1,4 +1,4 @@
-/** Folds earlier turns of a thread into a summary: the model writes it; where it cannot, their first lines stand in. */
+/** Summarizes earlier turns of a thread. The model writes the summary; if it fails, the first lines of each are used. */
 import { estimateTokens, type ModelCall, streamModelCall } from '../../models/index.ts';
 import type { StoredMessage } from '../turn.ts';
 import { findLevel } from './fit-history.ts';
@@ -25,7 +25,7 @@ export async function summarizeThread(
   messages: readonly StoredMessage[],
   limits: { readonly maxTokens: number; readonly room: number },
 ): Promise<ThreadSummary> {
-  const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(tellMessage)];
+  const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(renderMessage)];
   const excerpt = clipToTokens(lines.map((line) => line.slice(0, EXCERPT_CHARS)).join('\n'), limits.maxTokens);
   // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
   if (call.model.provider.startsWith('builtin'))
@@ -63,7 +63,7 @@ export async function summarizeThread(
   }
 }
 
-function tellMessage({ role, content }: StoredMessage): string {
+function renderMessage({ role, content }: StoredMessage): string {
   return `${role}: ${textOf(content).replaceAll(/\s+/g, ' ').trim()}`;
 }
 

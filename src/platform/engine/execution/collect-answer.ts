@@ -66,7 +66,7 @@ export class AnswerCollector {
   readonly #partial: PartialAnswer;
   readonly #content: (Block | ToolCallPart)[] = [];
   readonly #blocks = new Map<string, Block>();
-  /** The one that grows: looked up once, not for each piece. */
+  /** The block of the newest piece: looked up once, not for each piece. */
   #current: Block | undefined;
   readonly #calls: RequestedCall[] = [];
   readonly #warnings: Warning[] = [];
@@ -173,7 +173,7 @@ function parseArguments(input: string): { args: JsonObject; problem: string | un
       return { args: value as JsonObject, problem: undefined };
     }
   } catch {
-    // Told to the model below.
+    // The problem below tells the model.
   }
   return { args: {}, problem: 'The arguments were not a JSON object. Call the tool again with valid arguments.' };
 }

@@ -124,7 +124,7 @@ class TurnExecution {
           partial,
         });
       } catch (error) {
-        // Our estimate of the window was too generous for this model: fold more and ask again.
+        // Our estimate of the window was too generous for this model: summarize more and ask again.
         const overflow = error instanceof ModelCallError && error.kind === 'context_length';
         if (!overflow || attempt > CONTEXT_RETRIES) throw error;
         this.#windowShare /= 2;

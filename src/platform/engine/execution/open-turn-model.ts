@@ -19,8 +19,8 @@ export interface ModelOpener {
 const MAX_KEPT = 1_000;
 
 /**
- * Keeps what it has opened: to open a key and to set up a provider's package takes longer than a turn's own work. A key
- * that was replaced is another key, and one that was deleted is not among those that are asked for.
+ * Caches opened models: unsealing a key and setting up a provider's package takes longer than a turn's own work. The
+ * cache key includes the sealed key, so that a replaced or deleted one is not used again.
  */
 export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate: boolean): ModelOpener {
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);

@@ -1,4 +1,4 @@
-/** How many pieces are kept apart at most. */
+/** Pieces that are kept before they are joined. */
 const PIECES = 64;
 
 /**

@@ -33,7 +33,7 @@ export async function runCall(
   tool: Tool | undefined,
   logger: Logger,
 ): Promise<ToolOutcome> {
-  // A call that must not be repeated comes with its error from resume.
+  // Set by markInterruptedCalls.
   if (step.error !== null) return { error: step.error };
   if (tool?.execute === undefined) return { error: `The tool ${step.name} is no longer there.` };
   const { projectId, smithId, runId } = live.key;
@@ -48,7 +48,7 @@ export async function runCall(
   }
 }
 
-/** The work's outcome, or the abort's reason as soon as it comes: the work may not heed the signal. */
+/** The work's outcome, or the abort's reason as soon as it fires: the work may ignore the signal. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const stopped = Promise.withResolvers<never>();
   const onAbort = () => stopped.reject(signal.reason);

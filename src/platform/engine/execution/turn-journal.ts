@@ -1,6 +1,6 @@
 /**
- * The way of an execution into the store: one commit after the other, each with the frames that came before it, its own
- * frames shown once it is durable.
+ * Commits the steps of an execution, one after the other, each with the frames that came before it. Its own frames are
+ * shown once it is durable.
  */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -21,8 +21,7 @@ export interface Commit extends Omit<TurnAdvance, 'frames' | 'feed' | 'warnings'
 }
 
 /**
- * The store did not take a commit, or did not say whether it had. Nothing may be assumed: the turn is read back from the
- * store by whoever takes it over.
+ * A commit failed, or its outcome is unknown. The executor stops; the turn is taken over from what the store has.
  */
 export class CommitFailedError extends Error {
   constructor(runId: string, cause: unknown) {

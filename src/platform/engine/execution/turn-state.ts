@@ -1,4 +1,4 @@
-/** Where an execution stands: what it knows of the turn besides the store. */
+/** The state of an execution, in memory. */
 import type { Actor } from '../../tables.ts';
 import type { StoredMessage, ThreadHistory, ToolStep, TurnConfig, Warning } from '../turn.ts';
 

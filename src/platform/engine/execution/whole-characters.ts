@@ -13,7 +13,7 @@ export class WholeCharacters {
     return text.slice(0, -1).toWellFormed();
   }
 
-  /** What is left of the block: a half that stays one. */
+  /** What is left at the end of the block: a half without its other one, made well-formed. */
   end(block: string): string {
     const text = this.#halves.get(block) ?? '';
     this.#halves.delete(block);

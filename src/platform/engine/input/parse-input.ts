@@ -165,7 +165,7 @@ function filePart(source: string, mediaType: string, at: string): LanguageModelV
   if (inline) return inlinePart(inline[2] ?? '', inline[1] ?? mediaType, at);
   if (/^https?:/i.test(source)) {
     if (!URL.canParse(source)) throw invalid(at, 'holds an address that is no URL');
-    // A URL object becomes its text in JSON; build-prompt.ts revives it.
+    // A URL object becomes its text in JSON; build-prompt.ts restores it.
     return { type: 'file', mediaType, data: { type: 'url', url: new URL(source) } };
   }
   return inlinePart(source, mediaType, at);

@@ -15,7 +15,7 @@ export const ADOPT_AT_ONCE = 16;
 const REMOVE_AFTER = '1 hour';
 
 export async function registerReplica(db: Database, replicaId: string): Promise<void> {
-  // One process owns an embedded store, so whoever was there before is dead: no lease need be waited for.
+  // One process at a time owns an embedded store: the others are dead, and their leases need not run out.
   if (db.kind === 'embedded') await db.query({ text: 'delete from replicas where id <> $1', values: [replicaId] });
   await sendHeartbeat(db, replicaId);
 }

@@ -1,4 +1,4 @@
-/** Reads back a turn that was paused or left behind, as an executor needs it. */
+/** Reads a paused or orphaned turn back, as an executor needs it. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { TurnState } from '../execution/turn-state.ts';
@@ -29,7 +29,7 @@ export interface ResumableTurn {
   readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
   /** Number of the last stored frame. */
   readonly lastSeq: number;
-  /** How often the turn has paused: each going on was an attempt of its own that no replica died over. */
+  /** How often the turn has paused: each resume counts as an attempt, but not as an interruption. */
   readonly pauses: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Idempotency keys of turns. The row that claims a key is written by the statement that begins what the key stands for,
- * a turn or its going on, and names the run and the segment. The answer itself is not stored: it is read off the run, or
+ * Idempotency keys of turns. The statement that starts or resumes a turn writes the row that claims the request's key; it
+ * names the run and the segment. The answer itself is not stored: it is read off the run, or
  * off its timeline, as it stood when the request was answered.
  */
 import type { Executor } from '../../../kernel/db/database.ts';

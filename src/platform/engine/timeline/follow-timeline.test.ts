@@ -103,7 +103,7 @@ test('a run that ends between a reader’s look for frames and its look at the r
   assert.match(await readRest(run, store), /^event: run\.completed$/m);
 });
 
-test('news that come between a reader’s look and its wait are not waited for', async () => {
+test('a change between a reader’s look and its wait is not waited for', async () => {
   const run = await makeForeignRun();
   const { store } = interrupt(READ_STATUS, () => run.end());
   const startedMs = performance.now();

@@ -1,8 +1,8 @@
 /**
- * A run's timeline to one reader, from any point, live. What is stored is read; what is only in the memory of the
- * executing replica follows; then frames as they happen. Every character once and in order, perhaps in larger pieces. A
- * reader that falls behind stops receiving live frames and catches up from the store, so it never grows memory; one that
- * goes away never stops the run.
+ * Streams a run's timeline to one reader, from any point: first from the store, then from the memory of the executing
+ * replica, then live. Every character comes once and in order, perhaps in larger pieces. A reader that falls behind
+ * receives no live frames and catches up from the store, so that it never grows memory. One that disconnects never stops
+ * the run.
  */
 import type { Database } from '../../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
@@ -13,7 +13,7 @@ import type { LiveTurn } from './live-turn.ts';
 import { readFrames, readStatus } from './read-timeline.ts';
 import type { RunSignals, RunWatch } from './run-signals.ts';
 
-/** How long a reader on another replica trusts wake-ups before it looks again by itself. */
+/** How long a reader on another replica waits for a wake-up before it polls the store. */
 const POLL_MS = 2_000;
 
 export interface TimelineReader {
@@ -38,8 +38,8 @@ export interface FrameSink {
 }
 
 /**
- * Why the frames ended: the run rests (or nothing will follow), the reader went away, or this server drains and the run
- * goes on elsewhere.
+ * Why the frames ended: the run rests (or nothing will follow), the reader disconnected, or this server drains and
+ * another continues the run.
  */
 export type FollowEnd = 'rested' | 'closed' | 'draining';
 
@@ -77,7 +77,7 @@ export async function followTimeline(
   sink: FrameSink,
   closed: AbortSignal,
 ): Promise<FollowEnd> {
-  // Opened before the first look, so that what happens between a look and the wait for news is not missed.
+  // Opened before the first look, so that no change between a look and the wait is missed.
   const watch = reader.signals.watch(run.runId);
   try {
     return await followRun(reader, run, after, watch, sink, closed);
@@ -116,7 +116,7 @@ async function followRun(
     }
     if (settled) return 'rested';
     settled = isSettled(await readStatus(reader.db, run.projectId, run.runId));
-    // The frames that settled it may have come after the look for frames: one more look.
+    // The closing frames may have been stored after the read above: read once more.
     if (settled) continue;
     if (reader.draining.aborted) return 'draining';
     gone ??= AbortSignal.any([closed, reader.draining]);
@@ -143,7 +143,7 @@ async function writeStored(
   return { cursor, rested, count: frames.length };
 }
 
-/** Whether nothing follows the frame. A pause that the run has since left is one frame among others. */
+/** Whether nothing follows the frame. A pause from which the run has resumed is an ordinary frame. */
 async function restsAt(
   db: Database,
   run: Omit<FollowedRun, 'smithId'>,
@@ -151,12 +151,12 @@ async function restsAt(
 ): Promise<boolean> {
   if (frame === undefined || !RESTING_TYPES.has(frame.type)) return false;
   if (CLOSING_TYPES.has(frame.type)) return true;
-  // In this order: what a run that is paused now has behind the frame was there before.
+  // Status first: if the run is paused now, every frame behind this one is stored already.
   if ((await readStatus(db, run.projectId, run.runId)) !== 'paused') return false;
   return (await readFrames(db, run.projectId, run.runId, frame.seq)).length === 0;
 }
 
-/** Follows the live turn until it rests or ends, the reader goes or falls behind. */
+/** Follows the live turn until it rests or ends, or the reader disconnects or falls behind. */
 async function followLive(
   live: LiveTurn,
   after: number,
@@ -185,7 +185,7 @@ async function followLive(
   return { cursor, rested };
 }
 
-/** Tells a reader that this server goes away and where the timeline goes on. Not a frame of the timeline: no number. */
+/** Tells a reader that this server drains and where to reconnect. Not part of the timeline, hence without a number. */
 function detachedFrame(run: FollowedRun): string {
   const data = {
     v: 1,

@@ -18,7 +18,7 @@ interface PendingFrame {
   /** The pieces of a merged frame, in order, one a sequence number. */
   readonly pieces: string[] | undefined;
   readonly createdAt: string;
-  /** Given to the store, whatever came of it: a failed write may have been carried out, so the row must not grow. */
+  /** Has been part of a write. Even a failed one may have been carried out, so that the row must not grow. */
   offered: boolean;
 }
 
@@ -85,7 +85,7 @@ export class LiveTurn {
     this.#frameCount += 1;
   }
 
-  /** Pieces that come while the process is at other work are shown together: a server that is behind does not fall further. */
+  /** Pieces that arrive in one turn of the event loop are shown together, so that a busy server does not fall further behind. */
   #showSoon(type: 'message.delta' | 'reasoning', text: string, step: number): void {
     if (this.#listeners.size === 0) return;
     const unshown = this.#unshown;
@@ -99,7 +99,7 @@ export class LiveTurn {
     this.#unshown = { type, pieces: [text], step, seq: this.#seq };
   }
 
-  /** Shows the text that waits for the end of the process's present work. */
+  /** Shows the text that waits for the end of this turn of the event loop. */
   showText(): void {
     const unshown = this.#unshown;
     if (unshown === undefined) return;
@@ -115,7 +115,7 @@ export class LiveTurn {
     for (const listener of this.#listeners) listener(frame);
   }
 
-  /** From now on: what came before is in `unflushedAfter`. */
+  /** Frames from now on; for earlier ones see `unflushedAfter`. */
   listen(listener: FrameListener): () => void {
     this.showText();
     this.#listeners.add(listener);
@@ -202,7 +202,7 @@ export class LiveTurn {
 
 let toShow: LiveTurn[] = [];
 
-/** One look at all turns when the work of the moment is done. */
+/** All turns together, at the end of this turn of the event loop. */
 function scheduleShowing(turn: LiveTurn): void {
   if (toShow.push(turn) === 1) setImmediate(showTexts);
 }

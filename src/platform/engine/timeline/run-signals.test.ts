@@ -6,20 +6,20 @@ import { createRunSignals, type RunSignals } from './run-signals.ts';
 const PATIENCE_MS = 10_000;
 const HANDLERS = { onCancel: () => {}, onOrphans: () => {} };
 
-describeOnEachStore('news of runs', {}, (current) => {
+describeOnEachStore('changes of runs', {}, (current) => {
   async function start(): Promise<RunSignals> {
     const signals = createRunSignals(current().db, (error) => assert.fail(String(error)));
     await signals.start(HANDLERS);
     return signals;
   }
 
-  /** Resolves when there are news; rejects when they do not come. */
+  /** Resolves when there is a change; rejects when none comes. */
   async function hear(signals: RunSignals, runId: string): Promise<void> {
     const watch = signals.watch(runId);
     const startedMs = performance.now();
     await watch.next(PATIENCE_MS);
     watch.close();
-    assert.ok(performance.now() - startedMs < PATIENCE_MS, `no news of ${runId}`);
+    assert.ok(performance.now() - startedMs < PATIENCE_MS, `no change of ${runId}`);
   }
 
   test('wake whoever waits, however many come at once, and those before the end too', async () => {

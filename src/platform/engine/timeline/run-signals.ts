@@ -1,34 +1,34 @@
 /**
- * Wake-ups about runs, within this replica and between replicas: "this run has news" and "cancel this run". Hints only;
+ * Wake-ups about runs, within this replica and between replicas: "this run has changed" and "cancel this run". Hints only;
  * whoever is woken reads the rows.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../../kernel/db/database.ts';
 
-const NEWS_CHANNEL = 'run_news';
+const CHANGES_CHANNEL = 'run_changes';
 const CANCEL_CHANNEL = 'run_cancel';
 const ORPHAN_CHANNEL = 'run_orphans';
 /** Keeps a message under the limit of a notification. */
 const IDS_PER_MESSAGE = 200;
 /**
- * News of so long a time travel together, after the first at once: PostgreSQL commits notifications one after the other,
- * whoever sends them.
+ * Changes within this time are sent together, after the first at once: PostgreSQL serializes the commits of all
+ * notifications.
  */
-const NEWS_INTERVAL_MS = 20;
+const SEND_INTERVAL_MS = 20;
 
 export interface RunSignals {
   start(handlers: { onCancel: (runId: string) => void; onOrphans: () => void }): Promise<void>;
-  /** Tells every replica that these runs have news. Does not wait. */
+  /** Tells every replica that these runs have changed. Does not wait. */
   announce(runIds: readonly string[]): void;
   requestCancel(runId: string): Promise<void>;
   announceOrphans(): Promise<void>;
-  /** Takes note of the run's news from now on, until it is closed. Open it before you look, and no news is missed. */
+  /** Remembers the run's changes from now on, until it is closed. Opened before a read, it misses none behind the read. */
   watch(runId: string): RunWatch;
   stop(): Promise<void>;
 }
 
 export interface RunWatch {
-  /** Resolves at news since the last call (or the opening), after `timeoutMs`, or when `signal` fires. */
+  /** Resolves at a change since the last call (or the opening), after `timeoutMs`, or when `signal` fires. */
   next(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
@@ -37,7 +37,7 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
   const watches = new Map<string, Set<Watch>>();
   const stops: (() => Promise<void>)[] = [];
   const stopping = new AbortController();
-  const news = new Set<string>();
+  const changed = new Set<string>();
   let sending: Promise<void> | undefined;
   const wake = (runId: string) => {
     for (const watch of watches.get(runId) ?? []) watch.wake();
@@ -47,15 +47,15 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
   };
   return {
     async start({ onCancel, onOrphans }) {
-      stops.push(await db.listen(NEWS_CHANNEL, (payload) => payload.split(',').forEach(wake), wakeAll));
+      stops.push(await db.listen(CHANGES_CHANNEL, (payload) => payload.split(',').forEach(wake), wakeAll));
       stops.push(await db.listen(CANCEL_CHANNEL, onCancel));
       stops.push(await db.listen(ORPHAN_CHANNEL, onOrphans, onOrphans));
     },
     announce(runIds) {
       runIds.forEach(wake);
       if (db.kind === 'embedded') return;
-      for (const id of runIds) news.add(id);
-      sending ??= sendNews();
+      for (const id of runIds) changed.add(id);
+      sending ??= sendChanges();
     },
     requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId),
     announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
@@ -76,30 +76,30 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     },
   };
 
-  /** Until there are none left. */
-  async function sendNews(): Promise<void> {
-    while (news.size > 0) {
-      const ids = [...news];
-      news.clear();
+  /** Until none are left. */
+  async function sendChanges(): Promise<void> {
+    while (changed.size > 0) {
+      const ids = [...changed];
+      changed.clear();
       for (let from = 0; from < ids.length; from += IDS_PER_MESSAGE) {
         const payload = ids.slice(from, from + IDS_PER_MESSAGE).join(',');
-        await db.query({ ...newsStatement, values: [NEWS_CHANNEL, payload] }).catch(onError);
+        await db.query({ ...notifyStatement, values: [CHANGES_CHANNEL, payload] }).catch(onError);
       }
       if (!stopping.signal.aborted)
-        await wait(NEWS_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+        await wait(SEND_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
     }
     sending = undefined;
   }
 }
 
-/** A hint that a crash may lose is not worth a wait for the disk, during which no other could be sent. */
-const newsStatement = {
+/** Committed without a wait for the disk: a wake-up may be lost, and the wait would hold up all others. */
+const notifyStatement = {
   text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
 };
 
 class Watch implements RunWatch {
   readonly #onClose: () => void;
-  #hasNews = false;
+  #hasChanged = false;
   #resolve: (() => void) | undefined;
 
   constructor(onClose: () => void) {
@@ -107,12 +107,12 @@ class Watch implements RunWatch {
   }
 
   wake(): void {
-    this.#hasNews = true;
+    this.#hasChanged = true;
     this.#resolve?.();
   }
 
   async next(timeoutMs: number, signal?: AbortSignal): Promise<void> {
-    if (!this.#hasNews && signal?.aborted !== true) {
+    if (!this.#hasChanged && signal?.aborted !== true) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#resolve = resolve;
       const timer = setTimeout(resolve, timeoutMs);
@@ -123,7 +123,7 @@ class Watch implements RunWatch {
       signal?.removeEventListener('abort', onAbort);
       this.#resolve = undefined;
     }
-    this.#hasNews = false;
+    this.#hasChanged = false;
   }
 
   close(): void {

@@ -76,7 +76,7 @@ export function createTimelineWriter(deps: {
   };
 }
 
-/** Fenced by the attempt: a turn that was taken over gets nothing from its former executor. */
+/** Fenced by the attempt: the former executor of a turn that was taken over writes nothing. */
 const statement = {
   text: `
     insert into run_events (project_id, run_id, seq, type, data, created_at)

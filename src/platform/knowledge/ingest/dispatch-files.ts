@@ -1,7 +1,7 @@
 /**
- * The line of files that wait to be indexed. A project has a few places in it at a time, whatever it adds at once: a batch
- * of thousands takes no more of them than a batch of ten, so that another project's single file is soon next. The files
- * behind are rows without a place; the one that makes room gives the place on.
+ * The fair queue of files to be indexed. Each project has a few places in it, however many files it adds at once: a batch
+ * of thousands takes no more of them than a batch of ten, so that another project's single file is soon next. Further
+ * files are rows without a place, dispatched as places become free.
  */
 
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../../store/tenant-db.ts';
 
 export const INGEST_FILE = 'ingest-file';
 
-/** Places of a project in the line. More of them than one process works on, so that several processes can share a batch. */
+/** Places of a project in the queue. More of them than one process works on, so that several processes can share a batch. */
 export const PLACES_PER_PROJECT = 8;
 
 export interface IngestJob {
@@ -28,7 +28,7 @@ export async function dispatchFiles(tx: TenantTransaction, jobs: Jobs): Promise<
     text: "select pg_advisory_xact_lock(hashtextextended('ingestion/' || $1::text, 0))",
   });
   const { rows } = await tx.raw<{ vector_store_id: string; file_id: string; position: number }>({
-    // A row that somebody holds is being cancelled or removed; waiting for it here would be out of order.
+    // A locked row is being cancelled or removed; waiting for it here could deadlock.
     text: `
       with taken as (
         select count(*) as places from vector_store_files

@@ -4,7 +4,7 @@
  *   add ─▶ in_progress ─▶ completed | failed | cancelled        any ─▶ removed
  *
  * A change happens under the store's row lock, and locks are taken in one order: files, stores, files of stores, and last
- * the line of a project. Chunks of a file that leaves `in_progress` unfinished go in the same transaction, by a statement
+ * the queue of a project. Chunks of a file that leaves `in_progress` unfinished go in the same transaction, by a statement
  * of its own after the file's row was taken: chunks of a writer that was waited for are seen then.
  */
 import { json } from '../../../kernel/db/values.ts';

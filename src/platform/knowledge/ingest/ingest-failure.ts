@@ -21,7 +21,7 @@ export const CUT_OFF: IngestFailure = {
   message: `Indexing the file was cut off ${MAX_RUNS} times. Remove it from the store and add it again; if that does not help, split it into smaller files.`,
 };
 
-/** Settings that somebody has to put right first: waiting would not help. */
+/** Settings that a person has to correct first: a retry would not help. */
 const LASTING_CODES: ReadonlySet<string> = new Set([
   'model_key_missing',
   'bedrock_unconfigured',

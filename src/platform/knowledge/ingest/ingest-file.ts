@@ -1,7 +1,7 @@
 /**
  * One run of the job of one file: its bytes are read as chunks, the chunks get their vectors and are stored some at a
- * time, and in the end the file's status and the store's counters change together. A run that dies leaves a beginning of
- * the chunks, which nobody sees; the next one reads the file again and goes on behind it.
+ * time, and in the end the file's status and the store's counters change together. A run that dies leaves the first of
+ * the chunks, which no search shows; the next run reads the file again and appends to them.
  */
 
 import { BlobNotFoundError } from '../../../kernel/blobs/blobs.ts';
@@ -62,7 +62,7 @@ async function findOutcome(
     return await indexFile(deps, metrics, source, source.file, job.signal);
   } catch (error) {
     if (error instanceof IngestionOverError) return undefined;
-    // Told to stop: no fault of the file's, and the next run goes on from here.
+    // Stopped from outside, through no fault of the file: the next run resumes here.
     if (job.signal.aborted) throw error;
     const failure = judgeFault(error, source.attempts + 1);
     const { projectId, vectorStoreId, fileId } = source;

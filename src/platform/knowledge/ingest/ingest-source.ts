@@ -9,7 +9,7 @@ export interface IngestSource extends IngestJob {
   readonly overlapTokens: number;
   /** Earlier runs that a passing fault ended. */
   readonly attempts: number;
-  /** Undefined when the file is gone. */
+  /** Undefined when the file has been deleted. */
   readonly file: { readonly filename: string; readonly mediaType: string } | undefined;
 }
 

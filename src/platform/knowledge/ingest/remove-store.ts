@@ -1,4 +1,4 @@
-/** Removes the rows of a store that was deleted, in batches that hold no lock for long. */
+/** Removes the rows of a deleted store, in batches that hold no lock for long. */
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { EnqueueOptions, Jobs } from '../../../kernel/jobs/jobs.ts';

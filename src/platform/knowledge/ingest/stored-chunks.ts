@@ -1,4 +1,4 @@
-/** The chunks that a file has in the store so far. A killed run leaves a beginning; the next goes on behind it. */
+/** The chunks of a file stored so far. A killed run leaves the first of them; the next run appends to these. */
 import type { Database, Executor } from '../../../kernel/db/database.ts';
 import type { DocumentChunk } from '../read/index.ts';
 import type { IngestJob } from './dispatch-files.ts';
@@ -88,8 +88,8 @@ export async function measureChunks(db: Executor, job: IngestJob): Promise<{ cou
 }
 
 /**
- * Holds the file's row, so that nobody cancels or removes the file while chunks are written: who does waits, and then
- * removes these chunks as well. The time says that the job is alive.
+ * Locks the file's row while chunks are written: a cancel or removal waits, and then removes these chunks as well. The
+ * time shows that the job is alive.
  */
 async function holdIngestion(tx: Executor, job: IngestJob): Promise<void> {
   const { rowCount } = await tx.query({

@@ -1,5 +1,5 @@
 /**
- * Finds what fell out of the line: files that wait though there is room, places whose job is lost, deleted stores that are
+ * Finds what the queue has lost: files that wait though a place is free, places whose job is lost, deleted stores that are
  * still there. All of these are rare; what is found is queued again, and queueing twice does no harm.
  */
 

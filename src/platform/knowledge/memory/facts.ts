@@ -1,5 +1,5 @@
 /**
- * Facts are lines of working memory, so that whoever reads or writes the memory as a whole sees and keeps them too:
+ * Facts are lines of working memory, so that reading or writing the memory as a whole includes them:
  *
  *     - Prefers tea (run_01m7…)
  *     - Lives in Lima (run_01m7…, run_01m9…)

@@ -16,7 +16,7 @@ interface EndedTurn {
   said: { role: 'user' | 'assistant'; content: unknown }[];
 }
 
-/** True where turns are left beyond the limit. Throws what `embed` throws; nothing of the batch is kept then. */
+/** True where turns are left beyond the limit. Throws what `embed` throws; nothing of the batch is stored then. */
 export async function indexTurns(
   db: Database,
   owner: MemoryOwner,
@@ -36,7 +36,7 @@ export async function indexTurns(
     })),
   );
   const vectors = passages.length === 0 ? [] : await embed(passages.map(({ text }) => text));
-  await keepPassages(
+  await insertPassages(
     db,
     owner,
     passages.map((passage, index) => ({ ...passage, embedding: `[${(vectors[index] ?? []).join(',')}]` })),
@@ -70,7 +70,7 @@ async function readEndedTurns(db: Database, owner: MemoryOwner, limit: number): 
   return rows.map((row) => ({ ...row, said: row.said ?? [] }));
 }
 
-async function keepPassages(
+async function insertPassages(
   db: Database,
   { projectId, smithId }: MemoryOwner,
   passages: readonly object[],

@@ -6,7 +6,7 @@
  *   than it was part of; the window then ends a token earlier.)
  * - No character is cut in two. Where a window's end or an overlap's start falls between the bytes of a character (three
  *   tokens for one rare sign), both move back to its start.
- * - A window of blanks alone is left out: nobody can find it, and some embedding models refuse it.
+ * - A window of blanks alone is left out: no search can find it, and some embedding models refuse it.
  * - The chunks do not depend on the pieces in which the text arrived.
  */
 import { type Chunking, checkChunking, type DocumentChunk } from './document.ts';

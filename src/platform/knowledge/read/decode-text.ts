@@ -49,7 +49,7 @@ function knownCharset(label: string | undefined): string | undefined {
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    // A name that nobody knows says as little as none.
+    // An unknown name is treated as none.
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { DocumentError } from './document.ts';
 import { readHeaders, writeRecord } from './table-text.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
-/** A row without an end is a quote that nobody closed. */
+/** A row without an end is one with an unclosed quote. */
 const ROW_CHARACTERS_MAX = 4_194_304;
 
 /** Throws `invalid_file` with the line where the rows cannot be told apart. */

@@ -23,7 +23,7 @@ export interface RankingOptions {
 
 export interface SearchRequest {
   readonly projectId: string;
-  /** All of these; one that is gone is left out. */
+  /** All of these; a deleted one is left out. */
   readonly vectorStoreIds: readonly string[];
   /** A chunk's score is its best one among the queries. */
   readonly queries: readonly string[];

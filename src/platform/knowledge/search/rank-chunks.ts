@@ -50,7 +50,7 @@ export function rankStatement(request: RankRequest): Statement {
   return { text, values: values.list, ...(request.files.kind === 'filter' && { prepare: false as const }) };
 }
 
-/** What most parts speak of, as it stands in the statement's text. */
+/** Placeholders and names that most parts of the statement share. */
 interface Scope {
   readonly project: string;
   readonly stores: string;

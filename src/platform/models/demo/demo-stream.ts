@@ -37,7 +37,7 @@ class DemoSource {
   #startMs = 0;
   #burst = 0;
   #ended = false;
-  #takeBackAlarm: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
   #endPull: (() => void) | undefined;
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
 
@@ -101,11 +101,11 @@ class DemoSource {
   /** One pending pull serves many words: it resolves when the buffer is full or the words are out. */
   #waitForWord(): void {
     sharedWheel ??= new TimerWheel();
-    this.#takeBackAlarm = sharedWheel.setAlarm(this.#dueMs(), this.#onAlarm);
+    this.#cancelTimer = sharedWheel.setTimer(this.#dueMs(), this.#onTimer);
   }
 
-  readonly #onAlarm = (): void => {
-    this.#takeBackAlarm = undefined;
+  readonly #onTimer = (): void => {
+    this.#cancelTimer = undefined;
     if (this.#controller !== undefined) this.#emit(this.#controller);
     if (this.#next === undefined) this.#endPull?.();
     else this.#waitForWord();
@@ -119,8 +119,8 @@ class DemoSource {
 
   #end(): void {
     this.#ended = true;
-    this.#takeBackAlarm?.();
-    this.#takeBackAlarm = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 }

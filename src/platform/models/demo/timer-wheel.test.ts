@@ -14,71 +14,71 @@ function makeWheel() {
   return { wheel, clock, stepTo };
 }
 
-test('an alarm rings once, at the first tick at or after its time', () => {
+test('a timer fires once, at the first tick at or after its time', () => {
   const { wheel, stepTo } = makeWheel();
-  const rung: string[] = [];
-  wheel.setAlarm(1012, () => rung.push('a'));
-  wheel.setAlarm(1015, () => rung.push('b'));
-  wheel.setAlarm(1016, () => rung.push('c'));
+  const fired: string[] = [];
+  wheel.setTimer(1012, () => fired.push('a'));
+  wheel.setTimer(1015, () => fired.push('b'));
+  wheel.setTimer(1016, () => fired.push('c'));
   stepTo(1010);
-  assert.deepEqual(rung, []);
+  assert.deepEqual(fired, []);
   stepTo(1015);
-  assert.deepEqual(rung, ['a', 'b']);
+  assert.deepEqual(fired, ['a', 'b']);
   stepTo(1020);
   stepTo(1100);
-  assert.deepEqual(rung, ['a', 'b', 'c']);
+  assert.deepEqual(fired, ['a', 'b', 'c']);
 });
 
-test('an alarm for a time gone by rings at the next tick, and one taken back never', () => {
+test('a timer for a time gone by fires at the next tick, and a cancelled one never', () => {
   const { wheel, stepTo } = makeWheel();
-  const rung: string[] = [];
-  wheel.setAlarm(500, () => rung.push('late'));
-  const takeBack = wheel.setAlarm(1005, () => rung.push('never'));
-  takeBack();
-  takeBack();
+  const fired: string[] = [];
+  wheel.setTimer(500, () => fired.push('late'));
+  const cancel = wheel.setTimer(1005, () => fired.push('never'));
+  cancel();
+  cancel();
   stepTo(1010);
-  assert.deepEqual(rung, ['late']);
+  assert.deepEqual(fired, ['late']);
 });
 
-test('an alarm set by a ringing one rings in its turn', () => {
+test('a timer set by a firing one fires in its turn', () => {
   const { wheel, stepTo } = makeWheel();
-  const rung: number[] = [];
+  const fired: number[] = [];
   const again = (at: number) => {
-    rung.push(at);
-    if (at < 1100) wheel.setAlarm(at + 20, () => again(at + 20));
+    fired.push(at);
+    if (at < 1100) wheel.setTimer(at + 20, () => again(at + 20));
   };
-  wheel.setAlarm(1020, () => again(1020));
+  wheel.setTimer(1020, () => again(1020));
   for (let now = 1005; now <= 1200; now += 5) stepTo(now);
-  assert.deepEqual(rung, [1020, 1040, 1060, 1080, 1100]);
+  assert.deepEqual(fired, [1020, 1040, 1060, 1080, 1100]);
 });
 
-test('alarms of any distance ring in time and once each, also after a long stall', () => {
+test('timers of any distance fire in time and once each, also after a long stall', () => {
   const distances = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 40 });
   const strides = fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 1, maxLength: 20 });
   fc.assert(
-    fc.property(distances, strides, (alarms, steps) => {
+    fc.property(distances, strides, (timers, steps) => {
       const { wheel, clock, stepTo } = makeWheel();
-      const rungAt = new Map<number, number>();
-      for (const [index, distance] of alarms.entries()) {
-        wheel.setAlarm(1000 + distance, () => {
-          assert.ok(!rungAt.has(index));
-          rungAt.set(index, clock.now);
+      const firedAt = new Map<number, number>();
+      for (const [index, distance] of timers.entries()) {
+        wheel.setTimer(1000 + distance, () => {
+          assert.ok(!firedAt.has(index));
+          firedAt.set(index, clock.now);
         });
       }
       let previous = 1000;
       for (const stride of [...steps, 30_000]) {
         const now = previous + stride;
         stepTo(now);
-        for (const [index, distance] of alarms.entries()) {
+        for (const [index, distance] of timers.entries()) {
           const due = 1000 + distance;
-          const at = rungAt.get(index);
+          const at = firedAt.get(index);
           if (at === now) assert.ok(due <= now);
           // A tick may lie up to 5 ms after the time asked for.
           else if (at === undefined) assert.ok(due > now - 5 || due > now, `due ${due}, now ${now}`);
         }
         previous = now;
       }
-      assert.equal(rungAt.size, alarms.length);
+      assert.equal(firedAt.size, timers.length);
     }),
     { numRuns: 200 },
   );

@@ -1,11 +1,11 @@
 /**
- * Many cheap alarms on one timer. A thousand streams that emit fifty words a second each would otherwise set fifty
- * thousand timers a second; here they share one tick, and an alarm is an entry of an array.
+ * Many cheap timers on one of the system's. A thousand streams that emit fifty words a second each would otherwise set
+ * fifty thousand timers a second; here they share one tick, and a timer is an entry of an array.
  *
- * Alarms ring at the first tick at or after their time, never before. The tick runs only while alarms are set.
+ * Timers fire at the first tick at or after their time, never before. The tick runs only while timers are set.
  */
 export class TimerWheel {
-  readonly #slots: Alarm[][] = Array.from({ length: SLOT_COUNT }, () => []);
+  readonly #slots: WheelTimer[][] = Array.from({ length: SLOT_COUNT }, () => []);
   readonly #now: () => number;
   #pending = 0;
   /** The last tick whose slot was emptied. */
@@ -17,47 +17,47 @@ export class TimerWheel {
     this.#now = now;
   }
 
-  /** Rings once at `atMs` (of the wheel's clock). The returned function takes the alarm back. */
-  setAlarm(atMs: number, ring: () => void): () => void {
+  /** Fires once at `atMs` (of the wheel's clock). The returned function cancels it. */
+  setTimer(atMs: number, fire: () => void): () => void {
     if (this.#timer === undefined) this.#start();
-    const alarm: Alarm = { tick: Math.max(Math.ceil(atMs / TICK_MS), this.#tick + 1), ring };
-    this.#slots[alarm.tick % SLOT_COUNT]?.push(alarm);
+    const timer: WheelTimer = { tick: Math.max(Math.ceil(atMs / TICK_MS), this.#tick + 1), fire };
+    this.#slots[timer.tick % SLOT_COUNT]?.push(timer);
     this.#pending++;
     return () => {
-      if (alarm.ring === undefined) return;
-      alarm.ring = undefined;
+      if (timer.fire === undefined) return;
+      timer.fire = undefined;
       this.#pending--;
     };
   }
 
-  /** Rings everything due. Called by the timer; a test with its own clock calls it itself. */
+  /** Fires everything due. Called by the timer; a test with its own clock calls it itself. */
   advance(): void {
     const current = Math.floor(this.#now() / TICK_MS);
     // After a long stall each slot need be visited once only.
     const first = Math.max(this.#tick + 1, current - SLOT_COUNT + 1);
-    for (let tick = first; tick <= current && this.#pending > 0; tick++) this.#ringSlot(tick, current);
+    for (let tick = first; tick <= current && this.#pending > 0; tick++) this.#fireSlot(tick, current);
     this.#tick = Math.max(this.#tick, current);
     if (this.#pending > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #ringSlot(tick: number, current: number): void {
+  #fireSlot(tick: number, current: number): void {
     const index = tick % SLOT_COUNT;
-    const alarms = this.#slots[index] ?? [];
+    const timers = this.#slots[index] ?? [];
     this.#slots[index] = [];
     this.#tick = tick;
-    for (const alarm of alarms) {
-      if (alarm.ring === undefined) continue;
-      if (alarm.tick > current) {
+    for (const timer of timers) {
+      if (timer.fire === undefined) continue;
+      if (timer.tick > current) {
         // Of a later turn of the wheel.
-        this.#slots[index]?.push(alarm);
+        this.#slots[index]?.push(timer);
         continue;
       }
-      const ring = alarm.ring;
-      alarm.ring = undefined;
+      const fire = timer.fire;
+      timer.fire = undefined;
       this.#pending--;
-      ring();
+      fire();
     }
   }
 
@@ -67,12 +67,12 @@ export class TimerWheel {
   }
 }
 
-interface Alarm {
+interface WheelTimer {
   readonly tick: number;
-  /** Undefined once rung or taken back. */
-  ring: (() => void) | undefined;
+  /** Undefined once fired or taken back. */
+  fire: (() => void) | undefined;
 }
 
 const TICK_MS = 5;
-/** 2.56 seconds a turn: alarms further off go round. */
+/** 2.56 seconds a turn: timers further off wait for a later turn. */
 const SLOT_COUNT = 512;
