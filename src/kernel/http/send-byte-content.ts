@@ -2,6 +2,7 @@
  * Sends bytes: the whole, one range of it (RFC 9110, section 14) or nothing, where the caller has it already (section 13).
  */
 import { Readable } from 'node:stream';
+import { create } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ByteContent, ContentRange } from './byte-content.ts';
 import { ApiError } from './errors.ts';
@@ -44,7 +45,8 @@ function matchesAny(header: string | undefined, etag: string): boolean {
 
 /**
  * The range that the caller asks for; undefined where it asks for none, or in a way that may be ignored: another unit,
- * several ranges, a range of an earlier content.
+ * several ranges, a range of an earlier content, one that ends before it begins. A suffix longer than the content is the
+ * whole of it. (The parsers on offer answer these last two with 416.)
  */
 function readRange({ headers }: FastifyRequest, etag: string, totalBytes: number): ContentRange | undefined {
   const [, from = '', to = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/.exec(headers.range ?? '') ?? [];
@@ -67,13 +69,10 @@ function behindTheEnd(totalBytes: number): ApiError {
   });
 }
 
-/** `Content-Disposition` of a download: a plain name for old clients, the true one beside it (RFC 6266, RFC 8187). */
+/** `Content-Disposition` of a download: a plain name for old clients, the true one beside it where they differ. */
 export function attachment(filename: string): string {
-  const plain = filename.replaceAll(/[^\x20-\x7e]/gu, '_').replaceAll(/["\\%]/g, '_');
-  if (plain === filename) return `attachment; filename="${plain}"`;
-  const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  const name = filename.toWellFormed();
+  // Clients unquote, unescape and decode plain names each in their own way: what invites that is left out.
+  const fallback = name.replaceAll(/[^\x20-\x7e]/gu, '_').replaceAll(/["\\%]/g, '_');
+  return create(name, { fallback });
 }
