@@ -36,7 +36,7 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
-import { createTurnFiles } from './resources/files/index.ts';
+import { createTurnFiles, defineFileExpiry } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
@@ -152,6 +152,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   });
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);
+  defineFileExpiry(jobs, deps);
   const reader = createDocumentReader();
   defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });

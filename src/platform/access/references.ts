@@ -9,6 +9,7 @@
  */
 import { sql } from 'kysely';
 import type { ApiError } from '../../kernel/http/errors.ts';
+import { isLiveFile } from '../store/expiry.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import { hasScope, type ProjectCaller, TENANT_MARKER } from './caller.ts';
 
@@ -43,6 +44,7 @@ const kinds = {
       db
         .selectFrom('files')
         .select('id')
+        .where(isLiveFile)
         .where(isAmong(ids))
         .$if(smithId !== undefined, (query) => query.where('smith_id', '=', smithId ?? ''))
         .execute(),

@@ -13,6 +13,7 @@ interface FilesTable {
   sha256: string;
   listed: Generated<boolean>;
   created_at: Generated<Date>;
+  expires_at: Date | null;
 }
 
 interface VectorStoresTable {
@@ -31,6 +32,8 @@ interface VectorStoresTable {
   files_cancelled: Generated<number>;
   usage_bytes: Generated<number>;
   last_active_at: Date | null;
+  expires_after_seconds: number | null;
+  expired_at: Date | null;
   created_at: Generated<Date>;
   deleted_at: Date | null;
 }

@@ -9,6 +9,7 @@
  */
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../feed/append-event.ts';
+import { isExpiredStore } from '../../store/expiry.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { Actor, FileAttributes, IngestErrorCode, VectorStoreFileStatus } from '../../tables.ts';
 
@@ -19,6 +20,7 @@ export interface HeldStore {
   readonly embeddingModel: string;
   readonly chunkTokens: number;
   readonly overlapTokens: number;
+  readonly isExpired: boolean;
 }
 
 export interface NewStoreFile {
@@ -47,9 +49,10 @@ export async function holdStore(tx: TenantDb, id: string): Promise<HeldStore | u
     embedding_model: string;
     chunk_tokens: number;
     overlap_tokens: number;
+    is_expired: boolean;
   }>({
-    text: `select smith_id, embedding_model, chunk_tokens, overlap_tokens from vector_stores
-           where project_id = $1 and id = $2 and deleted_at is null for no key update`,
+    text: `select smith_id, embedding_model, chunk_tokens, overlap_tokens, ${isExpiredStore('vector_stores')} as is_expired
+           from vector_stores where project_id = $1 and id = $2 and deleted_at is null for no key update`,
     values: [id],
   });
   const [row] = rows;
@@ -60,6 +63,7 @@ export async function holdStore(tx: TenantDb, id: string): Promise<HeldStore | u
     embeddingModel: row.embedding_model,
     chunkTokens: row.chunk_tokens,
     overlapTokens: row.overlap_tokens,
+    isExpired: row.is_expired,
   };
 }
 
@@ -227,7 +231,7 @@ async function moveCounters(
         files_failed = files_failed + $5,
         files_cancelled = files_cancelled + $6,
         usage_bytes = usage_bytes + $7,
-        last_active_at = now()
+        last_active_at = case when ${isExpiredStore('vector_stores')} then last_active_at else now() end
       where project_id = $1 and id = $2`,
     values: [store.id, by.in_progress ?? 0, by.completed ?? 0, by.failed ?? 0, by.cancelled ?? 0, usageBytes],
   });

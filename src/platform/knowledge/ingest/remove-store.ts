@@ -1,4 +1,4 @@
-/** Removes the rows of a deleted store, in batches that hold no lock for long. */
+/** Removes the rows of a store that was deleted or has expired, in batches that hold no lock for long. */
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { EnqueueOptions, Jobs } from '../../../kernel/jobs/jobs.ts';
@@ -24,14 +24,17 @@ export function storeRemoval(job: RemoveStoreJob): [RemoveStoreJob, EnqueueOptio
   return [job, { singletonKey: `${job.projectId}/${job.vectorStoreId}` }];
 }
 
-/** Goes on where an earlier run ended. A store that is not deleted is left alone. */
+/**
+ * Goes on where an earlier run ended. A store that is neither deleted nor expired is left alone; the row of an expired one
+ * stays.
+ */
 export async function removeStore(db: Database, job: RemoveStoreJob, signal: AbortSignal): Promise<void> {
   const values = [job.projectId, job.vectorStoreId];
-  const { rowCount: isDeleted } = await db.query({
-    text: 'select from vector_stores where project_id = $1 and id = $2 and deleted_at is not null',
+  const { rowCount: isOver } = await db.query({
+    text: 'select from vector_stores where project_id = $1 and id = $2 and (deleted_at is not null or expired_at is not null)',
     values,
   });
-  if (isDeleted === 0) return;
+  if (isOver === 0) return;
   await inBatches(signal, async () => {
     const { rowCount } = await db.query({
       text: `
@@ -45,6 +48,13 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
   await db.transaction(async (tx) => {
     await tx.query({
       text: 'delete from vector_store_batches where project_id = $1 and vector_store_id = $2',
+      values,
+    });
+    await tx.query({
+      text: `
+        update vector_stores set usage_bytes = 0, files_in_progress = 0, files_completed = 0, files_failed = 0,
+          files_cancelled = 0
+        where project_id = $1 and id = $2 and deleted_at is null`,
       values,
     });
     await tx.query({

@@ -1,10 +1,12 @@
 /**
- * Finds what the queue has lost: files that wait though a place is free, places whose job is lost, deleted stores that are
- * still there. All of these are rare; what is found is queued again, and queueing twice does no harm.
+ * Finds what the queue has lost: files that wait though a place is free, places whose job is lost, stores whose time is
+ * over, deleted and expired ones whose content is still there. All of these are rare; what is found is queued again, and
+ * queueing twice does no harm.
  */
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { isExpiredStore } from '../../store/expiry.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 import { dispatchFiles } from './dispatch-files.ts';
 import { REMOVE_STORE, storeRemoval } from './remove-store.ts';
@@ -41,14 +43,38 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
     if (signal.aborted) return;
     await new TenantDatabase(db, project_id).transaction((tx) => dispatchFiles(tx, jobs));
   }
-  const deleted = await db.query<{ project_id: string; id: string }>({
+  await expireStores(db, jobs);
+  const over = await db.query<{ project_id: string; id: string }>({
     text: `
       select project_id, id from vector_stores
-      where deleted_at < now() - interval '1 hour' order by deleted_at limit ${STORES_A_SWEEP}`,
+      where deleted_at < now() - interval '1 hour'
+        or expired_at < now() - interval '1 hour' and (usage_bytes > 0 or files_failed + files_cancelled > 0)
+      order by deleted_at, expired_at limit ${STORES_A_SWEEP}`,
     values: [],
   });
-  for (const { project_id: projectId, id: vectorStoreId } of deleted.rows) {
+  for (const { project_id: projectId, id: vectorStoreId } of over.rows) {
     if (signal.aborted) return;
     await jobs.enqueue(db, REMOVE_STORE, ...storeRemoval({ projectId, vectorStoreId }));
   }
+}
+
+/** Ends the stores whose time is over; what they hold goes by a job of each. */
+async function expireStores(db: Database, jobs: Jobs): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ project_id: string; id: string }>({
+      text: `
+        update vector_stores v set expired_at = now() from (
+          select s.project_id, s.id from vector_stores s
+          where s.expires_after_seconds is not null and s.expired_at is null and s.deleted_at is null
+            and ${isExpiredStore('s')}
+          limit ${STORES_A_SWEEP} for no key update skip locked
+        ) over
+        where v.project_id = over.project_id and v.id = over.id
+        returning v.project_id, v.id`,
+      values: [],
+    });
+    for (const { project_id: projectId, id: vectorStoreId } of rows) {
+      await jobs.enqueue(tx, REMOVE_STORE, ...storeRemoval({ projectId, vectorStoreId }));
+    }
+  });
 }

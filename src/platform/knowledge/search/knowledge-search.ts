@@ -11,7 +11,7 @@ import { chooseMethod, mayUseIndex } from './choose-method.ts';
 import { indexSettings, rankStatement } from './rank-chunks.ts';
 import { type FileChoice, poolSize, type RankedChunk, type RankedRow, type RankRequest } from './rank-request.ts';
 import { readHits } from './read-hits.ts';
-import { countIndexedVectors, type SurveyedStore, surveyStores } from './survey-stores.ts';
+import { countIndexedVectors, markStoresActive, type SurveyedStore, surveyStores } from './survey-stores.ts';
 
 export interface RankingOptions {
   /** 0..1; hits below it are left out. */
@@ -84,6 +84,8 @@ async function search(db: Database, embedders: Embedders, request: SearchRequest
     filter,
     queries: weights.textWeight > 0 ? queries : [],
   });
+  const idle = survey.stores.filter((store) => store.is_idle).map(({ id }) => id);
+  if (idle.length > 0) await markStoresActive(db, projectId, idle);
   const best = new BestChunks();
   const groups = Map.groupBy(
     survey.stores.filter((store) => store.chunks > 0),

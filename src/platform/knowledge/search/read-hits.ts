@@ -25,6 +25,7 @@ export async function readHits(
         and c.file_id = h.file_id and c.position = h.position
       join vector_store_files f on f.project_id = $1 and f.vector_store_id = h.vector_store_id and f.file_id = h.file_id
       join files on files.project_id = $1 and files.id = h.file_id
+        and (files.expires_at is null or files.expires_at > now())
       order by h.n`,
     values: [
       projectId,

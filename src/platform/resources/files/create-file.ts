@@ -8,6 +8,7 @@ import { blobKey } from './blob-key.ts';
 import { cleanFilename } from './clean-filename.ts';
 import { claimBlob, discardBlob, keepBlob } from './keep-blob.ts';
 import { mediaTypeOf } from './media-type.ts';
+import { readExpiry } from './read-expiry.ts';
 import { renderFile } from './render-file.ts';
 import { DEFAULT_PURPOSE, type File, type FileFields } from './schema.ts';
 import { smithOf } from './smith-of.ts';
@@ -60,6 +61,7 @@ export async function createFile({
     ...file,
     smith_id: smithOf(caller) ?? null,
     purpose: body.purpose ?? DEFAULT_PURPOSE,
+    expires_at: readExpiry(body, new Date()),
     listed: true,
   });
   return renderFile(row);

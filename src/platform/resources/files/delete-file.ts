@@ -1,27 +1,41 @@
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { removeFileFromStores } from '../vector-stores/index.ts';
 import { blobKey } from './blob-key.ts';
 import { discardBlob, releaseBlob } from './keep-blob.ts';
 import type { FilePath } from './schema.ts';
 import { smithOf } from './smith-of.ts';
-import { removeFile } from './store.ts';
+import { findFile, removeFile } from './store.ts';
 
 export async function deleteFile(
   deps: { readonly db: Database; readonly blobs: BlobStore },
   { tx, caller, params, log }: ProjectChange<{ params: FilePath }>,
 ) {
-  const { projectId } = caller;
-  if (!(await removeFile(tx, params.fid, smithOf(caller)))) throw new ApiError('not_found');
-  await removeFileFromStores(tx, params.fid);
-  const key = blobKey(projectId, params.fid);
+  const fileId = params.fid;
+  if ((await findFile(tx, fileId, smithOf(caller))) === undefined) throw new ApiError('not_found');
+  const removed = await removeFileWithContent(deps, tx, { fileId, smithId: smithOf(caller), log });
+  if (!removed) throw new ApiError('not_found');
+  return { id: fileId, object: 'file' as const, deleted: true as const };
+}
+
+/** Takes the file out of its stores too; its bytes go once the transaction has committed. False when it is not there. */
+export async function removeFileWithContent(
+  deps: { readonly db: Database; readonly blobs: BlobStore },
+  tx: TenantTransaction,
+  { fileId, smithId, log }: { readonly fileId: string; readonly smithId: string | undefined; readonly log: Logger },
+): Promise<boolean> {
+  if (!(await removeFile(tx, fileId, smithId))) return false;
+  await removeFileFromStores(tx, fileId);
+  const key = blobKey(tx.projectId, fileId);
   await releaseBlob(tx, key);
   tx.afterCommit(() => {
-    discardBlob(deps, projectId, key).catch((error: unknown) => {
-      log.warn({ err: error, file: params.fid }, 'a deleted file’s bytes are left for the sweep');
+    discardBlob(deps, tx.projectId, key).catch((error: unknown) => {
+      log.warn({ err: error, file: fileId }, 'a deleted file’s bytes are left for the sweep');
     });
   });
-  return { id: params.fid, object: 'file' as const, deleted: true as const };
+  return true;
 }

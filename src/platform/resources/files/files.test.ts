@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { missingId } from '../../../../test/conformance/world.ts';
 import { type Answer, type Client, startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
+import { createLogger } from '../../../kernel/log/log.ts';
+import { expireFiles } from './expire-files.ts';
 import { saveInlineFile } from './index.ts';
 
 let platform: TestPlatform;
@@ -71,9 +73,58 @@ describe('an upload', () => {
     form.set('file', new Blob([]), 'empty');
     assert.equal((await p.post('/v1/files', form)).body.purpose, 'user_data');
     form.set('purpose', 'vision');
-    form.set('expires_after[anchor]', 'created_at');
+    form.set('unknown[member]', 'is ignored');
     const answer = await p.post('/v1/files', form);
     assert.deepEqual([answer.status, answer.body.purpose, answer.body.bytes], [200, 'vision', 0]);
+  });
+
+  test('may name its time, after which nobody sees it and nothing of it stays', async () => {
+    const p = await platform.createProject();
+    const expiry = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' };
+    const { body: file } = await p.post('/v1/files', formOf('soon gone', expiry));
+    assert.equal(file.expires_at, file.created_at + 3600);
+    assert.deepEqual((await p.get(`/v1/files/${file.id}`)).body, file);
+    const { body: days } = await p.post(
+      '/v1/files',
+      formOf('later', { 'expires_after[anchor]': 'created_at', 'expires_after[days]': '2' }),
+    );
+    assert.equal(days.expires_at, days.created_at + 2 * 86_400);
+
+    await platform.db.query({
+      text: `update files set expires_at = now() - interval '1 second' where project_id = $1 and id = $2`,
+      values: [p.projectId, file.id],
+    });
+    for (const path of [`/v1/files/${file.id}`, `/v1/files/${file.id}/content`]) {
+      assert.equal((await p.get(path)).status, 404, path);
+    }
+    assert.equal((await p.delete(`/v1/files/${file.id}`)).status, 404);
+    assert.equal((await p.post('/v1/vector_stores', { file_ids: [file.id] })).body.error.param, 'file_ids.0');
+    const listed = (await p.get('/v1/files')).body.data.map(({ id }: { id: string }) => id);
+    assert.deepEqual(listed, [days.id]);
+
+    const { db, blobs } = platform;
+    await expireFiles({ db, blobs, logger: createLogger({ logLevel: 'silent' }) }, new AbortController().signal);
+    assert.equal(await countRows('files', p.projectId), 1);
+    await waitUntilGone(`${p.projectId}/${file.id}`);
+  });
+
+  test('whose time is no good is refused', async () => {
+    const p = await platform.createProject();
+    const anchor = { 'expires_after[anchor]': 'created_at' };
+    const cases: [Record<string, string>, string][] = [
+      [{ 'expires_after[anchor]': 'last_active_at', 'expires_after[seconds]': '3600' }, 'expires_after[anchor]'],
+      [{ 'expires_after[seconds]': '3600' }, 'expires_after[anchor]'],
+      [anchor, 'expires_after[seconds]'],
+      [{ ...anchor, 'expires_after[seconds]': '3600', 'expires_after[days]': '1' }, 'expires_after[seconds]'],
+      [{ ...anchor, 'expires_after[seconds]': '3599' }, 'expires_after[seconds]'],
+      [{ ...anchor, 'expires_after[seconds]': 'soon' }, 'expires_after[seconds]'],
+      [{ ...anchor, 'expires_after[days]': '31' }, 'expires_after[days]'],
+    ];
+    for (const [fields, param] of cases) {
+      const { status, body } = await p.post('/v1/files', formOf('x', fields));
+      assert.deepEqual([status, body.error?.code, body.error?.param], [422, 'invalid_request', param]);
+    }
+    assert.equal(await countRows('files', p.projectId), 0);
   });
 
   test('without a file, with several, or with a purpose that is no word, is refused and leaves nothing', async () => {

@@ -47,6 +47,7 @@ test('uploads what is in memory, with what else it knows to send', async () => {
     expires_after: { anchor: 'created_at', seconds: 3600 },
   });
   assert.deepEqual([file.filename, file.purpose, file.status_details], ['rows.jsonl', 'fine-tune', null]);
+  assert.equal(file.expires_at, file.created_at + 3600);
   assert.equal(await (await client.files.content(file.id)).text(), '{"a": 1}\n');
 });
 

@@ -8,6 +8,7 @@ export function renderFile(row: FileRow): File {
     object: 'file',
     bytes: row.bytes,
     created_at: Math.floor(row.created_at.getTime() / 1000),
+    ...(row.expires_at === null ? {} : { expires_at: Math.floor(row.expires_at.getTime() / 1000) }),
     filename: row.filename,
     purpose: row.purpose,
     status: 'processed',

@@ -39,6 +39,7 @@ export async function saveInlineFile(
       smith_id: file.smithId,
       purpose: file.purpose ?? DEFAULT_PURPOSE,
       listed: false,
+      expires_at: null,
     });
   });
 }

@@ -15,7 +15,12 @@ const purpose = Type.String({
 export const DEFAULT_PURPOSE = 'user_data';
 
 /** Beside the file itself. Members that are not listed are ignored: clients of the dialect send more. */
-export const FileFields = Type.Object({ purpose: Type.Optional({ ...purpose, default: DEFAULT_PURPOSE }) });
+export const FileFields = Type.Object({
+  purpose: Type.Optional({ ...purpose, default: DEFAULT_PURPOSE }),
+  'expires_after[anchor]': Type.Optional(Type.String({ description: '`created_at`: the file ends by itself.' })),
+  'expires_after[seconds]': Type.Optional(Type.String({ description: 'Its lifetime: 3600 to 2592000.' })),
+  'expires_after[days]': Type.Optional(Type.String({ description: 'In place of seconds: 1 to 30.' })),
+});
 
 export const File = component(
   'File',
@@ -24,6 +29,9 @@ export const File = component(
     object: Type.Literal('file'),
     bytes: Type.Integer({ description: 'Size of the content.' }),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
+    expires_at: Type.Optional(
+      Type.Integer({ description: 'When it ends by itself; absent where it stays. Unix seconds.' }),
+    ),
     filename: Type.String(),
     purpose: Type.String(),
     status: Type.Literal('processed'),

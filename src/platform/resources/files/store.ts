@@ -1,5 +1,6 @@
 /** Rows of files. Every query is already scoped to one project by the handle that it is given. */
 import { type Selectable, sql } from 'kysely';
+import { isLiveFile } from '../../store/expiry.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
@@ -28,6 +29,7 @@ const COLUMNS = [
   'sha256',
   'listed',
   'created_at',
+  'expires_at',
 ] as const;
 
 export async function insertFile(db: TenantDb, file: NewFile): Promise<FileRow> {
@@ -36,7 +38,7 @@ export async function insertFile(db: TenantDb, file: NewFile): Promise<FileRow> 
 
 /** The file, listed or not; of this smith where one is given. */
 export async function findFile(db: TenantDb, id: string, smithId: string | undefined): Promise<FileRow | undefined> {
-  const found = db.selectFrom('files').select(COLUMNS).where('id', '=', id);
+  const found = db.selectFrom('files').select(COLUMNS).where('id', '=', id).where(isLiveFile);
   return (smithId === undefined ? found : found.where('smith_id', '=', smithId)).executeTakeFirst();
 }
 
@@ -44,7 +46,7 @@ export async function findFile(db: TenantDb, id: string, smithId: string | undef
 export async function listFiles(db: TenantDb, scan: FileScan): Promise<FileRow[]> {
   // As the indexes order it, whatever the order of the database is.
   const id = sql<string>`files.id collate "C"`;
-  let files = db.selectFrom('files').select(COLUMNS).where('listed', '=', true);
+  let files = db.selectFrom('files').select(COLUMNS).where('listed', '=', true).where(isLiveFile);
   if (scan.smithId !== undefined) files = files.where('smith_id', '=', scan.smithId);
   if (scan.purpose !== undefined) files = files.where('purpose', '=', scan.purpose);
   if (scan.from !== undefined) files = files.where(id, scan.direction === 'asc' ? '>' : '<', scan.from);

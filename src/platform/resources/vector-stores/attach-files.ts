@@ -6,7 +6,7 @@ import { mayRefer } from '../../access/references.ts';
 import { addFiles, dispatchFiles, listAttached, type NewStoreFile } from '../../knowledge/ingest/index.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { holdSourceFiles } from './store-file-store.ts';
-import { holdVisibleStore, smithOf } from './store-visibility.ts';
+import { holdVisibleStore, requireUnexpired, smithOf } from './store-visibility.ts';
 
 /** A file to add, and the request's member that names it. */
 export interface FileToAttach extends NewStoreFile {
@@ -21,7 +21,7 @@ export interface Attachment {
 
 /**
  * Adds the files and queues them. A file that is indexed there already, or being indexed, is `file_already_attached`; one
- * whose indexing failed or was cancelled is tried anew. Throws `not_found` for a store or a file that the caller does not
+ * whose indexing failed or was cancelled is tried anew. Throws `invalid_state` for a store that has expired, and `not_found` for a store or a file that the caller does not
  * see; nothing is added then.
  */
 export async function attachFiles(
@@ -35,6 +35,7 @@ export async function attachFiles(
   // Files before stores: whoever deletes a file takes the locks in that order too.
   const known = await holdSourceFiles(tx, ids, smithOf(caller));
   const store = await holdVisibleStore(tx, caller, vectorStoreId);
+  requireUnexpired(store.isExpired);
   const missing = files.find(({ fileId }) => !isReferable || !known.has(fileId));
   if (missing !== undefined) {
     throw new ApiError('not_found', {

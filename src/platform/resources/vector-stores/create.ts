@@ -10,6 +10,7 @@ import { attachFiles, collapseRepeated } from './attach-files.ts';
 import { getVectorStore } from './get.ts';
 import { proveEmbeddingModel } from './prove-embedding-model.ts';
 import { AUTO_CHUNKING, readChunking } from './read-chunking.ts';
+import { readExpiry } from './read-expiry.ts';
 import type { VectorStore, VectorStoreIn } from './schema.ts';
 import { insertVectorStore } from './store.ts';
 
@@ -29,6 +30,7 @@ export async function createVectorStore(
     embedding_model: await proveEmbeddingModel(tx, body.embedding_model, smithId),
     chunk_tokens: chunking.chunkTokens,
     overlap_tokens: chunking.overlapTokens,
+    expires_after_seconds: readExpiry(body.expires_after),
   });
   const data = { vector_store_id: id };
   await appendEvent(tx, { type: 'vector_store.created', smithId, actor: actorOf(caller), data });

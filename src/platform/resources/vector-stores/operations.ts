@@ -21,7 +21,7 @@ import { updateStoreFile } from './update-store-file.ts';
 const read = { posture: 'any', scope: 'vector_stores:read' } as const;
 const write = { posture: 'any', scope: 'vector_stores:write' } as const;
 
-const ATTACH_ERRORS = ['file_already_attached'];
+const ATTACH_ERRORS = ['file_already_attached', 'invalid_state'];
 const PAGE_ERRORS = ['invalid_cursor', 'invalid_limit'];
 
 export function vectorStoreOperations({ jobs, search, clock }: VectorStoreDependencies) {
@@ -226,7 +226,7 @@ export function vectorStoreOperations({ jobs, search, clock }: VectorStoreDepend
       body: schema.VectorStoreSearchIn,
       example: { query: 'When is the office closed?' },
       reply: schema.VectorStoreSearchOut,
-      errors: ['invalid_cursor', 'embedding_unavailable', 'model_key_missing', 'bedrock_unconfigured'],
+      errors: ['invalid_cursor', 'invalid_state', 'embedding_unavailable', 'model_key_missing', 'bedrock_unconfigured'],
       handler: (request) => searchVectorStore(search, request),
     }),
   ];

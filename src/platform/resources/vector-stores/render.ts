@@ -1,5 +1,6 @@
 /** The public shapes of rows. */
 import type { VectorStoreFileStatus } from '../../tables.ts';
+import { DAY_SECONDS } from './read-expiry.ts';
 import type { FileCounts, VectorStore, VectorStoreFile, VectorStoreFileBatch } from './schema.ts';
 import type { BatchRow, VectorStoreRow } from './store.ts';
 import type { StoreFileRow } from './store-file-store.ts';
@@ -11,8 +12,9 @@ export function renderVectorStore(row: VectorStoreRow): VectorStore {
     created_at: toUnixSeconds(row.created_at),
     name: row.name,
     description: row.description,
-    usage_bytes: row.usage_bytes,
-    status: row.files_in_progress > 0 ? 'in_progress' : 'completed',
+    // The sweep takes the content; until then nobody pays for it.
+    usage_bytes: row.is_expired ? 0 : row.usage_bytes,
+    status: row.is_expired ? 'expired' : row.files_in_progress > 0 ? 'in_progress' : 'completed',
     file_counts: renderCounts({
       in_progress: row.files_in_progress,
       completed: row.files_completed,
@@ -20,10 +22,18 @@ export function renderVectorStore(row: VectorStoreRow): VectorStore {
       cancelled: row.files_cancelled,
     }),
     last_active_at: row.last_active_at === null ? null : toUnixSeconds(row.last_active_at),
+    ...(row.expires_after_seconds === null ? {} : { expires_after: renderExpiry(row.expires_after_seconds) }),
+    expires_at: row.expires_at === null ? null : toUnixSeconds(row.expires_at),
     metadata: row.metadata,
     smith_id: row.smith_id,
     embedding_model: row.embedding_model,
   };
+}
+
+/** In days where it was given so, or can be. */
+function renderExpiry(seconds: number): NonNullable<VectorStore['expires_after']> {
+  const isDays = seconds % DAY_SECONDS === 0;
+  return { anchor: 'last_active_at', ...(isDays ? { days: seconds / DAY_SECONDS } : { seconds }) };
 }
 
 export function renderStoreFile(row: StoreFileRow): VectorStoreFile {

@@ -75,6 +75,22 @@ const FileCounts = component(
   }),
 );
 
+const MAX_EXPIRY_DAYS = 365;
+
+const ExpiresAfter = component(
+  'VectorStoreExpiresAfter',
+  Type.Object(
+    {
+      anchor: Type.Literal('last_active_at'),
+      days: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRY_DAYS })),
+      seconds: Type.Optional(Type.Integer({ minimum: 3_600, maximum: MAX_EXPIRY_DAYS * 86_400 })),
+    },
+    {
+      description: 'The store ends when it has not been searched or changed for so long; one of `days` and `seconds`.',
+    },
+  ),
+);
+
 export const VectorStore = component(
   'VectorStore',
   Type.Object({
@@ -84,11 +100,15 @@ export const VectorStore = component(
     name: Type.String(),
     description: nullable(Type.String()),
     usage_bytes: bytes,
-    status: oneOf(['in_progress', 'completed'], { description: '`in_progress` while a file in it is.' }),
+    status: oneOf(['in_progress', 'completed', 'expired'], {
+      description: '`in_progress` while a file in it is; `expired` once its time is over: it holds nothing then.',
+    }),
     file_counts: FileCounts,
     last_active_at: nullable(Type.Integer(), {
       description: 'When it was last searched, to the minute, or its files last changed. Unix seconds.',
     }),
+    expires_after: Type.Optional(ExpiresAfter),
+    expires_at: nullable(Type.Integer(), { description: 'When it ends unless it is used before. Unix seconds.' }),
     metadata: jsonObject(),
     smith_id: nullable(Type.String(), { description: 'The smith that it belongs to; null: the tenant’s.' }),
     embedding_model: Type.String({ description: 'Of every file in it, and of what is searched for.' }),
@@ -103,6 +123,7 @@ export const VectorStoreIn = component(
     file_ids: Type.Optional(nullable(Type.Array(id, { maxItems: MAX_STORE_FILES }))),
     chunking_strategy: Type.Optional(nullable(ChunkingStrategyIn)),
     metadata: Type.Optional(nullable(metadata)),
+    expires_after: Type.Optional(nullable(ExpiresAfter)),
     smith_id: Type.Optional(nullable(id, { description: 'The smith that it is to belong to. A smith token’s own.' })),
     embedding_model: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: 256 }), {
@@ -118,6 +139,7 @@ export const VectorStorePatch = component(
     name: Type.Optional(nullable(name)),
     description: Type.Optional(nullable(description)),
     metadata: Type.Optional(nullable(metadata)),
+    expires_after: Type.Optional(nullable(ExpiresAfter)),
   }),
 );
 
@@ -291,3 +313,4 @@ export type VectorStoreFilePath = Static<typeof VectorStoreFilePath>;
 export type VectorStoreBatchPath = Static<typeof VectorStoreBatchPath>;
 export type StoreListQuery = Static<typeof StoreListQuery>;
 export type FileListQuery = Static<typeof FileListQuery>;
+export type ExpiresAfter = Static<typeof ExpiresAfter>;

@@ -10,7 +10,7 @@ import type { TenantDb } from '../../store/tenant-db.ts';
 import type { VectorStorePath, VectorStoreSearchIn, VectorStoreSearchOut } from './schema.ts';
 import { readPageToken, writePageToken } from './search-page-token.ts';
 import { touchVectorStore } from './store.ts';
-import { getVisibleStore } from './store-visibility.ts';
+import { getVisibleStore, requireUnexpired } from './store-visibility.ts';
 
 const DEFAULT_RESULTS = 10;
 /** Results that can be reached by paging. Each page ranks everything above it again. */
@@ -23,6 +23,7 @@ export async function searchVectorStore(
   { db, caller, params, body, signal }: ProjectRead<{ params: VectorStorePath; body: VectorStoreSearchIn }>,
 ): Promise<VectorStoreSearchOut> {
   const store = await getVisibleStore(db, caller, params.vsId);
+  requireUnexpired(store.is_expired);
   const queries = typeof body.query === 'string' ? [body.query] : body.query;
   const maxResults = body.max_num_results ?? DEFAULT_RESULTS;
   const filter = body.filters === undefined || body.filters === null ? null : parseFilter(body.filters, 'filters');

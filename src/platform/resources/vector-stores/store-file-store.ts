@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import { type OpenAiPageRequest, scanOf } from '../../../kernel/http/openai-paging.ts';
+import { isLiveFile } from '../../store/expiry.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { FileAttributes, TenantTables, VectorStoreFileStatus } from '../../tables.ts';
 
@@ -123,6 +124,7 @@ export async function holdSourceFiles(
   const rows = await db
     .selectFrom('files')
     .select('id')
+    .where(isLiveFile)
     .where((eb) => eb('id', '=', eb.fn.any(eb.val(ids))))
     .$if(smithId !== null, (query) => query.where('smith_id', '=', smithId))
     .orderBy('id')

@@ -23,3 +23,11 @@ export async function holdVisibleStore(tx: TenantTransaction, caller: ProjectCal
   if (store === undefined || (smithId !== null && store.smithId !== smithId)) throw new ApiError('not_found');
   return store;
 }
+
+/** Throws `invalid_state` for a store whose time is over: it holds nothing, and takes nothing more. */
+export function requireUnexpired(isExpired: boolean): void {
+  if (!isExpired) return;
+  throw new ApiError('invalid_state', {
+    message: 'The vector store has expired and holds nothing any more. Create another with POST /v1/vector_stores.',
+  });
+}

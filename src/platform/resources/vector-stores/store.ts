@@ -2,10 +2,18 @@
 import { type Selectable, sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import { type OpenAiPageRequest, scanOf } from '../../../kernel/http/openai-paging.ts';
+import { storeExpiresAt, storeIsExpired } from '../../store/expiry.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject, TenantTables, VectorStoreFileStatus } from '../../tables.ts';
 
-export type VectorStoreRow = Omit<Selectable<TenantTables['vector_stores']>, 'project_id' | 'deleted_at'>;
+export type VectorStoreRow = Omit<
+  Selectable<TenantTables['vector_stores']>,
+  'project_id' | 'deleted_at' | 'expired_at'
+> & {
+  /** Null: it stays. */
+  readonly expires_at: Date | null;
+  readonly is_expired: boolean;
+};
 
 export interface NewVectorStore {
   readonly id: string;
@@ -16,12 +24,14 @@ export interface NewVectorStore {
   readonly embedding_model: string;
   readonly chunk_tokens: number;
   readonly overlap_tokens: number;
+  readonly expires_after_seconds: number | null;
 }
 
 export interface VectorStoreChange {
   readonly name?: string;
   readonly description?: string | null;
   readonly metadata?: JsonObject;
+  readonly expires_after_seconds?: number | null;
 }
 
 export type BatchRow = Omit<Selectable<TenantTables['vector_store_batches']>, 'project_id'> & {
@@ -50,8 +60,10 @@ function selectStores(db: TenantDb, smithId: string | null) {
       'files_cancelled',
       'usage_bytes',
       'last_active_at',
+      'expires_after_seconds',
       'created_at',
     ])
+    .select([storeExpiresAt.as('expires_at'), storeIsExpired.as('is_expired')])
     .where('deleted_at', 'is', null);
   return smithId === null ? live : live.where('smith_id', '=', smithId);
 }

@@ -4,6 +4,8 @@ import { after, before, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
+import { type RemoveStoreJob, removeStore } from '../../knowledge/ingest/remove-store.ts';
+import { sweepIngestion } from '../../knowledge/ingest/sweep-ingestion.ts';
 
 let platform: TestPlatform;
 before(async () => {
@@ -48,7 +50,8 @@ test('a store keeps every field that it was created with', async () => {
     expires_after: { anchor: 'last_active_at', days: 7 },
   });
   assert.equal(made.status, 200, made.text);
-  const { id, created_at, ...rest } = made.body;
+  const { id, created_at, expires_at, ...rest } = made.body;
+  assert.equal(expires_at, created_at + 7 * 86_400);
   assert.match(id, /^vs_/);
   assert.ok(Number.isInteger(created_at) && Math.abs(created_at - Date.now() / 1000) < 60);
   assert.deepEqual(rest, {
@@ -59,6 +62,7 @@ test('a store keeps every field that it was created with', async () => {
     status: 'completed',
     file_counts: { in_progress: 0, completed: 0, failed: 0, cancelled: 0, total: 0 },
     last_active_at: null,
+    expires_after: { anchor: 'last_active_at', days: 7 },
     metadata: { team: 'a' },
     smith_id,
     embedding_model: 'builtin/embed',
@@ -69,6 +73,82 @@ test('a store keeps every field that it was created with', async () => {
     events.map(({ type, data, smith_id: of }: { type: string; data: object; smith_id: string }) => [type, data, of]),
     [['vector_store.created', { vector_store_id: id }, smith_id]],
   );
+});
+
+test('a store that is not used for its time expires: it is not searched, costs nothing and takes nothing more', async () => {
+  const project = await platform.createProject();
+  const client = clientOf(project.token);
+  const fileId = await upload(client, PLANETS);
+  const store = await client.vectorStores.create({
+    name: 'Short',
+    expires_after: { anchor: 'last_active_at', days: 2 },
+    file_ids: [fileId],
+  });
+  const path = `/v1/vector_stores/${store.id}`;
+  const ready = await settled(project, path);
+  assert.equal(ready.status, 'completed');
+  assert.ok(ready.usage_bytes > 0);
+  assert.equal(ready.expires_at, ready.last_active_at + 2 * 86_400);
+  const smith = await project.createSmith({ vector_store_ids: [store.id] });
+  const ask = async () => {
+    const { body } = await project.post(
+      '/v1/responses',
+      { input: 'Which planet has rings?' },
+      { 'ic-smith-id': smith },
+    );
+    return JSON.stringify(body.output);
+  };
+  const letHoursPass = (hours: number) =>
+    platform.db.query({
+      text: `update vector_stores set last_active_at = last_active_at - make_interval(hours => $3)
+             where project_id = $1 and id = $2`,
+      values: [project.projectId, store.id, hours],
+    });
+
+  await letHoursPass(47);
+  assert.match(await ask(), /Saturn has rings/);
+  await letHoursPass(47);
+  assert.equal((await project.get(path)).body.status, 'completed', 'a turn that searched it put its end off');
+
+  await letHoursPass(2);
+  const expired = (await project.get(path)).body;
+  assert.deepEqual([expired.status, expired.usage_bytes], ['expired', 0]);
+  assert.doesNotMatch(await ask(), /Saturn has rings/);
+  const other = await upload(client, BREAD, 'bread.txt');
+  for (const refused of [
+    await project.post(`${path}/search`, { query: 'rings' }),
+    await project.post(`${path}/files`, { file_id: other }),
+    await project.post(`${path}/file_batches`, { file_ids: [other] }),
+    await project.post(path, { expires_after: { anchor: 'last_active_at', days: 30 } }),
+  ]) {
+    assert.deepEqual([refused.status, refused.body.error?.code], [409, 'invalid_state'], refused.text);
+  }
+  assert.equal((await project.post(path, { name: 'Past' })).body.name, 'Past');
+
+  const signal = new AbortController().signal;
+  const removals: RemoveStoreJob[] = [];
+  const jobs = { enqueue: async (_: unknown, __: string, job: RemoveStoreJob) => void removals.push(job) };
+  await sweepIngestion(platform.db, jobs as never, signal);
+  for (const job of removals) await removeStore(platform.db, job, signal);
+  const { rows } = await platform.db.query<{ count: number }>({
+    text: 'select count(*)::int as count from vector_store_chunks where project_id = $1 and vector_store_id = $2',
+    values: [project.projectId, store.id],
+  });
+  assert.equal(rows[0]?.count, 0);
+  const swept = (await project.get(path)).body;
+  assert.deepEqual([swept.status, swept.file_counts.total, swept.name], ['expired', 0, 'Past']);
+  assert.equal((await project.get(`/v1/files/${fileId}`)).status, 200, 'the file itself stays');
+});
+
+test('a store’s time can be changed and taken away', async () => {
+  const { project, client, id, path } = await openStore({ expires_after: { anchor: 'last_active_at', days: 1 } });
+  const longer = await client.vectorStores.update(id, { expires_after: { anchor: 'last_active_at', days: 9 } });
+  assert.deepEqual(longer.expires_after, { anchor: 'last_active_at', days: 9 });
+  assert.equal(longer.expires_at, longer.created_at + 9 * 86_400);
+  const hours = (await project.post(path, { expires_after: { anchor: 'last_active_at', seconds: 5_400 } })).body;
+  assert.deepEqual(hours.expires_after, { anchor: 'last_active_at', seconds: 5_400 });
+  const { body } = await project.post(path, { expires_after: null });
+  assert.deepEqual([body.expires_after, body.expires_at], [undefined, null]);
 });
 
 test('a body out of bounds is refused by the member at fault', async () => {
@@ -90,6 +170,41 @@ test('a body out of bounds is refused by the member at fault', async () => {
     ['/v1/vector_stores', strategy(100, -1), 422, 'invalid_request', `${inStatic}.chunk_overlap_tokens`],
     ['/v1/vector_stores', { chunking_strategy: { type: 'static' } }, 422, 'invalid_request', inStatic],
     ['/v1/vector_stores', { chunking_strategy: { type: 'best' } }, 422, 'invalid_request', 'chunking_strategy.type'],
+    [
+      '/v1/vector_stores',
+      { expires_after: { anchor: 'created_at', days: 1 } },
+      422,
+      'invalid_request',
+      'expires_after.anchor',
+    ],
+    [
+      '/v1/vector_stores',
+      { expires_after: { anchor: 'last_active_at' } },
+      422,
+      'invalid_request',
+      'expires_after.days',
+    ],
+    [
+      '/v1/vector_stores',
+      { expires_after: { anchor: 'last_active_at', days: 1, seconds: 3600 } },
+      422,
+      'invalid_request',
+      'expires_after.days',
+    ],
+    [
+      '/v1/vector_stores',
+      { expires_after: { anchor: 'last_active_at', days: 366 } },
+      422,
+      'invalid_request',
+      'expires_after.days',
+    ],
+    [
+      '/v1/vector_stores',
+      { expires_after: { anchor: 'last_active_at', seconds: 3599 } },
+      422,
+      'invalid_request',
+      'expires_after.seconds',
+    ],
     ['/v1/vector_stores', { file_ids: ids(501) }, 422, 'invalid_request', 'file_ids'],
     ['/v1/vector_stores', { file_ids: ['file_0'] }, 404, 'not_found', 'file_ids.0'],
     ['/v1/vector_stores', { smith_id: 'smt_0' }, 404, 'not_found', 'smith_id'],
