@@ -38,6 +38,7 @@ export function agentOperations() {
       example: { name: 'Helper', model: 'builtin/demo', instructions: 'Be brief.' },
       reply: Agent,
       errors: [
+        'not_found',
         'agent_exists',
         'not_found',
         'invalid_slug',

@@ -49,6 +49,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       reply: Run,
       errors: [
         ...TURN_ERRORS,
+        'conversation_not_found',
         'invalid_input',
         'too_many_inputs',
         'invalid_tool_choice',

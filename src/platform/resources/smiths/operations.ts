@@ -78,6 +78,7 @@ export function smithOperations() {
       summary: 'Change a smith',
       description:
         'Changes the members that are given. Null clears one: a setting is inherited again. ' +
+        'A smith token keeps the agent, the pin and the customer, and may add what it can get itself to the lists. ' +
         'A change is a new revision; a patch that changes nothing is not. It holds from the next turn on.',
       params: SmithPath,
       body: SmithPatch,
