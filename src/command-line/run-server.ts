@@ -106,7 +106,7 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   const operator = await openOperatorSocket(config, logger, db, running);
   opened.defer(async () => operator?.close());
   for (const one of running) one.setServing(true);
-  for (const one of running) process.stdout.write(welcome(one));
+  process.stdout.write(running.map(welcome).join('\n'));
   setTimeout(releaseStartupMemory, RELEASE_MEMORY_AFTER_MS).unref();
   return running;
 }

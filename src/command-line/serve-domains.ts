@@ -13,7 +13,7 @@ export async function serveDomains(parts: ServerParts): Promise<ServedService> {
   const { config, publicUrl } = parts;
   const surroundings = { ...parts, clock: systemClock };
   const registry = await openRegistry(config.domains, surroundings);
-  const publisher = openPublisher(config.domains, surroundings);
+  const publisher = await openPublisher(config.domains, surroundings);
   const domains = await createDomains({
     ...surroundings,
     registry,

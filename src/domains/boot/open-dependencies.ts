@@ -5,7 +5,6 @@ import type { DomainsConfig } from '../../kernel/config/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
-import { createPowerDnsPublisher } from '../dns/powerdns/power-dns-publisher.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { tldTerms } from '../prices/price.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -54,12 +53,16 @@ export async function openRegistry({ epp }: DomainsConfig, deps: Dependencies): 
   });
 }
 
-export function openPublisher(
+export async function openPublisher(
   config: DomainsConfig,
   { db, clock, logger }: Dependencies,
-): ZonePublisher | EmbeddedPublisher {
+): Promise<ZonePublisher | EmbeddedPublisher> {
   const { nameservers, powerDns, dnsHost: host, dnsPort: port } = config;
-  if (powerDns !== undefined) return createPowerDnsPublisher({ ...powerDns, logger });
+  if (powerDns !== undefined) {
+    // Loaded where it is used: three hundred modules that the nameserver of this process does without.
+    const { createPowerDnsPublisher } = await import('../dns/powerdns/power-dns-publisher.ts');
+    return createPowerDnsPublisher({ ...powerDns, logger });
+  }
   return createEmbeddedPublisher({ db, nameservers, host, port, clock, logger });
 }
 

@@ -1,7 +1,6 @@
 /** Messages as files that any mail program opens: what the service does until it is given a mail server. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Mailer } from './mailer.ts';
 
@@ -10,16 +9,11 @@ import type { Mailer } from './mailer.ts';
  * secrets. A file of that name is whole; the folder is made when it is missing.
  */
 export function createFileOutbox(folder: string, from = 'domains@localhost'): Mailer {
-  const composer = createTransport({
-    streamTransport: true,
-    buffer: true,
-    newline: 'windows',
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  let composer: ReturnType<typeof openComposer> | undefined;
   return {
     async send({ to, subject, text }) {
-      const { message } = await composer.sendMail({ from, to: { name: '', address: to }, subject, text });
+      composer ??= openComposer();
+      const { message } = await (await composer).sendMail({ from, to: { name: '', address: to }, subject, text });
       if (!Buffer.isBuffer(message)) throw new TypeError('the message was not composed as a whole');
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, `${mintId('msg')}.eml`);
@@ -28,4 +22,16 @@ export function createFileOutbox(folder: string, from = 'domains@localhost'): Ma
       await rename(partial, path);
     },
   };
+}
+
+/** Loaded for the first message: most processes send none. */
+async function openComposer() {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    streamTransport: true,
+    buffer: true,
+    newline: 'windows',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
 }

@@ -1,5 +1,5 @@
 /** Messages through a mail server (RFC 5321), one connection each: they are few. */
-import { createTransport } from 'nodemailer';
+import type { Options } from 'nodemailer/lib/smtp-transport';
 import type { Mailer } from './mailer.ts';
 
 /** The caller of an operation waits for it. */
@@ -14,7 +14,7 @@ export function createSmtpMailer(url: string, from: string): Mailer {
   const { protocol, hostname, port, username, password, searchParams } = new URL(url);
   const secure = protocol === 'smtps:';
   const host = hostname.replace(/^\[|\]$/g, '');
-  const transport = createTransport({
+  const options: Options = {
     host,
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
@@ -25,12 +25,20 @@ export function createSmtpMailer(url: string, from: string): Mailer {
     socketTimeout: ANSWER_TIMEOUT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  let transport: ReturnType<typeof openTransport> | undefined;
   return {
     async send({ to, subject, text }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+      transport ??= openTransport(options);
+      await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text });
     },
   };
+}
+
+/** Loaded for the first message: most processes send none. */
+async function openTransport(options: Options) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport(options);
 }
 
 function isLoopback(host: string): boolean {

@@ -2,10 +2,8 @@
  * The only way to call an address that a user supplied (server-side request forgery is the danger). Three layers: the
  * URL's shape, at every hop; the addresses, at the moment of connecting; and limits of time, redirects and size.
  */
-import { Agent } from 'undici';
 import type { Logger } from '../log/log.ts';
 import {
-  type AddressGuard,
   createAddressGuard,
   hostOf,
   type Lookup,
@@ -15,8 +13,7 @@ import {
   type UrlRules,
 } from './address-guard.ts';
 import { parseAllowEntry } from './allow-list.ts';
-import { createGuardedConnector } from './guarded-connector.ts';
-import { createGuardedFetch } from './guarded-fetch.ts';
+import type { GuardedAgents } from './guarded-agents.ts';
 
 export type { Lookup, OutboundPolicy, ResolvedAddress, UrlRules } from './address-guard.ts';
 export { OutboundError, type OutboundReason } from './outbound-error.ts';
@@ -69,18 +66,24 @@ export function createOutbound(options: OutboundOptions): Outbound {
     lookupTimeoutMs: timeoutMs,
     logger: options.logger,
   });
-  // One pool a policy: a connection that one of them made must not serve the other.
-  const agents = { public: createAgent(guard, 'public', timeoutMs), private: createAgent(guard, 'private', timeoutMs) };
+  // Loaded for the first call: undici is a hundred modules, and many processes never call out.
+  let opening: Promise<GuardedAgents> | undefined;
+  const open = (): Promise<GuardedAgents> => {
+    opening ??= import('./guarded-agents.ts').then(({ openAgents }) => openAgents(guard, timeoutMs));
+    return opening;
+  };
   return {
     fetch(policy, { httpsOnly = false, maxRedirects = MAX_REDIRECTS, headersTimeoutMs, bodyTimeoutMs } = {}) {
-      const timeouts = {
-        headersTimeout: headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
-        bodyTimeout: bodyTimeoutMs ?? BODY_TIMEOUT_MS,
+      const limits = {
+        headersTimeoutMs: headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+        bodyTimeoutMs: bodyTimeoutMs ?? BODY_TIMEOUT_MS,
+        maxRedirects: Math.min(maxRedirects, MAX_REDIRECTS),
       };
-      const dispatcher = agents[policy].compose(
-        (dispatch) => (request, handler) => dispatch({ ...request, ...timeouts }, handler),
-      );
-      return createGuardedFetch(guard, dispatcher, { policy, httpsOnly }, Math.min(maxRedirects, MAX_REDIRECTS));
+      let guarded: Promise<typeof globalThis.fetch> | undefined;
+      return async (input, init) => {
+        guarded ??= open().then((agents) => agents.fetch({ policy, httpsOnly }, limits));
+        return (await guarded)(input, init);
+      };
     },
     async checkUrl(input, rules) {
       const url = guard.checkShape(input, rules);
@@ -88,11 +91,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       return url;
     },
     async close() {
-      await Promise.all([agents.public.destroy(), agents.private.destroy()]);
+      await (await opening)?.close();
     },
   };
-}
-
-function createAgent(guard: AddressGuard, policy: OutboundPolicy, timeoutMs: number): Agent {
-  return new Agent({ connect: createGuardedConnector(guard, policy, timeoutMs), allowH2: false });
 }

@@ -1,0 +1,35 @@
+/** The pools of connections behind the guard, and `fetch` over them. */
+import { Agent } from 'undici';
+import type { AddressGuard, OutboundPolicy, UrlRules } from './address-guard.ts';
+import { createGuardedConnector } from './guarded-connector.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
+
+export interface FetchLimits {
+  readonly headersTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly maxRedirects: number;
+}
+
+export interface GuardedAgents {
+  fetch(rules: UrlRules, limits: FetchLimits): typeof globalThis.fetch;
+  close(): Promise<void>;
+}
+
+export function openAgents(guard: AddressGuard, connectTimeoutMs: number): GuardedAgents {
+  const createAgent = (policy: OutboundPolicy): Agent =>
+    new Agent({ connect: createGuardedConnector(guard, policy, connectTimeoutMs), allowH2: false });
+  // One pool a policy: a connection that one of them made must not serve the other.
+  const agents = { public: createAgent('public'), private: createAgent('private') };
+  return {
+    fetch(rules, { headersTimeoutMs, bodyTimeoutMs, maxRedirects }) {
+      const timeouts = { headersTimeout: headersTimeoutMs, bodyTimeout: bodyTimeoutMs };
+      const dispatcher = agents[rules.policy].compose(
+        (dispatch) => (request, handler) => dispatch({ ...request, ...timeouts }, handler),
+      );
+      return createGuardedFetch(guard, dispatcher, rules, maxRedirects);
+    },
+    async close() {
+      await Promise.all([agents.public.destroy(), agents.private.destroy()]);
+    },
+  };
+}
