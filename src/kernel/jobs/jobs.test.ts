@@ -237,6 +237,22 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.deepEqual(await statesOf(hasty.name), ['retry']);
   });
 
+  it('a later release changes the settings of a queue; the same one writes nothing', async () => {
+    const settings = async (options: QueueOptions) => {
+      const { jobs, name } = await startQueue(async () => undefined, { ...options, name: 'changing' });
+      await jobs.stop();
+      const text = 'select retry_limit, expire_seconds, retry_backoff, updated_on from jobs.queue where name = $1';
+      const { rows } = await current().db.query<Record<string, unknown>>({ text, values: [name] });
+      return rows[0];
+    };
+    const first = await settings({ retryLimit: 5 });
+    assert.deepEqual(await settings({ retryLimit: 5 }), first);
+    const { updated_on, ...changed } =
+      (await settings({ retryLimit: 6, timeoutSeconds: 20, retryDelaySeconds: 0 })) ?? {};
+    assert.deepEqual(changed, { retry_limit: 6, expire_seconds: 20, retry_backoff: false });
+    assert.notDeepEqual(updated_on, first?.updated_on);
+  });
+
   it('the database keeps the schedules that the program names, and no others', async () => {
     const start = async (cron: string | undefined): Promise<void> => {
       const jobs = createJobs(current().db, { logger: silent });
@@ -252,6 +268,30 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.deepEqual(await stored(), [{ name: 'scheduled', cron: '30 4 * * *', timezone: 'Europe/Vienna' }]);
     await start(undefined);
     assert.deepEqual(await stored(), []);
+  });
+
+  it('services that share the queue leave the schedules of each other alone', async () => {
+    const stored = async () => {
+      const text = `select name, cron from jobs.schedule where name like 'of-%' order by name`;
+      return (await current().db.query({ text, values: [] })).rows;
+    };
+    for (const round of ['first', 'again']) {
+      for (const [name, cron] of [
+        ['of-one', '1 1 * * *'],
+        ['of-two', '2 2 * * *'],
+      ] as const) {
+        const jobs = createJobs(current().db, { logger: silent });
+        jobs.define<Data>(name, async () => undefined);
+        jobs.schedule(name, cron, { n: 1 });
+        await jobs.start();
+        started.push(jobs);
+      }
+      const expected = [
+        { name: 'of-one', cron: '1 1 * * *' },
+        { name: 'of-two', cron: '2 2 * * *' },
+      ];
+      assert.deepEqual(await stored(), expected, round);
+    }
   });
 
   it('misuse says what to do', async () => {

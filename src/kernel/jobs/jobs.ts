@@ -9,6 +9,7 @@
  * A job runs at least once: when a process dies between taking a job and finishing it, the job runs again, so handlers are
  * idempotent. Time is the database's, so that replicas agree.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
 import { isUniqueViolation } from '../db/sql-errors.ts';
@@ -144,7 +145,7 @@ class BossJobs implements Jobs {
       },
     };
     const boss = await this.#openBoss(wakeUps);
-    for (const [name, definition] of this.#definitions) await this.#createQueue(boss, name, definition.options);
+    await this.#applyQueues(boss);
     await this.#applySchedules(boss);
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
@@ -206,11 +207,23 @@ class BossJobs implements Jobs {
     return boss;
   }
 
-  async #createQueue(boss: PgBoss, name: string, options: QueueOptions): Promise<void> {
+  /** Most starts find the queues as they left them: what is the same is left alone. */
+  async #applyQueues(boss: PgBoss): Promise<void> {
+    const stored = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]));
+    for (const [name, { options }] of this.#definitions) {
+      const settings = this.#queueSettings(options);
+      const queue = stored.get(name);
+      if (queue === undefined) await boss.createQueue(name, { ...settings, policy: 'short' });
+      // Another process may have created it meanwhile, with the settings of its release.
+      if (queue === undefined || !hasSettings(queue, settings)) await boss.updateQueue(name, settings);
+    }
+  }
+
+  #queueSettings(options: QueueOptions) {
     const retryDelay = options.retryDelaySeconds ?? 1;
     const retryDelayMax = Math.max(options.retryDelayMaxSeconds ?? 3_600, retryDelay);
     const doubles = retryDelay > 0 && retryDelayMax > retryDelay;
-    const settings = {
+    return {
       notify: true,
       retryLimit: options.retryLimit ?? 3,
       retryDelay,
@@ -219,17 +232,22 @@ class BossJobs implements Jobs {
       heartbeatSeconds: this.#heartbeatSeconds,
       deleteAfterSeconds: 7 * daySeconds,
     };
-    await boss.createQueue(name, { ...settings, policy: 'short' });
-    await boss.updateQueue(name, settings);
   }
 
-  /** The database keeps the schedules of the program as it is now: those that it no longer names are removed. */
+  /**
+   * The database keeps the schedules of the jobs that are defined here as the program has them: others are removed. The
+   * schedules of other jobs are not ours: several services share the queue.
+   */
   async #applySchedules(boss: PgBoss): Promise<void> {
     const wanted = new Map(this.#schedules.map((schedule, index) => [`schedule-${index}`, schedule]));
-    for (const { name, key } of await boss.getSchedules()) {
-      if (wanted.get(key)?.name !== name) await boss.unschedule(name, key);
+    const stored = await boss.getSchedules();
+    for (const { name, key } of stored) {
+      if (this.#definitions.has(name) && wanted.get(key)?.name !== name) await boss.unschedule(name, key);
     }
-    for (const [key, { name, cron, data, timezone }] of wanted) {
+    for (const [key, schedule] of wanted) {
+      const { name, cron, data, timezone } = schedule;
+      const known = stored.find((one) => one.name === name && one.key === key);
+      if (known !== undefined && hasSettings(known, schedule)) continue;
       await boss.schedule(name, cron, data, { tz: timezone, key, singletonKey: key });
     }
   }
@@ -237,4 +255,8 @@ class BossJobs implements Jobs {
   #requireDefined(name: string): void {
     if (!this.#definitions.has(name)) throw new Error(`the job ${name} is not defined: define() it first`);
   }
+}
+
+function hasSettings(queue: object, settings: object): boolean {
+  return isDeepStrictEqual({ ...queue, ...settings }, { ...queue });
 }
