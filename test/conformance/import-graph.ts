@@ -152,6 +152,9 @@ const FRONT_DOORS = [
   'src/platform/threads/',
 ];
 
+/** What a tenant's handle stands on, which sees every tenant's rows. */
+const UNSCOPED = 'src/platform/store/executor-of.ts';
+
 const FORBIDDEN_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers'];
 
 /** One sentence for each rule that these sources break. */
@@ -208,6 +211,9 @@ function checkImport(from: string, to: string, sources: Sources, dependencies: R
   if (own === undefined) return [`${from} is in no layer: give its folder a place in test/conformance/import-graph.ts`];
   if (other === undefined) return [`${to} is in no layer: give its folder a place in test/conformance/import-graph.ts`];
   if (STORE.test(from)) return checkStore(from, to);
+  if (to === UNSCOPED && ['resources', 'surfaces', 'smiths'].includes(own)) {
+    return [`${from} imports ${to}: what serves callers works on the scoped handle that it is given`];
+  }
   const [ownFolder, otherFolder] = [resourceOf(from), resourceOf(to)];
   const toResource = otherFolder !== undefined && ownFolder !== otherFolder && own !== 'app' && own !== 'domains app';
   if (toResource && !to.endsWith('/index.ts')) return [`${from} imports ${to} past that folder's index.ts`];

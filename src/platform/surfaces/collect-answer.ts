@@ -1,5 +1,7 @@
 /** What a run answers in one segment, in one piece, for whoever shows nothing before the end. */
+
 import { type Engine, getRun } from '../engine/index.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import { type Answered, type AnswerReader, readAnswer } from './read-answer.ts';
 import type { Segment } from './segment.ts';
 
@@ -42,7 +44,7 @@ export async function findCitationsOf(
   text: string,
 ): Promise<Citation[]> {
   if (answered.status !== 'completed' || run.config.file_search == null) return [];
-  const { output } = await getRun(db, run.project_id, run.id);
+  const { output } = await getRun(tenantDb(db, run.project_id), run.id);
   const content = String(output?.content ?? '');
   const annotations = (output?.annotations ?? []) as { index: number; file_id: string; filename: string }[];
   const offset = text.length - content.length;

@@ -26,7 +26,7 @@ export async function cancelTurn(
   run: { readonly projectId: string; readonly smithId: string; readonly runId: string },
 ): Promise<void> {
   const { db, signals } = engine;
-  let current = await getRun(db, run.projectId, run.runId, run.smithId);
+  let current = await getRun(tenantDb(db, run.projectId), run.runId, run.smithId);
   if (current.status === 'in_progress') {
     const live = engine.findLive(run.runId);
     if (live === undefined) await askReplica(engine, run);
@@ -34,7 +34,7 @@ export async function cancelTurn(
       live.abort.abort(new TurnStopped('cancelled'));
       await live.done;
     }
-    current = await getRun(db, run.projectId, run.runId);
+    current = await getRun(tenantDb(db, run.projectId), run.runId);
   }
   if (isSettled(current.status)) return;
   await overrule(db, current);

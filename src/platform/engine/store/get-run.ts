@@ -1,13 +1,14 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import type { RunSignals } from '../timeline/run-signals.ts';
 import type { RunRow } from './run-row.ts';
 
 /** Throws `not_found`. With a smith, the run must be that smith's. */
-export async function getRun(db: Executor, projectId: string, runId: string, smithId?: string): Promise<RunRow> {
-  const { rows } = await db.query<RunRow>({
+export async function getRun(db: TenantDb, runId: string, smithId?: string): Promise<RunRow> {
+  const { rows } = await db.raw<RunRow>({
     text: 'select * from runs where project_id = $1 and id = $2 and ($3::text is null or smith_id = $3)',
-    values: [projectId, runId, smithId ?? null],
+    values: [runId, smithId ?? null],
   });
   const row = rows[0];
   if (row === undefined) throw new ApiError('not_found');
@@ -23,11 +24,12 @@ export async function waitForRest(
   run: RunRow,
   signal: AbortSignal,
 ): Promise<RunRow> {
+  const db = tenantDb(deps.db, run.project_id);
   const over = AbortSignal.any([signal, deps.draining]);
   const watch = deps.signals.watch(run.id);
   try {
     for (;;) {
-      const current = await getRun(deps.db, run.project_id, run.id);
+      const current = await getRun(db, run.id);
       if (current.status !== 'in_progress' || over.aborted) return current;
       await watch.next(LOOK_AGAIN_MS, over);
     }

@@ -4,8 +4,10 @@
  * receives no live frames and catches up from the store, so that it never grows memory. One that disconnects never stops
  * the run.
  */
+
 import type { Database } from '../../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { StoredFrame } from '../store/advance-turn.ts';
 import { isSettled } from '../turn.ts';
 import { CLOSING_TYPES, RESTING_TYPES, type ShownFrame, showStoredFrame } from './frames.ts';
@@ -131,7 +133,7 @@ async function writeStored(
   after: number,
   sink: FrameSink,
 ): Promise<{ cursor: number; rested: boolean; count: number }> {
-  const frames = await readFrames(db, run.projectId, run.runId, after);
+  const frames = await readFrames(tenantDb(db, run.projectId), run.runId, after);
   let cursor = after;
   const shown = frames.map((frame) => {
     const each = showStoredFrame(run.runId, frame, cursor);
@@ -153,7 +155,7 @@ async function restsAt(
   if (CLOSING_TYPES.has(frame.type)) return true;
   // Status first: if the run is paused now, every frame behind this one is stored already.
   if ((await readStatus(db, run.projectId, run.runId)) !== 'paused') return false;
-  return (await readFrames(db, run.projectId, run.runId, frame.seq)).length === 0;
+  return (await readFrames(tenantDb(db, run.projectId), run.runId, frame.seq)).length === 0;
 }
 
 /** Follows the live turn until it rests or ends, or the reader disconnects or falls behind. */

@@ -1,5 +1,7 @@
 /** The stored timeline of one run. */
+
 import type { Executor } from '../../../kernel/db/database.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject, RunStatus } from '../../tables.ts';
 import type { StoredFrame } from '../store/advance-turn.ts';
 
@@ -7,17 +9,12 @@ import type { StoredFrame } from '../store/advance-turn.ts';
 export const PAGE = 500;
 
 /** The next frames beyond `after`, oldest first, at most one page. */
-export async function readFrames(
-  db: Executor,
-  projectId: string,
-  runId: string,
-  after: number,
-): Promise<StoredFrame[]> {
-  const { rows } = await db.query<{ seq: number; type: string; data: JsonObject; created_at: Date }>({
+export async function readFrames(db: TenantDb, runId: string, after: number): Promise<StoredFrame[]> {
+  const { rows } = await db.raw<{ seq: number; type: string; data: JsonObject; created_at: Date }>({
     text: `
       select seq, type, data, created_at from run_events
       where project_id = $1 and run_id = $2 and seq > $3 order by seq limit ${PAGE}`,
-    values: [projectId, runId, after],
+    values: [runId, after],
   });
   return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }));
 }

@@ -49,7 +49,7 @@ export function createResponse(engine: Engine) {
     if (body.stream === true) return streamResponse(engine, segment, { headers });
     const response =
       body.background === true
-        ? (await beginFold(engine.db, segment)).response
+        ? (await beginFold(request.db, segment)).response
         : await awaitResponse(engine, begun, signal);
     return new HttpReply(200, response as Response, headers);
   };

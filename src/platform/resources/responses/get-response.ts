@@ -3,7 +3,6 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
-import { executorOf } from '../../store/executor-of.ts';
 import { checkUnusedInclude, foldStored, getResponseSegment, streamResponse } from '../../surfaces/openai/index.ts';
 import type { Response, ResponsePath, ResponseQuery } from './schema.ts';
 
@@ -11,7 +10,7 @@ type Request = ProjectRead<{ params: ResponsePath; query: ResponseQuery }>;
 
 export function getResponse(engine: Engine) {
   return async ({ db, caller, params, query }: Request): Promise<HttpReply<Response> | EventStream> => {
-    const segment = await getResponseSegment(executorOf(db), caller, params.id);
+    const segment = await getResponseSegment(db, caller, params.id);
     const include = readInclude(query);
     const headers = checkUnusedInclude(include);
     if (query.stream === true) {
@@ -23,7 +22,7 @@ export function getResponse(engine: Engine) {
         message: '`starting_after` says where a stream goes on. Add `stream=true`.',
       });
     }
-    const { response } = await foldStored(executorOf(db), segment, include);
+    const { response } = await foldStored(db, segment, include);
     return new HttpReply(200, response as Response, headers);
   };
 }

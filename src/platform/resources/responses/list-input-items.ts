@@ -6,7 +6,6 @@ import {
   scanOf,
 } from '../../../kernel/http/openai-paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { executorOf } from '../../store/executor-of.ts';
 import { getResponseSegment, listInputItems as listItems, type OutputItem } from '../../surfaces/openai/index.ts';
 import type { InputItemQuery, ResponsePath } from './schema.ts';
 
@@ -14,7 +13,7 @@ type Request = ProjectRead<{ params: ResponsePath; query: InputItemQuery }>;
 
 export async function listInputItems({ db, caller, params, query }: Request) {
   const page = readOpenAiPage(query);
-  const items = listItems(await getResponseSegment(executorOf(db), caller, params.id));
+  const items = listItems(await getResponseSegment(db, caller, params.id));
   return openAiPageReply(selectPage(items, page), page, (item) => item);
 }
 

@@ -4,7 +4,6 @@ import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { type Engine, getRun, type InputMessage, isSettled, readTurnConfig } from '../../engine/index.ts';
-import { executorOf } from '../../store/executor-of.ts';
 import { findBegun, startTurn } from '../../surfaces/index.ts';
 import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
 import type { Run, RunPath, RunReplayIn } from './schema.ts';
@@ -35,7 +34,7 @@ export function replayRun(engine: Engine) {
     };
     const before = await findBegun(engine.db, caller.projectId, idempotency);
     if (before !== undefined) return answerTurn(engine, before, options);
-    const original = await getRun(executorOf(db), caller.projectId, params.rid, params.sid);
+    const original = await getRun(db, params.rid, params.sid);
     if (!isSettled(original.status)) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }

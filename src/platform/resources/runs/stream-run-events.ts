@@ -2,14 +2,13 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { type Engine, getRun } from '../../engine/index.ts';
-import { executorOf } from '../../store/executor-of.ts';
 import { streamAfter } from './answer-turn.ts';
 import type { RunPath } from './schema.ts';
 
 /** From the beginning, or behind `Last-Event-ID`. */
 export function streamRunEvents(engine: Engine) {
-  return async ({ db, caller, params, headers }: ProjectRead<{ params: RunPath }>): Promise<EventStream> => {
-    const run = await getRun(executorOf(db), caller.projectId, params.rid, params.sid);
+  return async ({ db, params, headers }: ProjectRead<{ params: RunPath }>): Promise<EventStream> => {
+    const run = await getRun(db, params.rid, params.sid);
     return streamAfter(engine, run, readLastEventId(headers['last-event-id']));
   };
 }

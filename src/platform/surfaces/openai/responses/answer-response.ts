@@ -3,6 +3,7 @@
 import type { EventSink } from '../../../../kernel/http/event-stream.ts';
 import { EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
 import type { Engine, FrameSink } from '../../../engine/index.ts';
+import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import type { BegunSegment } from '../../begin-segment.ts';
 import { waitForRest } from '../../wait-for-rest.ts';
@@ -21,7 +22,7 @@ export function streamResponse(engine: Engine, segment: ResponseSegment, options
   const { after = -1, include, headers } = options;
   return new EventStream(
     async (sink, closed) => {
-      const fold = await beginFold(engine.db, segment, include);
+      const fold = await beginFold(tenantDb(engine.db, segment.run.project_id), segment, include);
       const over = new AbortController();
       const opening = wireEvents(fold.open(), after);
       // A chunk without content would end the stream.
@@ -84,5 +85,5 @@ export async function awaitResponse(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   await waitForRest(engine, { segment, live }, signal);
-  return (await foldStored(engine.db, responseOf(segment))).response;
+  return (await foldStored(tenantDb(engine.db, segment.run.project_id), responseOf(segment))).response;
 }

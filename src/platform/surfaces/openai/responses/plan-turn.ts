@@ -5,12 +5,14 @@
  * input answers: clients that keep no state send the whole history, with the newest results behind it. Results that no
  * paused run waits for are history too, where the input shows the calls that they belong to.
  */
+
 import type { Database } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../../access/caller.ts';
 import { requireScope } from '../../../access/gate.ts';
 import { mayRefer } from '../../../access/references.ts';
 import type { InputMessage, RunRow, Submission } from '../../../engine/index.ts';
+import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { findRunByApproval, findRunByCalls } from '../../find-waiting-run.ts';
 import { readResponseId } from '../item-ids.ts';
@@ -100,7 +102,7 @@ async function findPrevious(
 ): Promise<RunRow | undefined> {
   if (id == null) return undefined;
   const named = mayRefer(caller, 'response') ? readResponseId(id) : undefined;
-  const run = named === undefined ? undefined : await findRun(db, projectId, named.runId, smithId);
+  const run = named === undefined ? undefined : await findRun(tenantDb(db, projectId), named.runId, smithId);
   if (run !== undefined && run.hidden_at === null) return run;
   throw new ApiError('not_found', {
     param: 'previous_response_id',

@@ -1,9 +1,11 @@
 /** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
+
 import type { Executor } from '../../../../kernel/db/database.ts';
 import { isId } from '../../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../../access/caller.ts';
 import { mayRefer } from '../../../access/references.ts';
 import type { RunRow } from '../../../engine/index.ts';
+import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { runOfItem } from '../item-ids.ts';
 import { listInputItems } from './input-items.ts';
@@ -43,7 +45,7 @@ async function loadItems(
   { projectId, smithId }: { readonly projectId: string; readonly smithId: string },
   runId: string,
 ): Promise<Map<string, JsonObject>> {
-  const run = await findRun(db, projectId, runId, smithId);
+  const run = await findRun(tenantDb(db, projectId), runId, smithId);
   const items = new Map<string, JsonObject>();
   if (run === undefined || run.hidden_at !== null) return items;
   for await (const item of listRunItems(db, run)) items.set(String(item.id), item);
@@ -55,7 +57,7 @@ async function* listRunItems(db: Executor, run: RunRow): AsyncGenerator<JsonObje
     const segment = findResponse(run, number);
     if (segment === undefined) return;
     yield* listInputItems(segment);
-    const fold = await foldStored(db, segment);
+    const fold = await foldStored(tenantDb(db, run.project_id), segment);
     yield* fold.response.output as JsonObject[];
     if (!fold.ended) return;
   }

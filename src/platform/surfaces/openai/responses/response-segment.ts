@@ -1,8 +1,9 @@
 /** Responses: each shows one segment of a run. */
-import type { Executor } from '../../../../kernel/db/database.ts';
+
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../../access/caller.ts';
 import { type RunRow, readFrames, readTurnConfig, type ShownFrame, showStoredFrame } from '../../../engine/index.ts';
+import type { TenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH } from '../../../tools/file-search.ts';
 import { type Segment, segmentOf } from '../../segment.ts';
@@ -19,10 +20,10 @@ export interface ResponseSegment extends Segment {
 }
 
 /** The response that the id names, as the caller may see it. Throws `not_found`. */
-export async function getResponseSegment(db: Executor, caller: ProjectCaller, id: string): Promise<ResponseSegment> {
+export async function getResponseSegment(db: TenantDb, caller: ProjectCaller, id: string): Promise<ResponseSegment> {
   const named = readResponseId(id);
   const smithId = caller.kind === 'smith' ? caller.smithId : null;
-  const run = named === undefined ? undefined : await findRun(db, caller.projectId, named.runId, smithId);
+  const run = named === undefined ? undefined : await findRun(db, named.runId, smithId);
   const shown = run === undefined || !isKept(run) ? undefined : findResponse(run, named?.segment ?? 1);
   if (shown === undefined) throw new ApiError('not_found');
   return shown;
@@ -50,7 +51,7 @@ export function responseOf(segment: Segment): ResponseSegment {
 }
 
 /** The fold of the segment, with nothing folded yet. */
-export async function beginFold(db: Executor, segment: ResponseSegment, include: readonly string[] = []) {
+export async function beginFold(db: TenantDb, segment: ResponseSegment, include: readonly string[] = []) {
   const { run, number, request, createdAt, after, usedBefore } = segment;
   // A segment behind a pause may cite what was found before it.
   const mayCite = number > 1 && run.config.file_search != null;
@@ -73,7 +74,7 @@ export async function beginFold(db: Executor, segment: ResponseSegment, include:
 
 /** The fold of what the store has of the segment. */
 export async function foldStored(
-  db: Executor,
+  db: TenantDb,
   segment: ResponseSegment,
   include?: readonly string[],
 ): Promise<ResponseFold> {
@@ -86,9 +87,9 @@ export async function foldStored(
 }
 
 /** The stored frames beyond `after`, a page at a time; each row whole. */
-async function* storedFrames(db: Executor, run: RunRow, after: number): AsyncGenerator<ShownFrame> {
+async function* storedFrames(db: TenantDb, run: RunRow, after: number): AsyncGenerator<ShownFrame> {
   for (let cursor = after; ; ) {
-    const frames = await readFrames(db, run.project_id, run.id, cursor);
+    const frames = await readFrames(db, run.id, cursor);
     if (frames.length === 0) return;
     for (const frame of frames) {
       yield showStoredFrame(run.id, frame, cursor);

@@ -1,45 +1,40 @@
-import type { Executor } from '../../../../kernel/db/database.ts';
 import type { RunRow } from '../../../engine/index.ts';
+import type { TenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 
 /** The run behind a response, unless it is another smith's; undefined too for a run that another surface started. */
-export async function findRun(
-  db: Executor,
-  projectId: string,
-  runId: string,
-  smithId: string | null,
-): Promise<RunRow | undefined> {
-  const { rows } = await db.query<RunRow>({
+export async function findRun(db: TenantDb, runId: string, smithId: string | null): Promise<RunRow | undefined> {
+  const { rows } = await db.raw<RunRow>({
     text: `
       select * from runs
       where project_id = $1 and id = $2 and surface = 'response' and ($3::text is null or smith_id = $3)`,
-    values: [projectId, runId, smithId],
+    values: [runId, smithId],
   });
   return rows[0];
 }
 
 /** What the tool's calls gave before the frame, in order. */
 export async function listOutputsBefore(
-  db: Executor,
+  db: TenantDb,
   run: RunRow,
   tool: string,
   seq: number,
 ): Promise<(JsonObject | null)[]> {
-  const { rows } = await db.query<{ output: JsonObject | null }>({
+  const { rows } = await db.raw<{ output: JsonObject | null }>({
     text: `
       select data -> 'output' as output from run_events
       where project_id = $1 and run_id = $2 and type = 'tool.completed' and seq <= $4 and data ->> 'tool' = $3
       order by seq`,
-    values: [run.project_id, run.id, tool, seq],
+    values: [run.id, tool, seq],
   });
   return rows.map(({ output }) => output);
 }
 
 /** From now on the run's responses cannot be retrieved. False: they could not before. */
-export async function hideRun(db: Executor, projectId: string, runId: string): Promise<boolean> {
-  const { rowCount } = await db.query({
+export async function hideRun(db: TenantDb, runId: string): Promise<boolean> {
+  const { rowCount } = await db.raw({
     text: 'update runs set hidden_at = now() where project_id = $1 and id = $2 and hidden_at is null',
-    values: [projectId, runId],
+    values: [runId],
   });
   return rowCount > 0;
 }
