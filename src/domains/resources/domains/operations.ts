@@ -78,6 +78,7 @@ export function domainOperations(deps: DomainDependencies) {
       idempotent: true,
       params: DomainPath,
       body: RenewalOrder,
+      example: { confirm_price: 11.9 },
       reply: Spending,
       errors: ['renewal_in_progress', 'renew_failed', ...SPENDING_ERRORS],
       handler: renewDomain(deps),

@@ -18,6 +18,7 @@ export function settingsOperations(deps: SettingsDependencies) {
       idempotent: true,
       params: SettingsPath,
       body: SettingsChange,
+      example: { auto_renew: true },
       reply: Settings,
       errors: ['no_hosted_zone', 'pending_at_registry', 'pending_operation'],
       handler: changeSettings(deps),

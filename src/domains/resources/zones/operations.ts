@@ -49,6 +49,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
       params: ZonePath,
       query: DnsRecordQuery,
       body: DnsRecordNamed,
+      example: { subdomain: 'www', type: 'A', value: '192.0.2.7' },
       reply: DeletedRecord,
       errors: ['not_found', 'no_hosted_zone'],
       handler: deleteRecord(nameservers),
