@@ -10,4 +10,5 @@ export {
   readAnswer,
 } from './read-answer.ts';
 export { isOver, newestSegment, requireSegment, type Segment, segmentOf, type Usage } from './segment.ts';
+export { claimKey, UNCHANGED_SETTINGS } from './turn-of-own.ts';
 export { waitForRest } from './wait-for-rest.ts';

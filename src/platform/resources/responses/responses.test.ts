@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import OpenAI, { APIError } from 'openai';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { checkEvents } from '../../../../test/support/response-events.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 
 const platform = await startPlatform();
@@ -433,6 +434,29 @@ describe('a repeated Idempotency-Key', () => {
     assert.equal((await project.get('/v1/runs')).body.data.length, 2);
     const reused = await refusal(openai.responses.create({ model: MODEL, input: 'Write 4 words' }, keyed('k1')));
     assert.deepEqual([reused.status, reused.code], [409, 'idempotency_key_reused']);
+  });
+
+  test('gets a background response as it began, when it has long been completed', async () => {
+    const { openai } = await start();
+    const body = { model: MODEL, input: 'Write 3 words', background: true };
+    const first = await openai.responses.create(body, keyed('k1'));
+    assert.equal(first.status, 'in_progress');
+    await eventually(async () => {
+      const { status } = await openai.responses.retrieve(first.id);
+      return status === 'completed' ? true : undefined;
+    }, 'the response is completed');
+    assert.deepEqual(await openai.responses.create(body, keyed('k1')), first);
+  });
+
+  test('gets a response as it paused, when its run has gone on or been cancelled', async () => {
+    for (const end of ['answered', 'cancelled']) {
+      const { openai } = await start();
+      const body = { model: MODEL, input: 'Call the tool a with {}', tools: TOOLS };
+      const first = await openai.responses.create(body, keyed(end));
+      if (end === 'cancelled') await openai.responses.cancel(first.id).catch(() => {});
+      else await openai.responses.create({ model: MODEL, previous_response_id: first.id, input: outputsFor(first) });
+      assert.deepEqual(await openai.responses.create(body, keyed(end)), first);
+    }
   });
 
   test('brings the results of functions once', async () => {
