@@ -22,7 +22,13 @@ function tenantOf({ projectId }: TestProject): ProjectCaller {
 }
 
 function smithCaller({ projectId }: TestProject, smithId: string): ProjectCaller {
-  return { kind: 'smith', projectId, smithId, tokenId: 'tok_test', scopes: new Set(['runs:write', 'vector_stores:read']) };
+  return {
+    kind: 'smith',
+    projectId,
+    smithId,
+    tokenId: 'tok_test',
+    scopes: new Set(['runs:write', 'vector_stores:read']),
+  };
 }
 
 function refusal(code: string, param?: string) {
