@@ -70,7 +70,7 @@ describe('each operation is described as it is served', () => {
 describe('each operation names the codes that it may be refused with, by status', () => {
   for (const operation of operations) {
     test(operation.id, () => {
-      const named = codesOf(find(operation.id));
+      const named = codesOf(find(operation.id), operation.errorDialect);
       for (const [status, codes] of named) {
         // A range behind the end is HTTP's own refusal: its status is not the code's.
         if (status === 416 && operation.answers === 'bytes') continue;
@@ -217,10 +217,28 @@ function checkDescription(operation: Operation, one: ReturnType<typeof find>): v
   const inHeader = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
   assert.deepEqual(inHeader, operation.idempotent ? ['Idempotency-Key'] : []);
   for (const parameter of parameters) assert.equal(parameter.required ?? false, parameter.in === 'path');
-  assert.equal(requestBody === undefined, operation.body === undefined && operation.upload === undefined);
-  const sent = requestBody?.content[operation.upload === undefined ? 'application/json' : 'multipart/form-data'];
-  assert.equal(requestBody === undefined, sent === undefined);
-  assert.equal(requestBody?.required ?? false, needsBody(sent?.schema));
+  const takesBody = operation.body !== undefined || !operation.bodyFormat.startsWith('json');
+  const types = Object.keys(requestBody?.content ?? {});
+  assert.deepEqual(types, takesBody ? BODY_TYPES[operation.bodyFormat] : []);
+  const sent = requestBody?.content[types[0] ?? ''];
+  assert.equal(requestBody?.required ?? false, operation.bodyFormat === 'raw' || needsBody(sent?.schema));
+  checkAnswers(operation, responses);
+}
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const BODY_TYPES = {
+  json: ['application/json'],
+  form: [FORM_TYPE],
+  'json or form': ['application/json', FORM_TYPE],
+  raw: ['*/*'],
+  files: ['multipart/form-data'],
+} as const;
+
+function checkAnswers(operation: Operation, responses: Described['responses']): void {
+  if (operation.kind === 'socket') {
+    assert.ok(responses['101']);
+    return;
+  }
   const successes = Object.keys(responses).filter((status) => status.startsWith('2'));
   if (operation.answers === 'bytes') {
     assert.deepEqual(successes, ['200', '206']);
@@ -230,12 +248,27 @@ function checkDescription(operation: Operation, one: ReturnType<typeof find>): v
     assert.ok(responses['304']);
     return;
   }
+  if (operation.answers !== undefined) {
+    checkTexts(operation, responses);
+    return;
+  }
   const usual = operation.status ?? (operation.reply === undefined ? 204 : 200);
   assert.deepEqual(successes, [usual, ...(operation.alsoStatus ?? [])].map(String).sort());
   for (const status of successes) {
     const types = Object.keys(responses[status]?.content ?? {});
     const json = operation.reply === undefined || operation.streams === 'only' ? [] : ['application/json'];
     assert.deepEqual(types, [...json, ...(operation.streams === undefined ? [] : ['text/event-stream'])]);
+  }
+}
+
+/** Pages, texts and redirects. */
+function checkTexts({ answers = [], reply, status = 200 }: Operation, responses: Described['responses']): void {
+  const types = { html: 'text/html', text: 'text/plain', xml: 'application/xml' };
+  const json = reply === undefined ? [] : ['application/json'];
+  const texts = [...answers].flatMap((kind) => types[kind as keyof typeof types] ?? []);
+  assert.deepEqual(Object.keys(responses[status]?.content ?? {}), [...json, ...texts]);
+  for (const onward of ['302', '303']) {
+    assert.equal(responses[onward] !== undefined, answers.includes('redirect'), onward);
   }
 }
 
@@ -249,7 +282,7 @@ function needsBody(schema: Record<string, unknown> | undefined): boolean {
 }
 
 /** What the contract says of every operation of this kind. */
-function codesThatFollow({ posture, scope, path, body, upload, idempotent }: Operation): string[] {
+function codesThatFollow({ posture, scope, path, body, bodyFormat, idempotent }: Operation): string[] {
   const codes = ['invalid_request', 'unsupported_api_version', 'rate_limit_exceeded', 'service_overloaded'];
   codes.push('internal_error');
   if (posture !== 'public') codes.push('unauthenticated');
@@ -259,18 +292,19 @@ function codesThatFollow({ posture, scope, path, body, upload, idempotent }: Ope
   if (scope !== undefined) codes.push('insufficient_scope');
   if (posture === 'any' && path.includes('{sid}')) codes.push('smith_mismatch');
   if (path.includes('{')) codes.push('not_found');
-  if (body !== undefined || upload !== undefined) codes.push('payload_too_large');
+  if (body !== undefined || bodyFormat !== 'json') codes.push('payload_too_large');
   if (idempotent) codes.push('idempotency_in_progress', 'idempotency_key_reused');
   return codes;
 }
 
 /** The codes that stand between backticks in the description of each error status. */
-function codesOf({ responses }: Described): Map<number, string[]> {
-  const failures = Object.entries(responses).filter(([status]) => !status.startsWith('2') && status !== '304');
+function codesOf({ responses }: Described, dialect: Operation['errorDialect']): Map<number, string[]> {
+  const { name, mediaType } = dialect ?? { name: 'Error', mediaType: 'application/json' };
+  const failures = Object.entries(responses).filter(([status]) => Number(status) >= 400);
   return new Map(
     failures.map(([status, { description, content }]) => {
       assert.match(description, /^`\w+`(?:, `\w+`)*$/, `${status} names no codes`);
-      assert.deepEqual(content?.['application/json']?.schema, { $ref: '#/components/schemas/Error' });
+      assert.deepEqual(content?.[mediaType]?.schema, { $ref: `#/components/schemas/${name}` });
       return [Number(status), [...description.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')];
     }),
   );

@@ -218,12 +218,12 @@ function failures(
   errors: ErrorCatalogue,
   { gate, idempotency, names }: Refusals,
 ): Record<number, unknown> {
-  const { path, params, query, body, upload, idempotent } = operation;
+  const { path, params, query, body, bodyFormat, upload, idempotent } = operation;
   const codes = new Set([
     ...gate,
     'invalid_request',
     ...(path.includes('{') ? ['not_found'] : []),
-    ...(body === undefined && upload === undefined ? [] : ['payload_too_large']),
+    ...(body === undefined && bodyFormat === 'json' ? [] : ['payload_too_large']),
     ...(idempotent ? idempotency : []),
     ...[params, query, body, upload?.fields].flatMap((schema) => codesOf(schema)),
     ...(operation.errors ?? []),

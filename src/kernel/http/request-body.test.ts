@@ -249,7 +249,7 @@ describe('a form', () => {
 
 test('the document says what bodies are read', async () => {
   const document = (await fetch(`${service.url}/openapi.json`).then((answer) => answer.json())) as {
-    paths: Record<string, Record<string, { requestBody: { required: boolean; content: Record<string, unknown> } }>>;
+    paths: Record<string, Record<string, Described>>;
   };
   const bodyOf = (path: string) => document.paths[path]?.post?.requestBody;
   assert.deepEqual(Object.keys(bodyOf('/v1/bytes')?.content ?? {}), ['*/*']);
@@ -258,5 +258,13 @@ test('the document says what bodies are read', async () => {
     'application/json',
     'application/x-www-form-urlencoded',
   ]);
-  for (const path of ['/v1/bytes', '/v1/form', '/v1/either']) assert.equal(bodyOf(path)?.required, true, path);
+  for (const path of ['/v1/bytes', '/v1/form', '/v1/either']) {
+    assert.equal(bodyOf(path)?.required, true, path);
+    assert.match(document.paths[path]?.post?.responses['413']?.description ?? '', /payload_too_large/, path);
+  }
 });
+
+interface Described {
+  readonly requestBody: { readonly required: boolean; readonly content: Record<string, unknown> };
+  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+}
