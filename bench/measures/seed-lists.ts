@@ -13,12 +13,12 @@ export interface SeededProject {
 }
 
 /** Every run belongs to the first smith of its block of so many. */
-export const RUNS_PER_SMITH = 20;
-export const RARE_ROWS = 20;
+const RUNS_PER_SMITH = 20;
+const RARE_ROWS = 20;
 
 /** The rows of either project are spread over the day that ended when this one began (UTC). */
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const SPREAD_FROM = new Date(new Date().setUTCHours(0, 0, 0, 0) - DAY_MS);
+const SPREAD_FROM = new Date(new Date().setUTCHours(0, 0, 0, 0) - DAY_MS);
 export const SPREAD_MIDDLE = new Date(SPREAD_FROM.getTime() + DAY_MS / 2);
 
 export async function seedProject({ client }: BenchDatabase, project: SeededProject): Promise<void> {

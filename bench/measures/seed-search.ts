@@ -5,7 +5,7 @@
 import type { BenchDatabase } from '../database.ts';
 import { createRandom } from '../random.ts';
 
-export const SEARCH_DIMENSIONS = 512;
+const SEARCH_DIMENSIONS = 512;
 export const SEARCH_MODEL = 'bench/vectors';
 const TOPICS = 500;
 const NOISES = 2000;

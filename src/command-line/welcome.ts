@@ -35,7 +35,7 @@ export function renderWelcome({ publicUrl, localUrl, credentialsPath, boot }: We
  * Shell lines that stream a turn. They need `curl` and `sed` alone, and may be pasted again: the smith is created once, and
  * found by its `external_id` afterwards.
  */
-export function firstTurn(baseUrl: string, credentialsPath: string): string[] {
+function firstTurn(baseUrl: string, credentialsPath: string): string[] {
   const headers = `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`;
   const smith = JSON.stringify({ external_id: 'first-smith', model: 'builtin/demo' });
   const run = JSON.stringify({

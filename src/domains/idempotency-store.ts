@@ -11,7 +11,7 @@ import { addressKey } from '../kernel/http/rate-limit.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 import type { Caller } from './access/caller.ts';
 
-export const RETENTION_HOURS = 24;
+const RETENTION_HOURS = 24;
 
 /** Owner of the keys of calls without a token. */
 const PUBLIC_OWNER = 'public';

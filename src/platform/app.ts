@@ -54,7 +54,7 @@ import { createMemoryTools } from './tools/memory-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
 
 /** The only live version of the request and response vocabulary. */
-export const API_VERSIONS = ['2026-05-01'] as const;
+const API_VERSIONS = ['2026-05-01'] as const;
 
 export interface GivenDependencies {
   readonly config: Pick<

@@ -50,5 +50,3 @@ export const platformErrors = defineErrors(
   knowledgeErrors,
   scheduleErrors,
 );
-
-export type PlatformErrorCode = keyof typeof platformErrors;

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
@@ -164,5 +163,3 @@ export function launch(args: readonly string[], folder: string, variables: Varia
   });
   return { child, ended, stdout: () => output.stdout, stderr: () => output.stderr };
 }
-
-export type { TestContext };

@@ -6,7 +6,7 @@ import type { Answer } from '../support/platform.ts';
 const catalogue: Readonly<Record<string, { readonly status: number; readonly type: string }>> = platformErrors;
 
 /** The headers that say what is left of a budget: the two of the IETF draft, and those of OpenAI's clients. */
-export const QUOTA_HEADERS = [
+const QUOTA_HEADERS = [
   'ratelimit',
   'ratelimit-policy',
   'x-ratelimit-limit-requests',

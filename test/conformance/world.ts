@@ -268,7 +268,7 @@ export async function uploadFile(caller: Client): Promise<string> {
 }
 
 /** A form that uploads this text. */
-export function formWith(text: string): FormData {
+function formWith(text: string): FormData {
   const form = new FormData();
   form.set('purpose', 'user_data');
   form.set('file', new Blob([text]), 'notes.txt');

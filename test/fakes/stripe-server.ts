@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { SHARED_TOKEN_VERSION, type StripeReply, type StripeState, serveStripe } from './stripe-api.ts';
+import { type StripeReply, type StripeState, serveStripe } from './stripe-api.ts';
 
 /**
  * drop_before: cut off before anything is done. drop_after: done, and cut off before the answer. fail: done and kept as a
@@ -41,8 +41,6 @@ interface KeptAnswer {
   readonly fingerprint: string;
   readonly reply: StripeReply | undefined;
 }
-
-export { SHARED_TOKEN_VERSION };
 
 export async function startStripe(): Promise<FakeStripe> {
   const secretKey = `sk_test_${randomBytes(12).toString('hex')}`;

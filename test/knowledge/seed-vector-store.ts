@@ -22,7 +22,7 @@ export interface SeedStore {
   readonly files: readonly SeedFile[];
 }
 
-export const TEST_EMBED_MODEL = 'test/words';
+const TEST_EMBED_MODEL = 'test/words';
 const dimensions = 64;
 
 /** Texts that share words lie near each other: each word adds one direction of its own. */

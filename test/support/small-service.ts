@@ -12,7 +12,7 @@ export interface SmallCaller {
   readonly name: string;
 }
 
-export const smallErrors = {
+const smallErrors = {
   unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
   wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
   not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
@@ -27,7 +27,7 @@ export const smallErrors = {
 } as const satisfies ErrorCatalogue;
 
 /** `closed` operations are the owner's alone. */
-export const smallGate: Gate<SmallCaller> = {
+const smallGate: Gate<SmallCaller> = {
   async authenticate(authorization) {
     const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1];
     if (name === undefined) throw new ApiError('unauthenticated');

@@ -11,10 +11,10 @@ import { listPending, migrationSources } from '../migrations.ts';
 import { hasMasterKey, hasSigningKey, proveVault, storeExists } from '../open-store.ts';
 import { type Finding, failed, messageOf, ok, skipped, warning } from './finding.ts';
 
-export const OLDEST_POSTGRES = 15;
-export const OLDEST_PGVECTOR = '0.8';
+const OLDEST_POSTGRES = 15;
+const OLDEST_PGVECTOR = '0.8';
 /** Leases, schedules and lifetimes of tokens compare times of several machines. */
-export const MAX_CLOCK_SKEW_MS = 5_000;
+const MAX_CLOCK_SKEW_MS = 5_000;
 
 /** `serves`: our server holds the port, so an embedded database in use is in good hands. */
 export async function checkStore(config: Config, serves: boolean): Promise<Finding[]> {

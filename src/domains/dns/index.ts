@@ -1,10 +1,9 @@
 /** Hosted zones: their rows, what they serve, and how that reaches the nameservers. */
 export { addRecord, type NamedRecord, removeRecord } from './change-zone.ts';
-export type { RecordSet, ZoneContent, ZonePublisher } from './publisher.ts';
 export { badRecord } from './records/bad-record.ts';
-export { isRecordType, type RecordType, recordTypes } from './records/record-kinds.ts';
+export { isRecordType, recordTypes } from './records/record-kinds.ts';
 export { absoluteName, ownRecordSets } from './zone-content.ts';
-export { createZoneReconciler, type ZoneReconciler, type ZoneReconcilerOptions } from './zone-reconciler.ts';
+export { createZoneReconciler, type ZoneReconciler } from './zone-reconciler.ts';
 export {
   closeZone,
   openZone,

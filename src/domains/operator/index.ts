@@ -1,3 +1,3 @@
 /** What an operator does beside the domain service's interface. */
-export { createOperator, type OperatorDependencies, operateDomains } from './operate.ts';
+export { createOperator, operateDomains } from './operate.ts';
 export { type DomainVerbs, domainVerbs } from './verbs.ts';

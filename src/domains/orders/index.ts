@@ -1,7 +1,7 @@
 /** Spending calls: see order.ts for the states of an order. */
-export { buy, joinOrder, type PlacedRenewal, placeRenewal, type RenewalRequest } from './buy.ts';
+export { buy, joinOrder, placeRenewal } from './buy.ts';
 export type { OrderDependencies } from './dependencies.ts';
-export type { OrderRow, Purchase } from './order.ts';
+export type { OrderRow } from './order.ts';
 export { createOrderWorker, type OrderWorker } from './order-worker.ts';
 export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';

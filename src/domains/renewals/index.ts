@@ -1,16 +1,12 @@
 /** Renewal of terms: its state as the API shows it, and the worker that charges for it. */
 export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
-export type { RenewalOffer } from './renewal-offer.ts';
 export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
 export {
   createRenewalWorker,
   type PlacedRenewal,
-  type PlaceRenewal,
   type RenewalRequest,
-  type RenewalRun,
   type RenewalWorker,
-  type RenewalWorkerOptions,
 } from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';

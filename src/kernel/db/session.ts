@@ -11,7 +11,7 @@ import { PreparedNames } from './prepared-names.ts';
 import { encodeValues } from './values.ts';
 
 /** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */
-export const maxNotifyBytes = 7_900;
+const maxNotifyBytes = 7_900;
 const maxChannelBytes = 63;
 
 /** The part of the application's logger that the stores use. */

@@ -45,7 +45,7 @@ export interface CheckOptions<Caller> {
   readonly overloadDelayMs?: number;
 }
 
-export const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
+const DEFAULT_OVERLOAD_DELAY_MS = 1_000;
 /** Until then a server that was rid of its overload has noticed it. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 2;
 

@@ -6,7 +6,7 @@ import { ApiError } from './errors.ts';
  * Levels of objects and arrays. JSON.parse takes any number, but what recurses does not: JSON.stringify and PostgreSQL
  * give up after some thousands.
  */
-export const MAX_BODY_DEPTH = 100;
+const MAX_BODY_DEPTH = 100;
 
 /** Makes the routes of this scope read `application/json` and `application/<anything>+json`. */
 export function acceptJson(app: FastifyInstance): void {

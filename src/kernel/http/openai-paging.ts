@@ -6,8 +6,8 @@ import Type, { type TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
 
-export const OPENAI_PAGE_SIZE = 20;
-export const OPENAI_MAX_PAGE_SIZE = 100;
+const OPENAI_PAGE_SIZE = 20;
+const OPENAI_MAX_PAGE_SIZE = 100;
 
 const place = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 256, description, ...failsWith('invalid_cursor') }));

@@ -3,12 +3,12 @@
  * Native lists run newest first and hand out an opaque cursor; see openai-paging.ts for the other dialect.
  */
 import { createHash } from 'node:crypto';
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
 
 export const DEFAULT_PAGE_SIZE = 20;
-export const MAX_PAGE_SIZE = 100;
+const MAX_PAGE_SIZE = 100;
 
 /** Query members of every native list. */
 export const pageQuery = {
@@ -113,5 +113,3 @@ function describeList(place: readonly (string | undefined)[], filters: object): 
   const given = Object.entries(filters).filter(([, value]) => value !== undefined);
   return JSON.stringify([place, given.sort(([one], [other]) => (one < other ? -1 : 1))]);
 }
-
-export type Page<T extends TSchema> = Static<ReturnType<typeof pageOf<T>>>;

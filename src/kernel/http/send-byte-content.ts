@@ -70,7 +70,7 @@ function behindTheEnd(totalBytes: number): ApiError {
 }
 
 /** `Content-Disposition` of a download: a plain name for old clients, the true one beside it where they differ. */
-export function attachment(filename: string): string {
+function attachment(filename: string): string {
   const name = filename.toWellFormed();
   // Clients unquote, unescape and decode plain names each in their own way: what invites that is left out.
   const fallback = name.replaceAll(/[^\x20-\x7e]/gu, '_').replaceAll(/["\\%]/g, '_');

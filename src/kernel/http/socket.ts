@@ -28,7 +28,7 @@ const MAX_UNREAD_MESSAGES = 16;
 /** How long a client may take to answer a close. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-export const CLOSED_NORMALLY = 1000;
+const CLOSED_NORMALLY = 1000;
 export const GOING_AWAY = 1001;
 export const INTERNAL_ERROR = 1011;
 

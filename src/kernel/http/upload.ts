@@ -19,7 +19,7 @@ export const MAX_FIELD_BYTES = 16 * 1024;
 const MAX_PARTS = 48;
 const MAX_HEADERS_PER_PART = 32;
 /** What a form may hold beside its file: the fields, the parts' headers, the boundaries. */
-export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
+const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 /** A sender that is silent for longer has gone. */
 const IDLE_TIMEOUT_MS = 60_000;
 /** A sender of single bytes is never silent. */

@@ -4,7 +4,7 @@
  */
 import { stdSerializers } from 'pino';
 
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 const DEPTH_MAX = 10;
 const ITEMS_MAX = 100;
 const TEXT_LENGTH_MAX = 8192;

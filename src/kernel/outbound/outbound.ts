@@ -15,14 +15,14 @@ import {
 import { parseAllowEntry } from './allow-list.ts';
 import type { GuardedAgents } from './guarded-agents.ts';
 
-export type { Lookup, OutboundPolicy, ResolvedAddress, UrlRules } from './address-guard.ts';
-export { OutboundError, type OutboundReason } from './outbound-error.ts';
+export type { Lookup, OutboundPolicy, UrlRules } from './address-guard.ts';
+export { OutboundError } from './outbound-error.ts';
 export { readCapped } from './read-capped.ts';
 
-export const MAX_REDIRECTS = 5;
-export const CONNECT_TIMEOUT_MS = 10_000;
-export const HEADERS_TIMEOUT_MS = 300_000;
-export const BODY_TIMEOUT_MS = 300_000;
+const MAX_REDIRECTS = 5;
+const CONNECT_TIMEOUT_MS = 10_000;
+const HEADERS_TIMEOUT_MS = 300_000;
+const BODY_TIMEOUT_MS = 300_000;
 
 export interface OutboundOptions {
   /** Entries of `parseAllowEntry`: what may be reached although it is not public. Throws `TypeError` for a bad one. */

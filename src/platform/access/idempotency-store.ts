@@ -6,7 +6,7 @@ import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { Caller } from './caller.ts';
 
-export const RETENTION_HOURS = 24;
+const RETENTION_HOURS = 24;
 
 const SMITH_HEADERS = ['ic-smith-id', 'ic-agent-id'] as const;
 

@@ -17,7 +17,7 @@ export const CONFIG_KEYS = [
 
 export type ConfigKey = (typeof CONFIG_KEYS)[number];
 
-export const DEFAULT_MODEL = 'builtin/demo';
+const DEFAULT_MODEL = 'builtin/demo';
 
 export const DEFAULT_CONFIG: SmithConfig = {
   model: DEFAULT_MODEL,

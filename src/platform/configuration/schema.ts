@@ -10,9 +10,9 @@ import {
   oneOf,
 } from '../../kernel/http/schema.ts';
 
-export const MAX_INSTRUCTIONS_LENGTH = 200_000;
-export const MAX_METADATA_MEMBERS = 100;
-export const MAX_VARIABLES = 100;
+const MAX_INSTRUCTIONS_LENGTH = 200_000;
+const MAX_METADATA_MEMBERS = 100;
+const MAX_VARIABLES = 100;
 /** Versions and revisions are 32-bit counters. */
 export const MAX_VERSION = 2_147_483_647;
 

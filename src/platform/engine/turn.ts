@@ -18,7 +18,7 @@
  * call; one that was under way is repeated only where the tool says that it may be.
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
-import type { Actor, JsonObject } from '../tables.ts';
+import type { JsonObject } from '../tables.ts';
 import type { FileSearchConfig, MemoryConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
@@ -133,13 +133,6 @@ export interface ToolStep {
   output: JsonObject | null;
   error: string | null;
   approvalId?: string;
-}
-
-export interface StartedTurn {
-  readonly key: TurnKey;
-  readonly config: TurnConfig;
-  readonly actor: Actor | null;
-  readonly history: ThreadHistory;
 }
 
 export type RunStatus = 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';

@@ -9,7 +9,14 @@ import type {
 } from '@ai-sdk/provider';
 import { createDemoModel } from './builtin-demo.ts';
 import { WORDS } from './demo/word-list.ts';
-import { countTokens, MEMORY_TAG, ModelCallError, SEARCH_RESULTS_TAG, streamModelCall, wrapSection } from './index.ts';
+import {
+  estimateTokens,
+  MEMORY_TAG,
+  ModelCallError,
+  SEARCH_RESULTS_TAG,
+  streamModelCall,
+  wrapSection,
+} from './index.ts';
 
 const model = createDemoModel();
 const WEATHER: LanguageModelV4FunctionTool = {
@@ -299,7 +306,7 @@ describe('the output limit', () => {
         const { text, reasoning, finish, usage } = await ask(message, { maxOutputTokens: limit });
         assert.equal(finish, 'length', message);
         assert.equal(usage.outputTokens.total, limit);
-        assert.equal(countTokens(text) + countTokens(reasoning), limit);
+        assert.equal(estimateTokens(text) + estimateTokens(reasoning), limit);
       }
     }
   });

@@ -34,7 +34,7 @@ type Part = LanguageModelV4StreamPart;
  *     Fail with 500                            fails with that HTTP status, as a provider would (400 to 599).
  *
  * Besides: a JSON schema as response format gets a valid instance; tool_choice, the output limit (counted by
- * `countTokens`) and stop sequences are obeyed; sections of search results or memory (`context-sections.ts`) are answered
+ * `estimateTokens`) and stop sequences are obeyed; sections of search results or memory (`context-sections.ts`) are answered
  * from, by quoting the lines that match best with their citation markers, and where the tool `file_search` is offered it is
  * asked first; anything else gets a short reply that quotes the message, names the files
  * received, and ends with the first line of the instructions.

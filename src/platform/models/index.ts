@@ -57,4 +57,4 @@ export {
   type ProviderAccessFinder,
   type StoredModelKey,
 } from './stored-model-key.ts';
-export { countTokens, estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';
+export { estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';

@@ -129,7 +129,7 @@ export function classifyFailure(error: unknown, nowMs: number): Failure {
 }
 
 /** Whether the connection itself failed: a fetch that was refused, or a body that was cut. */
-export function isNetworkError(error: unknown): boolean {
+function isNetworkError(error: unknown): boolean {
   let current = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
     const code = readString(current, 'code');

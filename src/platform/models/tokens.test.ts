@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { countTokens, estimatePromptTokens, estimateTokens, TokenCounter } from './index.ts';
+import { estimatePromptTokens, estimateTokens, TokenCounter } from './index.ts';
 import { takeTokens } from './tokens.ts';
 
 const here = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
@@ -81,7 +81,7 @@ test('the count does not depend on how a text is cut into pieces', () => {
     fc.property(fc.array(fc.string({ unit: 'grapheme' })), (pieces) => {
       const counter = new TokenCounter();
       for (const piece of pieces) counter.add(piece);
-      assert.equal(counter.total, countTokens(pieces.join('')));
+      assert.equal(counter.total, estimateTokens(pieces.join('')));
     }),
   );
 });
@@ -92,7 +92,7 @@ test('a text is cut at the limit, never above it and at most one token below, an
       const counter = new TokenCounter();
       const taken = takeTokens(counter, text, limit);
       assert.ok(text.startsWith(taken));
-      assert.equal(counter.total, countTokens(taken));
+      assert.equal(counter.total, estimateTokens(taken));
       assert.ok(counter.total <= limit);
       assert.ok(taken.isWellFormed() || !text.isWellFormed());
       if (taken.length < text.length) assert.ok(counter.total >= limit - 1);
@@ -129,7 +129,7 @@ test('a prompt counts its messages, tool calls, results, files and tools', () =>
     ],
     [{ type: 'function', name: 'look', inputSchema: {} }],
   );
-  const call = countTokens('look') + countTokens('{"q":"rain"}');
-  const tool = 8 + countTokens(JSON.stringify({ type: 'function', name: 'look', inputSchema: {} }));
+  const call = estimateTokens('look') + estimateTokens('{"q":"rain"}');
+  const tool = 8 + estimateTokens(JSON.stringify({ type: 'function', name: 'look', inputSchema: {} }));
   assert.equal(full, 4 * 4 + 2 + call + 2 + 512 + tool);
 });

@@ -5,7 +5,8 @@ import type {
 } from '@ai-sdk/provider';
 
 /**
- * A cheap estimate of tokens, for budgets (does the history fit the window?) and for the built-in model's own counting.
+ * A cheap estimate of tokens, for budgets (does the history fit the window?) and for the built-in model's own limits and
+ * usage: they are counted by the same function, so that a limit is met exactly.
  * A real tokenizer is 100 times slower and holds tens of megabytes, and would be right for one vendor only.
  *
  * The formula walks the text once, in runs of one kind of character:
@@ -108,9 +109,6 @@ export function takeTokens(counter: TokenCounter, text: string, limit: number): 
   }
   return text.slice(0, end);
 }
-
-/** The name by which limits and usage are counted; the same function, so that a limit is met exactly. */
-export const countTokens: (text: string) => number = estimateTokens;
 
 const OTHER_LETTER = 0;
 const LOWER = 1;

@@ -1,3 +1,3 @@
 /** What an operator does beside the platform's interface. */
-export { createOperator, type OperatorDependencies, operatePlatform } from './operate.ts';
+export { createOperator, operatePlatform } from './operate.ts';
 export { MAX_NAME_LENGTH, type PlatformVerbs, platformVerbs } from './verbs.ts';

@@ -9,7 +9,7 @@ export {
   requirePublished,
 } from './agent-membership.ts';
 export { holdCustomSmiths, holdSmiths, listCustomSmiths } from './hold-smiths.ts';
-export { type JoinedSmith, type Joining, joinAgent } from './join-agent.ts';
-export { MAX_EXTERNAL_ID_LENGTH, type ProvisionedSmith, provisionSmith } from './provision-smith.ts';
+export { type JoinedSmith, joinAgent } from './join-agent.ts';
+export { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from './provision-smith.ts';
 export { recordRevisions } from './revision-store.ts';
-export { findSmith, type SmithRow } from './smith-store.ts';
+export { findSmith } from './smith-store.ts';

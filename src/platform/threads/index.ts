@@ -10,14 +10,13 @@ export {
   dropSummary,
   insertMessage,
   MESSAGE_COLUMNS,
-  type MessageChange,
   type MessagePlace,
   type MessageRow,
   type NewMessageRow,
   replaceMessage,
   type ThreadOf,
 } from './append-messages.ts';
-export { copyThread, type ThreadCopy } from './copy-thread.ts';
+export { copyThread } from './copy-thread.ts';
 export { deleteMessages } from './delete-messages.ts';
 export {
   countTurnSql,
@@ -28,5 +27,4 @@ export {
   markRecalledSql,
   nextTurnSql,
   summarizeSql,
-  type ThreadNames,
 } from './thread-sql.ts';

@@ -55,7 +55,7 @@ function fileSearchTool(search: KnowledgeSearch, projectId: string, config: File
 }
 
 /** The API's `ranking_options`, checked where the request came in. */
-export function readRanking(options: JsonObject): RankingOptions {
+function readRanking(options: JsonObject): RankingOptions {
   const hybrid = options.hybrid_search as { embedding_weight: number; text_weight: number } | undefined;
   return {
     ...(typeof options.score_threshold === 'number' ? { scoreThreshold: options.score_threshold } : {}),

@@ -6,7 +6,7 @@ import { systemDb } from '../../workspace-scope.ts';
 import type { DnssecState } from './request-dnssec.ts';
 
 /** Far longer than a step with all its retries takes: a process that lets it lapse has died. */
-export const LEASE_MS = 600_000;
+const LEASE_MS = 600_000;
 
 /** A zone that this process has the lease of, as its row was then. */
 export interface ClaimedZone {

@@ -1,5 +1,4 @@
 export {
   createEmbeddedPublisher,
   type EmbeddedPublisher,
-  type EmbeddedPublisherOptions,
 } from './embedded-publisher.ts';

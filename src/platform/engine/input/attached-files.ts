@@ -45,9 +45,9 @@ export interface TurnFiles {
 }
 
 /** The newest files of a prompt up to this much in all; older ones are only named. */
-export const MAX_PROMPT_FILE_BYTES = 32 * 1024 * 1024;
+const MAX_PROMPT_FILE_BYTES = 32 * 1024 * 1024;
 /** A text is given up to here. */
-export const MAX_ATTACHED_TEXT_CHARS = 200_000;
+const MAX_ATTACHED_TEXT_CHARS = 200_000;
 
 const BYTES_PER_TOKEN = 3;
 

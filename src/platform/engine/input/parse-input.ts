@@ -9,8 +9,8 @@ import { estimatePromptTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { StoredMessage } from '../turn.ts';
 
-export const MAX_INPUT_MESSAGES = 200;
-export const MAX_PARTS = 100;
+const MAX_INPUT_MESSAGES = 200;
+const MAX_PARTS = 100;
 
 export interface InputMessage {
   readonly role: string;

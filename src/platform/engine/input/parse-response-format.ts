@@ -5,7 +5,7 @@ import type { ResponseFormat } from '../turn.ts';
 import { compileAnswerSchema } from './compile-answer-schema.ts';
 
 /** Characters of a schema as JSON. */
-export const MAX_SCHEMA_LENGTH = 100_000;
+const MAX_SCHEMA_LENGTH = 100_000;
 
 /** Throws `invalid_response_format`. */
 export function parseResponseFormat(format: JsonObject | null | undefined): ResponseFormat {

@@ -17,7 +17,7 @@ export interface AdmissionControl {
   reserve(projectId: string): Admission;
 }
 
-export const CONCURRENCY_RETRY_SECONDS = 1;
+const CONCURRENCY_RETRY_SECONDS = 1;
 
 export function createAdmissionControl(runsPerProject: number, draining: AbortSignal): AdmissionControl {
   const inFlight = new Map<string, number>();

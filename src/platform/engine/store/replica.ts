@@ -6,7 +6,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import type { RunRow } from './run-row.ts';
 
 export const HEARTBEAT_MS = 1_000;
-export const LEASE_SECONDS = 5;
+const LEASE_SECONDS = 5;
 /** A turn of this replica that it does not execute is one that has just started, unless it is older than this. */
 const ABANDONED_SECONDS = 10;
 /** Turns taken over at once, so that a fleet shares the work of a dead member. */

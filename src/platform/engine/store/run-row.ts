@@ -72,7 +72,7 @@ export function turnKeyOf(run: RunRow): TurnKey {
   };
 }
 
-export const MICROS_PER_UNIT = 1_000_000;
+const MICROS_PER_UNIT = 1_000_000;
 
 /** Usage as runs and `run.completed` show it; cost in US dollars, exact to the millionth, null without a known price. */
 export function renderUsage(row: Pick<RunRow, 'input_tokens' | 'output_tokens' | 'cost_micros'>) {

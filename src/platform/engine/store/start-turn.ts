@@ -60,7 +60,7 @@ interface StartRow {
 }
 
 /** Hint for a client that found the smith busy. */
-export const LOCK_RETRY_SECONDS = 1;
+const LOCK_RETRY_SECONDS = 1;
 
 /** Throws `conversation_locked` while another turn of the smith is in progress. */
 export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {

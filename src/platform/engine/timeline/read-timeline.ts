@@ -6,7 +6,7 @@ import type { JsonObject, RunStatus } from '../../tables.ts';
 import type { StoredFrame } from '../store/advance-turn.ts';
 
 /** Rows read at once: a long timeline passes through in pieces. */
-export const PAGE = 500;
+const PAGE = 500;
 
 /** The next frames beyond `after`, oldest first, at most one page. */
 export async function readFrames(db: TenantDb, runId: string, after: number): Promise<StoredFrame[]> {

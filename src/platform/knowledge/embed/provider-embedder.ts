@@ -1,7 +1,7 @@
 /** Embedding models of the providers: many texts in as many requests as the provider wants them. */
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { callEmbeddingModel, countTokens, ModelCallError, type ModelCallLimits } from '../../models/index.ts';
+import { callEmbeddingModel, estimateTokens, ModelCallError, type ModelCallLimits } from '../../models/index.ts';
 import type { Embedder, EmbedOptions, EmbedResult } from './embedder.ts';
 import { toUnitVector } from './unit-vector.ts';
 
@@ -58,7 +58,7 @@ async function embedInBatches(
       );
       for (const [index, embedding] of result.embeddings.entries())
         vectors[batch.start + index] = toUnitVector(embedding);
-      tokens += result.tokens ?? batch.texts.reduce((sum, text) => sum + countTokens(text), 0);
+      tokens += result.tokens ?? batch.texts.reduce((sum, text) => sum + estimateTokens(text), 0);
     }
   };
   const workers = (await model.supportsParallelCalls) ? PARALLEL_CALLS : 1;

@@ -10,7 +10,7 @@
 export const MAX_MEMORY_CHARS = 32_768;
 export const MAX_FACT_CHARS = 500;
 /** Facts whose vectors are closer than this (cosine) say the same. */
-export const SAME_FACT_SIMILARITY = 0.9;
+const SAME_FACT_SIMILARITY = 0.9;
 
 const FACT_LINE = /^- (.+) \((run_\w+(?:, run_\w+)*)\)$/;
 

@@ -93,7 +93,7 @@ async function insertPassages(
 }
 
 /** What was asked and answered, in pieces that a vector can stand for. */
-export function cutPassages(said: EndedTurn['said']): string[] {
+function cutPassages(said: EndedTurn['said']): string[] {
   const whole = said
     .flatMap(({ role, content }) => {
       const text = readText(content).trim();

@@ -2,9 +2,9 @@
 import { INDEXED_DIMENSIONS, poolSize, type ScanMethod } from './rank-request.ts';
 
 /** Up to so many chunks each one is scored on both scales. */
-export const MAX_EVERY = 2000;
+const MAX_EVERY = 2000;
 /** Below this the index of vectors is not even asked for its size. */
-export const MIN_INDEX = 5000;
+const MIN_INDEX = 5000;
 /** What one step through the index costs, in comparisons with a vector read from the table. */
 const INDEX_STEP_COST = 35;
 

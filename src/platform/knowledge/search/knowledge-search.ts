@@ -58,13 +58,13 @@ export interface KnowledgeSearch {
   search(request: SearchRequest): Promise<SearchPage>;
 }
 
-export const MAX_RESULTS = 50;
+const MAX_RESULTS = 50;
 /** Hits beyond these are never given, however often the next page is asked for. */
-export const MAX_DEPTH = 1000;
-export const MAX_QUERIES = 20;
+const MAX_DEPTH = 1000;
+const MAX_QUERIES = 20;
 /** Their ratio found the most on the set of test/knowledge/quality.test.ts. */
-export const DEFAULT_EMBEDDING_WEIGHT = 0.6;
-export const DEFAULT_TEXT_WEIGHT = 0.4;
+const DEFAULT_EMBEDDING_WEIGHT = 0.6;
+const DEFAULT_TEXT_WEIGHT = 0.4;
 
 export function createKnowledgeSearch({ db, embedders }: { db: Database; embedders: Embedders }): KnowledgeSearch {
   return { search: (request) => search(db, embedders, request) };

@@ -5,10 +5,10 @@ import type { AttributeFilter } from './attribute-filter.ts';
 import { filterCondition, StatementValues } from './filter-condition.ts';
 
 /** Words of a query that count: the longest, which tend to be the rarest. */
-export const MAX_WORDS = 16;
+const MAX_WORDS = 16;
 const MAX_QUERY_CHARACTERS = 8000;
 /** Where at most so many files pass a filter they are named one by one from here on. */
-export const MAX_NAMED_FILES = 200;
+const MAX_NAMED_FILES = 200;
 
 export interface SurveyedStore {
   readonly id: string;

@@ -18,9 +18,9 @@ import {
 } from '../../configuration/schema.ts';
 import type { JsonObject } from '../../tables.ts';
 
-export const MAX_NOTE_LENGTH = 2_000;
+const MAX_NOTE_LENGTH = 2_000;
 /** How many smiths one request may name; `all` has no limit. */
-export const MAX_ATTACHED_IDS = 1_000;
+const MAX_ATTACHED_IDS = 1_000;
 
 const name = Type.String({
   minLength: 1,
@@ -36,7 +36,7 @@ const slug = Type.String({
 const text = nullable(Type.String());
 const names = Type.Array(Type.String());
 
-export const AgentDraft = component(
+const AgentDraft = component(
   'AgentDraft',
   Type.Object({
     instructions: text,

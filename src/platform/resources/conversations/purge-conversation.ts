@@ -42,7 +42,7 @@ export async function sweepDeletedConversations(db: Database, signal: AbortSigna
 }
 
 /** Safe to repeat, and to run twice at once. */
-export async function purgeConversation(
+async function purgeConversation(
   db: Database,
   { projectId, conversationId }: DeletedConversation,
   signal: AbortSignal,

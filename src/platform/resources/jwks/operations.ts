@@ -5,7 +5,7 @@ import type { SigningKeys } from '../../access/signing-keys.ts';
 import { JsonWebKeySet } from './schema.ts';
 
 /** How long others may keep the set. A reader that meets an unknown `kid` should ask again at once. */
-export const MAX_AGE_SECONDS = 300;
+const MAX_AGE_SECONDS = 300;
 
 export function jwksOperations({ keys }: { keys: Pick<SigningKeys, 'publicKeys'> }) {
   return [

@@ -3,8 +3,8 @@ import Type, { type Static } from 'typebox';
 import { closedObject, component, missingFailsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
 
 /** Amazon's temporary credentials, the longest kind, take about 2,000 characters. */
-export const MAX_API_KEY_LENGTH = 16_384;
-export const MAX_BASE_URL_LENGTH = 2_048;
+const MAX_API_KEY_LENGTH = 16_384;
+const MAX_BASE_URL_LENGTH = 2_048;
 
 const provider = Type.String({ description: 'The part of a model id before the first slash: `openai`, `ollama`.' });
 

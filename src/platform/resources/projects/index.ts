@@ -1,2 +1,1 @@
-export { projectOperations } from './operations.ts';
 export { createOrganization, createProject } from './provision-project.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../kernel/http/schema.ts';
 import { MAX_TTL_SECONDS } from '../../access/issue-token.ts';
 
-export const MAX_NAME_LENGTH = 200;
+const MAX_NAME_LENGTH = 200;
 
 const name = Type.String({
   minLength: 1,

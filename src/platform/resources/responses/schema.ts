@@ -65,7 +65,7 @@ export const ResponseIn = component(
   }),
 );
 
-export const RESPONSE_STATUSES = ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const;
+const RESPONSE_STATUSES = ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const;
 
 /** Items and events are a union that grows: what is common to all of it is named, the rest is as the dialect has it. */
 export const ResponseItem = component(

@@ -25,7 +25,7 @@ export const RUN_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'ca
 
 const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };
 
-export const InputMessage = component(
+const InputMessage = component(
   'InputMessage',
   closedObject(
     {
@@ -177,8 +177,8 @@ export const RunIn = component(
   }),
 );
 
-export const SUBMIT_KINDS = ['tool_result', 'approval'] as const;
-export const DECISIONS = ['approve', 'reject'] as const;
+const SUBMIT_KINDS = ['tool_result', 'approval'] as const;
+const DECISIONS = ['approve', 'reject'] as const;
 
 export const Submit = component(
   'Submit',

@@ -13,7 +13,7 @@ import {
 import { configFields, configReplyFields, metadataField, versionNumber } from '../../configuration/schema.ts';
 import { MAX_EXTERNAL_ID_LENGTH } from '../../smiths/index.ts';
 
-export const MAX_NOTE_LENGTH = 2_000;
+const MAX_NOTE_LENGTH = 2_000;
 
 const id = Type.String({ minLength: 1, maxLength: 64 });
 

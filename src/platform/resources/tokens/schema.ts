@@ -12,7 +12,7 @@ import {
 import { DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS, MAX_TTL_SECONDS } from '../../access/issue-token.ts';
 import { SCOPES } from '../../access/scopes.ts';
 
-export const MAX_NAME_LENGTH = 200;
+const MAX_NAME_LENGTH = 200;
 
 const scopes = ['smith', 'admin'] as const;
 

@@ -3,14 +3,14 @@ import Type, { type Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { component, jsonObject, nullable, oneOf } from '../../../kernel/http/schema.ts';
 
-export const MAX_STORE_FILES = 500;
-export const MAX_BATCH_FILES = 2_000;
-export const MIN_CHUNK_TOKENS = 100;
-export const MAX_CHUNK_TOKENS = 4_096;
-export const MAX_ATTRIBUTES = 16;
-export const MAX_ATTRIBUTE_KEY = 64;
-export const MAX_ATTRIBUTE_VALUE = 512;
-export const MAX_RESULTS = 50;
+const MAX_STORE_FILES = 500;
+const MAX_BATCH_FILES = 2_000;
+const MIN_CHUNK_TOKENS = 100;
+const MAX_CHUNK_TOKENS = 4_096;
+const MAX_ATTRIBUTES = 16;
+const MAX_ATTRIBUTE_KEY = 64;
+const MAX_ATTRIBUTE_VALUE = 512;
+const MAX_RESULTS = 50;
 
 const unixSeconds = (description: string) => Type.Integer({ description: `${description} Unix seconds.` });
 const bytes = Type.Integer({
@@ -145,7 +145,7 @@ export const VectorStorePatch = component(
 
 export const VectorStoreDeleted = component('VectorStoreDeleted', deletedReply('vector_store.deleted'));
 
-export const FILE_STATUSES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
+const FILE_STATUSES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
 
 const IngestError = component(
   'VectorStoreFileError',

@@ -123,7 +123,7 @@ export function findData(response: Response, uri: string, local: string): XmlEle
   return data !== undefined && data.uri === uri && data.local === local ? data : undefined;
 }
 
-export function messageOf(code: number): string {
+function messageOf(code: number): string {
   return isResultCode(code) ? resultMessages[code] : isSuccess(code) ? resultMessages[1000] : resultMessages[2400];
 }
 
