@@ -42,7 +42,7 @@ const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Pro
   },
   async token(program) {
     const { addMintToken } = await import('./mint-token.ts');
-    const token = program.command('token').helpCommand(false).description('mint tokens without a running server');
+    const token = program.command('token').helpCommand(false).description('mint tokens');
     addMintToken(token);
   },
   async org(program) {
