@@ -46,7 +46,7 @@ interface Cleanup {
 
 /** A folder that goes away with the test. */
 export async function makeFolder(t: Cleanup): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ironcraft-boot-'));
+  const folder = await mkdtemp(join(tmpdir(), 'boot-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -32,7 +32,7 @@ function startWorker(run: Run): WorkerProcess {
   run.started += 1;
   return new WorkerProcess({
     cwd: root,
-    scratch: join(run.scratch, `worker-${run.started}`),
+    scratch: join(run.scratch, String(run.started)),
     onOutput: (text) => process.stdout.write(text),
     onTrouble: (text) => void run.troubles.push(text),
   });
@@ -57,7 +57,8 @@ async function runFiles(files: readonly string[], limitMs: number): Promise<numb
   const run: Run = {
     total: files.length,
     limitMs,
-    scratch: mkdtempSync(join(tmpdir(), 'ironcraft-tests-')),
+    // Short, as are the names inside: the path of a socket has no more than 104 characters on macOS.
+    scratch: mkdtempSync(join(tmpdir(), 'ic-')),
     reports: [],
     troubles: [],
     started: 0,
