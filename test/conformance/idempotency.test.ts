@@ -28,7 +28,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'tenant.tokens.create': ['tokens', 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
-  'agents.rollout': ['events', 'project_id'],
+  // What runs and files of the project have to tell may come at any time.
+  'agents.rollout': [`(select * from events where type = 'agent.rollout_updated') as rollouts`, 'project_id'],
   'agents.attach': ['smith_revisions', 'project_id'],
   'agents.import': ['agents', 'project_id'],
   'smiths.create': ['smiths', 'project_id'],

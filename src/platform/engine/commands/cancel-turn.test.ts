@@ -36,9 +36,10 @@ test('the replica that executes the run is given its time, whatever else the run
     // Its last words, as the timeline's batch brings them.
     await db.notify('run_changes', id);
     await new Promise((resolve) => setTimeout(resolve, 50));
+    const output = { content: 'so far', content_type: 'text/plain', tool_calls: [], suggested_replies: [] };
     await db.query({
-      text: `update runs set status = 'cancelled', output = '{"content":"so far"}' where id = $1 and status = 'in_progress'`,
-      values: [id],
+      text: `update runs set status = 'cancelled', output = $2 where id = $1 and status = 'in_progress'`,
+      values: [id, JSON.stringify(output)],
     });
     await db.notify('run_changes', id);
   });
