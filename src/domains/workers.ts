@@ -5,7 +5,7 @@ import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
 import { createOrderWorker, type OrderWorker, placeRenewal } from './orders/index.ts';
-import { createRenewalWorker, defineRenewals, type RenewalWorker } from './renewals/index.ts';
+import { createRenewalWorker, defineRenewals, type RenewalWorker, wakeRenewals } from './renewals/index.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
 export interface Workers {
@@ -24,7 +24,8 @@ export function createWorkers(deps: Dependencies): Workers {
   const dnssec = createDnssecReconciler({ ...deps, zones });
   const renewals = createRenewalWorker({ ...deps, placeRenewal: (asked) => placeRenewal(deps, asked) });
   defineRenewals(jobs, renewals);
-  definePayments(jobs, deps);
+  // A renewal that the wallet did not cover may be charged as soon as it does.
+  definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
   return {

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import { startDomains } from '../../../../test/support/domains.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
+import type { Transaction } from '../../../kernel/db/database.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import { auditLedger, readWallet, settleTopUps, unconfiguredPayments } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
@@ -196,14 +197,20 @@ describe('a prefund', () => {
     assert.deepEqual(prefund, { amount: 25.5, currency: 'EUR', url: session.url, state: 'open' });
     assert.deepEqual([session.amount_total, session.metadata], [2_550, { payment: id }]);
 
-    const parts = { db, payments, clock, logger };
+    const told: number[] = [];
+    const onPaid = async (tx: Transaction) => {
+      told.push((await readWallet(tx, body.workspace.id)).availableCents);
+    };
+    const parts = { db, payments, clock, logger, onPaid };
     await settleTopUps(parts);
+    assert.deepEqual(told, []);
     assert.deepEqual(await readWallet(db, body.workspace.id), { availableCents: 0, heldCents: 0 });
     stripe.paySession(session.id);
     clock.advance(60_000);
     await Promise.all([settleTopUps(parts), settleTopUps(parts)]);
     await settleTopUps(parts);
     assert.deepEqual(await readWallet(db, body.workspace.id), { availableCents: 2_550, heldCents: 0 });
+    assert.deepEqual([...new Set(told)], [2_550]);
     assert.equal(await stateOf(id), 'succeeded');
     assert.deepEqual(await auditLedger(db), []);
   });
@@ -213,7 +220,7 @@ describe('a prefund', () => {
     const session = [...stripe.sessions.values()].at(-1);
     stripe.expireSession(session?.id ?? '');
     clock.advance(3_600_000);
-    const parts = { db, payments, clock, logger };
+    const parts = { db, payments, clock, logger, onPaid: () => assert.fail('nothing was paid') };
     stripe.failNext('unavailable', 'unavailable', 'unavailable');
     await settleTopUps(parts);
     assert.equal(await stateOf(body.prefund.id), 'open');

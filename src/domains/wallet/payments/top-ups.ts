@@ -29,6 +29,8 @@ export interface TopUpDependencies {
   readonly payments: Payments;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** In the transaction that credits the wallet, so that what waits for money is told once it is there. */
+  readonly onPaid: (tx: Transaction) => Promise<void>;
 }
 
 export interface NewTopUp {
@@ -117,6 +119,7 @@ async function complete(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void
     await close(tx, deps, topUp, 'succeeded');
     const reference = `payment:${id}`;
     await credit(tx, { workspaceId, source: 'card', amountCents, reference, description: 'top-up by card' });
+    await deps.onPaid(tx);
   });
   deps.logger.info({ workspaceId, paymentId: id, amountCents }, 'a top-up was paid');
 }
