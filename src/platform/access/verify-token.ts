@@ -4,6 +4,7 @@
  * requests that arrive together travel in one statement.
  */
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
@@ -28,14 +29,13 @@ interface Remembered {
 }
 
 export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Clock): TokenVerifier {
-  const remembered = new Map<string, Remembered>();
+  const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
   const isLive = createLivenessCheck(db);
   return {
     async verify(token) {
       let entry = remembered.get(token);
       if (entry === undefined) {
         entry = await verifySignature(token, keys, clock);
-        if (remembered.size >= MAX_REMEMBERED) remembered.delete(remembered.keys().next().value ?? '');
         remembered.set(token, entry);
       }
       if (entry.expiresAtMs <= clock.now().getTime()) {

@@ -1,5 +1,6 @@
 /** Opens the model of a turn with the key that applies: the smith's own before its tenant's. */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { LRUCache } from 'lru-cache';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import {
@@ -24,7 +25,7 @@ const MAX_KEPT = 1_000;
  */
 export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate: boolean): ModelOpener {
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
-  const kept = new Map<string, LanguageModelV4>();
+  const kept = new LRUCache<string, LanguageModelV4>({ max: MAX_KEPT });
   return {
     async open(projectId, modelId, keys) {
       const { provider } = parseModelId(modelId);
@@ -33,7 +34,6 @@ export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate
       if (known !== undefined) return known;
       const { credentials, fetch } = findAccess(projectId, provider, keys);
       const model = await openModel(modelId, credentials, fetch);
-      if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
       kept.set(name, model);
       return model;
     },

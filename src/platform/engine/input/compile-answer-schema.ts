@@ -4,6 +4,7 @@
  */
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import type { JsonObject } from '../../tables.ts';
 import type { ResponseFormat } from '../turn.ts';
@@ -18,18 +19,15 @@ const MAX_DEPTH = 100;
 /** Validators that are kept: callers send the same few schemas again and again. */
 const MAX_KEPT = 64;
 
-const kept = new Map<string, ValidateFunction>();
+const kept = new LRUCache<string, ValidateFunction>({ max: MAX_KEPT });
 
 /** Throws for what is no JSON Schema, is too large, or has a pattern that needs backtracking. */
 export function compileAnswerSchema(schema: JsonObject): ValidateFunction {
   const key = JSON.stringify(schema);
   const known = kept.get(key);
-  const validate = known ?? compile(schema);
-  // The newest at the end: the one at the beginning has not been used for the longest time.
-  kept.delete(key);
+  if (known !== undefined) return known;
+  const validate = compile(schema);
   kept.set(key, validate);
-  const [oldest] = kept.keys();
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
   return validate;
 }
 
