@@ -1,4 +1,4 @@
-/** A failure that the person at the keyboard can mend: its message is shown alone, without a stack. */
+/** A failure that the person at the keyboard can fix: its message is shown alone, without a stack. */
 export class CommandError extends Error {
   readonly exitCode: number;
 

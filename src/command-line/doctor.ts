@@ -9,13 +9,13 @@ import type { Finding } from './doctor/finding.ts';
 export function addDoctor(program: Command, finish: Finish): void {
   program
     .command('doctor')
-    .summary('find out what is wrong and how to mend it')
+    .summary('find out what is wrong and how to fix it')
     .description(
       'Checks the runtime, the environment, the data folder, the master key, the port, the database (reachable, writable, version, ' +
         'pgvector, migrations, clock) and the signing keys. Changes nothing. The exit code is 1 when a check fails. ' +
         'While a server holds the embedded database, that server is asked over HTTP instead.',
     )
-    .option('--json', 'print {ok, findings: [{check, status, detail, mend}]}')
+    .option('--json', 'print {ok, findings: [{check, status, detail, fix}]}')
     .action(async ({ json }: { json?: true }) => {
       const findings = await examine();
       const isWell = findings.every(({ status }) => status !== 'failed');
@@ -42,9 +42,9 @@ async function examine(): Promise<Finding[]> {
 const LABEL = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: '-' } as const;
 
 function render(findings: readonly Finding[]): string {
-  const lines = findings.flatMap(({ check, status, detail, mend }) => [
+  const lines = findings.flatMap(({ check, status, detail, fix }) => [
     `${LABEL[status].padEnd(8)}${check.padEnd(14)}${detail}`,
-    ...(mend === undefined ? [] : [`${' '.repeat(22)}→ ${mend}`]),
+    ...(fix === undefined ? [] : [`${' '.repeat(22)}→ ${fix}`]),
   ]);
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const [problems, warnings] = [count('failed'), count('warning')];

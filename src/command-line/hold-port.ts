@@ -12,11 +12,11 @@ export interface HeldPort {
 }
 
 /**
- * Throws CommandError, with the mend, when the address cannot be listened on. Port 0 takes any free one. `variable`: the
+ * Throws CommandError, with what fixes it, when the address cannot be listened on. Port 0 takes any free one. `variable`: the
  * setting that the port comes from.
  */
 export async function holdPort(host: string, port: number, variable: string): Promise<HeldPort> {
-  // Whoever connects already is told nothing: to a probe that is the same as a server that is not up yet.
+  // A client that connects already is told nothing: to a probe that is the same as a server that is not up yet.
   const server = createServer((socket) => socket.destroy());
   await listen(server, host, port, variable);
   const address = server.address();

@@ -1,4 +1,4 @@
-/** The database and the vault as the verbs open them: nothing is made by looking, and every refusal says the mend. */
+/** The database and the vault as the verbs open them: nothing is made by looking, and every refusal says how to fix it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../kernel/config/config.ts';

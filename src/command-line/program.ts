@@ -105,7 +105,7 @@ function reportFailure(error: unknown): number {
   return error instanceof CommandError ? error.exitCode : EXIT_FAILURE;
 }
 
-/** A stack says nothing to an operator; whoever asks for debug output wants it. */
+/** A stack says nothing to an operator; an operator who asks for debug output wants it. */
 function showsStacks(): boolean {
   try {
     return ['debug', 'trace'].includes(loadConfig().logLevel);

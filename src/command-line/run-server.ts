@@ -205,7 +205,7 @@ async function openOperatorSocket(
   return startOperatorSocket({ path: operatorSocketPath(config.dataDir), logger, services });
 }
 
-/** Said once everything listens: whoever reads it may stop the server again. */
+/** Said once everything listens: a reader may stop the server again. */
 function welcome({ place: { host, held }, served }: Running): string {
   return served.welcome(publicUrlFor({ host, publicUrl: undefined }, held.port));
 }
@@ -242,6 +242,6 @@ function reportProcess(logger: Logger): void {
   process.on('warning', (warning) =>
     logger.warn({ name: warning.name, detail: warning.message }, 'warning of the runtime'),
   );
-  // Whoever read the first lines and left has not asked the server to end.
+  // A reader of the first lines who has left has not asked the server to end.
   process.stdout.on('error', () => undefined);
 }

@@ -1,5 +1,5 @@
 /**
- * What a server says while it starts, each step as it begins, for whoever waits at a terminal. The lines go to standard
+ * What a server says while it starts, each step as it begins, for somebody who waits at a terminal. The lines go to standard
  * output, as the welcome does; the log on standard error is apart from them.
  */
 const lines = {

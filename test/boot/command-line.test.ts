@@ -149,7 +149,7 @@ test('doctor names each bad setting', async (t) => {
   assert.equal(report.ok, false);
   const problems = report.findings.filter((finding: { status: string }) => finding.status === 'failed');
   assert.deepEqual(
-    problems.map((finding: { detail: string; mend: string }) => [finding.detail.split('=')[0], finding.mend !== '']),
+    problems.map((finding: { detail: string; fix: string }) => [finding.detail.split('=')[0], finding.fix !== '']),
     [
       ['IRONCRAFT_PORT', true],
       ['IRONCRAFT_LOG_LEVEL', true],
@@ -181,7 +181,7 @@ test('doctor and serve find a port that another program holds', async (t) => {
   assert.match(serve.stderr, new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} is in use.*IRONCRAFT_PORT`, 'm'));
 });
 
-test('doctor reports a database that cannot be reached, with the mend', async (t) => {
+test('doctor reports a database that cannot be reached, with the fix', async (t) => {
   const { code, stdout } = await runVerbInProcess(['doctor'], await makeFolder(t), {
     IRONCRAFT_PORT: '0',
     IRONCRAFT_DATABASE_URL: 'postgres://app:hunter2@127.0.0.1:9/app',

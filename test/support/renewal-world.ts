@@ -77,7 +77,7 @@ export class RenewalWorld {
   }
 
   /** A scheduler as a process that has just started has it. */
-  startKeeper(options: { readonly batchSize?: number } = {}): RenewalWorker {
+  startWorker(options: { readonly batchSize?: number } = {}): RenewalWorker {
     return createRenewalWorker({ ...this.#services, placeRenewal: (asked) => this.#place(asked), ...options });
   }
 

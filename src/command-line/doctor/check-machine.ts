@@ -43,8 +43,8 @@ export async function checkDataFolder({ dataDir }: Pick<Config, 'dataDir'>): Pro
   const folder = await modeOf(dataDir);
   if (folder === undefined) return [await checkParent(dataDir)];
   if (!(await isWritable(dataDir))) {
-    const mend = 'Give the folder to the user that runs the server (chown), or set IRONCRAFT_DATA_DIR to another one.';
-    return [failed('data folder', `${dataDir} cannot be written by this user`, mend)];
+    const fix = 'Give the folder to the user that runs the server (chown), or set IRONCRAFT_DATA_DIR to another one.';
+    return [failed('data folder', `${dataDir} cannot be written by this user`, fix)];
   }
   return [checkFolderMode(dataDir, folder), ...(await checkCredentialsMode(dataDir))];
 }
@@ -62,9 +62,9 @@ async function checkParent(dataDir: string): Promise<Finding> {
 }
 
 function checkFolderMode(dataDir: string, mode: number): Finding {
-  const mend = `Run: chmod 700 '${dataDir}'`;
-  if ((mode & OTHERS_MAY_WRITE) !== 0) return failed('data folder', `other users may write ${dataDir}`, mend);
-  if ((mode & OTHERS_MAY_READ) !== 0) return warning('data folder', `other users may look into ${dataDir}`, mend);
+  const fix = `Run: chmod 700 '${dataDir}'`;
+  if ((mode & OTHERS_MAY_WRITE) !== 0) return failed('data folder', `other users may write ${dataDir}`, fix);
+  if ((mode & OTHERS_MAY_READ) !== 0) return warning('data folder', `other users may look into ${dataDir}`, fix);
   return ok('data folder', dataDir);
 }
 

@@ -40,11 +40,11 @@ function explainOpening(error: unknown, serves: boolean): Finding {
       ? skipped('database', 'the running server holds the embedded database; what it says of it is above')
       : failed('database', error.message, 'Run doctor with the environment of that server, or stop it first.');
   }
-  const mend =
+  const fix =
     error instanceof StoreUnreachableError
       ? 'Check IRONCRAFT_DATABASE_URL, that the server runs, and that this machine may reach it.'
       : 'Correct what the message names, then run doctor again.';
-  return failed('database', messageOf(error), mend);
+  return failed('database', messageOf(error), fix);
 }
 
 async function examine(config: Config, db: Database): Promise<Finding[]> {
@@ -101,8 +101,8 @@ export function judgeVector({ installed, available, creatable }: Vector): Findin
     if (available === null) return failed('pgvector', 'the server does not have it', install);
     if (isOldVector(available)) return failed('pgvector', `the server offers ${available}, which is too old`, install);
     if (creatable) return ok('pgvector', `${available} is available; the first migration enables it`);
-    const mend = 'If the first start is refused, run this in the database as an administrator: create extension vector';
-    return warning('pgvector', `${available} is available, and this role may lack the right to enable it`, mend);
+    const fix = 'If the first start is refused, run this in the database as an administrator: create extension vector';
+    return warning('pgvector', `${available} is available, and this role may lack the right to enable it`, fix);
   }
   if (!isOldVector(installed)) return ok('pgvector', installed);
   const update = 'In this database, run as an administrator: alter extension vector update';
@@ -175,9 +175,9 @@ export function judgeClock(skewMs: number): Finding {
 async function checkSigningKeys(config: Config, db: Database): Promise<Finding> {
   if (!(await hasSigningKey(db))) return skipped('signing keys', 'there is none yet: the first start makes it');
   if (!hasMasterKey(config)) {
-    const mend =
+    const fix =
       'Set IRONCRAFT_MASTER_KEY to the key that the database was set up with, or restore master.key from a backup.';
-    return failed('signing keys', 'there is no master key to open them', mend);
+    return failed('signing keys', 'there is no master key to open them', fix);
   }
   try {
     await proveVault(db, createVault(await loadMasterKeys(config)));

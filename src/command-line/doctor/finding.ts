@@ -5,19 +5,19 @@ export interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
   /** What to do about it; there whenever something is wrong. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail };
 }
 
-export function warning(check: string, detail: string, mend: string): Finding {
-  return { check, status: 'warning', detail, mend };
+export function warning(check: string, detail: string, fix: string): Finding {
+  return { check, status: 'warning', detail, fix };
 }
 
-export function failed(check: string, detail: string, mend: string): Finding {
-  return { check, status: 'failed', detail, mend };
+export function failed(check: string, detail: string, fix: string): Finding {
+  return { check, status: 'failed', detail, fix };
 }
 
 export function skipped(check: string, detail: string): Finding {

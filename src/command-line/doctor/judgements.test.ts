@@ -9,7 +9,7 @@ test('a Node that is too old fails, a newer one passes', () => {
   assert.equal(checkNode('26.1.0').status, 'ok');
 });
 
-const VECTORS: readonly [installed: string | null, available: string | null, status: string, mend: RegExp][] = [
+const VECTORS: readonly [installed: string | null, available: string | null, status: string, fix: RegExp][] = [
   [null, null, 'failed', /Install pgvector 0\.8/],
   [null, '0.7.4', 'failed', /Install pgvector 0\.8/],
   [null, '0.8.0', 'ok', /^$/],
@@ -20,17 +20,17 @@ const VECTORS: readonly [installed: string | null, available: string | null, sta
   ['1.0', '1.0', 'ok', /^$/],
 ];
 
-for (const [installed, available, status, mend] of VECTORS) {
+for (const [installed, available, status, fix] of VECTORS) {
   test(`pgvector ${installed ?? 'absent'}, ${available ?? 'none'} on offer: ${status}`, () => {
     const finding = judgeVector({ installed, available, creatable: true });
     assert.equal(finding.status, status);
-    assert.match(finding.mend ?? '', mend);
+    assert.match(finding.fix ?? '', fix);
   });
 }
 
 test('a role that may not enable pgvector is warned while it is not enabled', () => {
   const finding = judgeVector({ installed: null, available: '0.8.0', creatable: false });
-  assert.deepEqual([finding.status, finding.mend?.includes('create extension vector')], ['warning', true]);
+  assert.deepEqual([finding.status, finding.fix?.includes('create extension vector')], ['warning', true]);
   assert.equal(judgeVector({ installed: '0.8.0', available: '0.8.0', creatable: false }).status, 'ok');
 });
 

@@ -48,7 +48,7 @@ class Decade {
   readonly #credits = new Map<string, number>();
   readonly #years = new Map<string, number>();
   readonly #firstExpiry = new Map<string, Date>();
-  #workers: [RenewalWorker, RenewalWorker] = [this.world.startKeeper(), this.world.startKeeper()];
+  #workers: [RenewalWorker, RenewalWorker] = [this.world.startWorker(), this.world.startWorker()];
 
   async begin(plans: readonly NamePlan[], cents: number): Promise<void> {
     for (let count = 0; count < 3; count += 1) {
@@ -93,7 +93,7 @@ class Decade {
         world.registry.answersToLose = 1;
         return;
       case 'restart':
-        this.#workers = [world.startKeeper({ batchSize: 2 }), world.startKeeper()];
+        this.#workers = [world.startWorker({ batchSize: 2 }), world.startWorker()];
         return;
       case 'top up': {
         const workspaceId = pick(this.#workspaces, event.workspace);

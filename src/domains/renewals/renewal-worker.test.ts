@@ -35,7 +35,7 @@ async function oneName(cents: number, days: number, options: { tld?: string; aut
 
 test('a term is charged for once 30 days are left, and not a moment earlier', async () => {
   const name = await oneName(5_000, 31);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   world.clock.advance(DAY_MS - 1);
   await worker.runDue();
   assert.equal(world.charges.length, 0);
@@ -64,7 +64,7 @@ test('a term is charged for once 30 days are left, and not a moment earlier', as
 
 test('a name is renewed for the years that its TLD sells at least', async () => {
   const name = await oneName(100_000, 20, { tld: 'ai' });
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   const [charge] = world.chargesOf(name);
   assert.deepEqual([charge?.years, charge?.priceCents], [2, 2 * 7_990]);
   assert.equal((await world.renewalOf(name)).renewed_until, '2029-03-21T00:00:00.000Z');
@@ -72,7 +72,7 @@ test('a name is renewed for the years that its TLD sells at least', async () => 
 
 test('a short wallet shows by how much, and is charged once it is topped up', async () => {
   const name = await oneName(1_000, 25);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   await worker.runDue();
   const unpaid = await world.renewalOf(name);
   assert.deepEqual([unpaid.term, unpaid.shortfall], ['unpaid', 1.9]);
@@ -86,7 +86,7 @@ test('a short wallet shows by how much, and is charged once it is topped up', as
 
 test('what is unpaid 10 days before expiry is left to expire, whatever the wallet has from then on', async () => {
   const name = await oneName(1_000, 25);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   await worker.runDue();
   world.clock.advance(15 * DAY_MS);
   await world.topUp(name.workspaceId, 10_000);
@@ -101,18 +101,18 @@ test('what is unpaid 10 days before expiry is left to expire, whatever the walle
 test('a clock that goes straight past the deadline, or past the expiry, charges nothing', async () => {
   const names = [await oneName(5_000, 40), await oneName(5_000, 35)];
   world.clock.set(inDays(36));
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   assert.equal(world.charges.length, 0);
   for (const name of names) assert.equal((await world.rowOf(name)).renewal_state, 'lapsing');
 });
 
 test('a clock that steps back does not charge for a term again', async () => {
   const name = await oneName(50_000, 25);
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   await world.settleOrders();
   for (const days of [-20, -1, 3, 24]) {
     world.clock.set(inDays(days));
-    await world.startKeeper().runDue();
+    await world.startWorker().runDue();
     await world.settleOrders();
   }
   assert.equal(world.chargesOf(name).length, 1);
@@ -121,7 +121,7 @@ test('a clock that steps back does not charge for a term again', async () => {
 test('a snapshot that is behind the registry is put right and nothing is charged', async () => {
   const name = await oneName(5_000, 20);
   name.atRegistry.expiresAt = inDays(20 + 365);
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   assert.equal(world.charges.length, 0);
   assert.deepEqual((await world.rowOf(name)).expires_at, inDays(20 + 365));
   assert.equal((await world.renewalOf(name)).term, 'not_due');
@@ -129,7 +129,7 @@ test('a snapshot that is behind the registry is put right and nothing is charged
 
 test('a term that was sold is not sold again while the registry still shows the old expiry', async () => {
   const name = await oneName(50_000, 20);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   await worker.runDue();
   await world.settleOrders();
   await database.db.query({
@@ -143,7 +143,7 @@ test('a term that was sold is not sold again while the registry still shows the 
 
 test('without the registry’s answer nothing is charged, and the next run tries again', async () => {
   const name = await oneName(5_000, 20);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   world.registry.isAway = true;
   await worker.runDue();
   assert.equal(world.charges.length, 0);
@@ -159,7 +159,7 @@ test('a registry that is away is not asked for every name, and names it never an
   const days = [20, 21, 22, 23, 24];
   const names = await Promise.all(days.map((day) => world.addName(workspaceId, { expiresAt: inDays(day) })));
   for (const { name } of names.slice(0, 3)) world.registry.silent.add(name);
-  const worker = world.startKeeper({ batchSize: 2 });
+  const worker = world.startWorker({ batchSize: 2 });
   assert.deepEqual(await worker.runDue(), { looked: 3, charged: 0, isComplete: false });
   assert.deepEqual(await worker.runDue(), { looked: 5, charged: 2, isComplete: false });
   world.registry.silent.clear();
@@ -169,7 +169,7 @@ test('a registry that is away is not asked for every name, and names it never an
 
 test('a name that the registry would not renew now is not charged for', async () => {
   const name = await oneName(5_000, 20);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   name.atRegistry.statuses = ['clientHold', 'pendingTransfer'];
   await worker.runDue();
   assert.equal(world.charges.length, 0);
@@ -184,7 +184,7 @@ test('a name that the registry would not renew now is not charged for', async ()
 test('a renewal that the registry refuses is tried again after an hour, then after two', async () => {
   const name = await oneName(5_000, 20);
   name.atRegistry.refusals = 2;
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   const tryAt = async (hours: number): Promise<number> => {
     world.clock.set(new Date(START.getTime() + hours * HOUR_MS));
     await worker.runDue();
@@ -207,7 +207,7 @@ test('a run that is aborted ends after the current name', async () => {
   await oneName(5_000, 21);
   const stop = new AbortController();
   world.onPlacing = async () => stop.abort();
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   assert.deepEqual(await worker.runDue(stop.signal), { looked: 1, charged: 1, isComplete: false });
   assert.equal((await worker.runDue()).charged, 1);
 });
@@ -215,7 +215,7 @@ test('a run that is aborted ends after the current name', async () => {
 test('two workers charge once', async () => {
   const workspaceId = await world.addWorkspace(100_000);
   for (let day = 11; day < 30; day += 1) await world.addName(workspaceId, { expiresAt: inDays(day) });
-  const workers = [world.startKeeper({ batchSize: 3 }), world.startKeeper({ batchSize: 4 }), world.startKeeper()];
+  const workers = [world.startWorker({ batchSize: 3 }), world.startWorker({ batchSize: 4 }), world.startWorker()];
   await Promise.all(workers.map((worker) => worker.runDue()));
   await Promise.all(workers.map((worker) => worker.runDue()));
   assert.equal(world.charges.length, 19);
@@ -226,7 +226,7 @@ test('two workers charge once', async () => {
 test('auto-renew that is off costs nothing, and off after the charge changes nothing', async () => {
   const off = await oneName(5_000, 20, { autoRenew: false });
   const charged = await oneName(5_000, 20);
-  const worker = world.startKeeper();
+  const worker = world.startWorker();
   await worker.runDue();
   await world.setAutoRenew(charged, false);
   await worker.runDue();
@@ -245,7 +245,7 @@ test('a name that is to be released is not renewed', async () => {
     text: 'update domains.domains set release_at = $1 where id = $2',
     values: [inDays(20), name.domainId],
   });
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   const { term, reason, next_charge_at } = await world.renewalOf(name);
   assert.deepEqual([world.charges.length, term, next_charge_at], [0, 'off', null]);
   assert.match(reason ?? '', /2027-03-21/);
@@ -255,7 +255,7 @@ test('turning auto-renew off at the last moment costs nothing', async () => {
   for (const moment of ['onAsked', 'onPlacing'] as const) {
     const name = await oneName(5_000, 20);
     interrupt(moment, () => world.setAutoRenew(name, false));
-    await world.startKeeper().runDue();
+    await world.startWorker().runDue();
     interrupt(moment, undefined);
     assert.deepEqual([world.charges.length, await world.availableCents(name.workspaceId)], [0, 5_000], moment);
     assert.equal((await world.renewalOf(name)).term, 'off');
@@ -267,7 +267,7 @@ test('a deadline that passes while the registry is asked is kept', async () => {
     world.clock.set(START);
     await oneName(5_000, 11);
     interrupt(moment, async () => world.clock.set(inDays(1)));
-    await world.startKeeper().runDue();
+    await world.startWorker().runDue();
     interrupt(moment, undefined);
     assert.equal(world.charges.length, 0, moment);
     await world.retire();
@@ -282,15 +282,15 @@ test('an answer of the registry that somebody else has overtaken is not written 
       values: [inDays(400), name.domainId],
     });
   };
-  await world.startKeeper().runDue();
+  await world.startWorker().runDue();
   assert.deepEqual([world.charges.length, (await world.rowOf(name)).expires_at], [0, inDays(400)]);
 });
 
 test('toggles and charges at once happen in one order', async () => {
   for (let round = 0; round < 10; round += 1) {
     const name = await oneName(5_000, 20);
-    const [, stood] = await Promise.all([world.startKeeper().runDue(), world.setAutoRenew(name, false)]);
-    await world.startKeeper().runDue();
+    const [, stood] = await Promise.all([world.startWorker().runDue(), world.setAutoRenew(name, false)]);
+    await world.startWorker().runDue();
     assert.equal(world.chargesOf(name).length, stood ? 1 : 0);
   }
 });

@@ -32,18 +32,18 @@ const fragile = {
 };
 const toolSources = [tools.source, fragile];
 /** Owns the database; lives through every test. */
-let keeper: TestPlatform;
+let firstServer: TestPlatform;
 before(async () => {
-  keeper = await startPlatform({ toolSources });
+  firstServer = await startPlatform({ toolSources });
 });
 after(async () => {
-  await keeper.close();
+  await firstServer.close();
   await upstream.close();
 });
 
-/** A second server on the keeper's database, known to it as alive; closed at the end of the test if not before. */
+/** A second server on the first server's database, known to it as alive; closed at the end of the test if not before. */
 async function startSecond(t: TestContext): Promise<TestPlatform> {
-  const started = await startPlatform({ toolSources, sharing: keeper });
+  const started = await startPlatform({ toolSources, sharing: firstServer });
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= started.close();
@@ -53,7 +53,7 @@ async function startSecond(t: TestContext): Promise<TestPlatform> {
   const second = { ...started, close };
   // The embedded store has one process, so that a start takes every other replica for dead: until its next heartbeat.
   await eventually(async () => {
-    const { rows } = await keeper.db.query({
+    const { rows } = await firstServer.db.query({
       text: `select 1 from replicas where heartbeat_at > now() - interval '3 seconds'`,
     });
     return rows.length >= 2 ? true : undefined;
@@ -77,19 +77,25 @@ function says(...deltas: string[]): OpenAiAnswer {
 }
 
 async function setRun(runId: string, assignments: string): Promise<void> {
-  const { rowCount } = await keeper.db.query({ text: `update runs set ${assignments} where id = $1`, values: [runId] });
+  const { rowCount } = await firstServer.db.query({
+    text: `update runs set ${assignments} where id = $1`,
+    values: [runId],
+  });
   assert.equal(rowCount, 1);
 }
 
 async function countRows(table: 'messages' | 'run_steps' | 'run_events', runId: string): Promise<number> {
-  const { rowCount } = await keeper.db.query({ text: `select 1 from ${table} where run_id = $1`, values: [runId] });
+  const { rowCount } = await firstServer.db.query({
+    text: `select 1 from ${table} where run_id = $1`,
+    values: [runId],
+  });
   return rowCount;
 }
 
 test('a turn whose server stops goes on elsewhere from its last step: no finished call is made again', async (t) => {
   const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   const text = 'Call the tool echo with {"n":1} and call the tool gate with {"n":2}';
   const frames = openFrames(await smith.stream(text));
   const seen = await framesUntil(frames, isType('tool.completed'));
@@ -136,7 +142,7 @@ test('a turn whose server stops goes on elsewhere from its last step: no finishe
 test('a call that must not be repeated is not; the model is told that its outcome is unknown', async (t) => {
   const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   const runId = await smith.begin('Call the tool careful with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
   await leaving.close();
@@ -150,7 +156,7 @@ test('a call that must not be repeated is not; the model is told that its outcom
 test('a model call that is cut off is made again, and paid for once', async (t) => {
   const leaving = await startSecond(t);
   const smith = await makeUpstreamSmith(leaving, upstream);
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   upstream.respondWith([
     { ...says('Half', ' of', ' it'), fault: { afterChunks: 2, type: 'hang' } },
     { ...says('All', ' of', ' it'), usage: { promptTokens: 20, completionTokens: 3 } },
@@ -169,17 +175,17 @@ test('a model call that is cut off is made again, and paid for once', async (t) 
 });
 
 test('whoever has lost a turn writes nothing more of it', async () => {
-  const smith = await makeUpstreamSmith(keeper, upstream);
+  const smith = await makeUpstreamSmith(firstServer, upstream);
   upstream.respondWith([{ ...says('Late', ' words'), firstDelayMs: 500 }, says('In time')]);
   const arrived = upstream.waitForRequests(upstream.requests.length + 1);
   const runId = await smith.begin('Hello');
   await arrived;
   // Another replica, which is alive, has taken it over.
-  await keeper.db.query({
+  await firstServer.db.query({
     text: `insert into replicas (id, heartbeat_at) values ('rep_other', now() + interval '1 minute')`,
   });
   await setRun(runId, `replica_id = 'rep_other', attempt = attempt + 1`);
-  await eventually(() => (keeper.platform.engine.findLive(runId) === undefined ? true : undefined), 'it gives up');
+  await eventually(() => (firstServer.platform.engine.findLive(runId) === undefined ? true : undefined), 'it gives up');
   assert.equal((await smith.get(runId)).status, 'in_progress');
   assert.deepEqual(
     [await countRows('messages', runId), await countRows('run_steps', runId), await countRows('run_events', runId)],
@@ -187,13 +193,13 @@ test('whoever has lost a turn writes nothing more of it', async () => {
   );
   assert.deepEqual(await readEvents(smith.project, 'run.completed'), []);
 
-  await keeper.db.query({ text: `delete from replicas where id = 'rep_other'` });
+  await firstServer.db.query({ text: `delete from replicas where id = 'rep_other'` });
   const run = await smith.settled(runId);
   assert.deepEqual([run.status, run.output.content], ['completed', 'In time']);
 });
 
 test('a server that takes over a turn that it is still executing itself goes on once', async () => {
-  const smith = await smithOn(keeper);
+  const smith = await smithOn(firstServer);
   const runId = await smith.begin('Call the tool gate with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
   await setRun(runId, 'replica_id = null');
@@ -212,7 +218,7 @@ test('a server that takes over a turn that it is still executing itself goes on 
 test('a turn whose tools are gone when it is taken over ends with an error and frees its smith', async (t) => {
   const leaving = await startSecond(t);
   const smith = await smithOn(leaving, { enabled_hosted_tools: ['current_time'] });
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   const runId = await smith.begin('Call the tool gate with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
   fragile.broken = true;
@@ -228,7 +234,7 @@ test('a paused turn is answered on another server than the one that paused it', 
   const smith = await smithOn(leaving);
   const { body: paused } = await smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] });
   await leaving.close();
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   const { body } = await here.submit(paused.id, {
     kind: 'tool_result',
     tool_call_id: paused.output.tool_calls[0].id,
@@ -240,7 +246,7 @@ test('a paused turn is answered on another server than the one that paused it', 
 test('a reader and a canceller on another server than the turn’s', async (t) => {
   const second = await startSecond(t);
   const smith = await makeUpstreamSmith(second, upstream);
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   upstream.respondWith({ ...says('So', ' far'), fault: { afterChunks: 2, type: 'hang' } });
   await withinMs(200, async () => {
     const frames = openFrames(await smith.stream('Hello'));
@@ -265,14 +271,14 @@ test('a reader and a canceller on another server than the turn’s', async (t) =
 test('a server that drains keeps its turns to itself as long as it finishes them', async (t) => {
   const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   const runId = await smith.begin('Call the tool gate with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
   const drained = leaving.platform.drain(10_000);
   const refused = await smith.ask('Another');
   assert.deepEqual([refused.status, refused.body.error.code], [503, 'service_overloaded']);
   const readBeat = async () => {
-    const { rows } = await keeper.db.query<{ heartbeat_at: Date }>({
+    const { rows } = await firstServer.db.query<{ heartbeat_at: Date }>({
       text: 'select heartbeat_at from replicas where id = $1',
       values: [leaving.platform.engine.replicaId],
     });
@@ -293,7 +299,7 @@ test('a server that drains keeps its turns to itself as long as it finishes them
 test('what a turn runs with is fixed when it starts, also for the server that takes it over', async (t) => {
   const leaving = await startSecond(t);
   const smith = await makeUpstreamSmith(leaving, upstream, { instructions: 'Old rules.' });
-  const here = onServer(keeper, smith);
+  const here = onServer(firstServer, smith);
   upstream.respondWith([{ type: 'answer', toolCalls: [{ name: 'gate', arguments: '{}' }] }, says('Done'), says('New')]);
   const runId = await smith.begin('Hello');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');

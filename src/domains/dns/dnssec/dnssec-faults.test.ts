@@ -19,7 +19,7 @@ const STEPS = 24;
 const HOUR_MS = 3_600_000;
 
 /** A process that dies at its n-th contact with the world outside, before that takes effect or after. */
-function createDoomedKeeper(
+function createDoomedReconciler(
   db: Database,
   { options }: DnssecWorld,
   contacts: number,
@@ -94,7 +94,7 @@ describe('DNSSEC under faults', () => {
     world.registry.failReads(random.next() < 0.2 ? 1 : 0);
     const isDoomed = random.next() < 0.5;
     const reconciler = isDoomed
-      ? createDoomedKeeper(database.db, world, random.integer(1, 12), random)
+      ? createDoomedReconciler(database.db, world, random.integer(1, 12), random)
       : createDnssecReconciler({ ...world.options, db: database.db });
     await reconciler.advanceDue().catch((error: unknown) => {
       if (!isDoomed) throw error;
