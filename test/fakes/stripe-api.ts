@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { StripeRequest } from './stripe-server.ts';
 
 /** The version of Stripe's interface since which a PaymentIntent takes a shared payment token. */
-export const SHARED_TOKEN_VERSION = '2026-04-22.preview';
+const SHARED_TOKEN_VERSION = '2026-04-22.preview';
 
 export interface FakeIntent {
   readonly id: string;

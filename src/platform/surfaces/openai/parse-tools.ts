@@ -13,9 +13,9 @@ import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import type { FileSearchConfig } from '../../tools/tool.ts';
 
-export const MAX_TOOLS = 128;
-export const MAX_SEARCHED_STORES = 20;
-export const MAX_SEARCH_RESULTS = 50;
+const MAX_TOOLS = 128;
+const MAX_SEARCHED_STORES = 20;
+const MAX_SEARCH_RESULTS = 50;
 
 export interface ParsedTools {
   readonly tools: readonly ClientTool[];

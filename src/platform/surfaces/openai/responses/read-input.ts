@@ -6,7 +6,7 @@ import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { InputMessage, PastCall } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 
-export const MAX_INPUT_ITEMS = 1_000;
+const MAX_INPUT_ITEMS = 1_000;
 
 export type InputItem = { readonly index: number } & (
   | { readonly kind: 'message'; readonly message: InputMessage }

@@ -6,7 +6,7 @@ import type { Citation, FoundPassage } from '../../../tools/file-search.ts';
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
 /** Under which name approvals of this server's own tools ask: clients of the dialect know them from MCP servers. */
-export const SERVER_LABEL = 'ironcraft';
+const SERVER_LABEL = 'ironcraft';
 
 export interface OutputItem extends JsonObject {
   readonly type: string;
