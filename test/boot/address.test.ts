@@ -24,7 +24,8 @@ test('an IPv6 address is bracketed, a folder name is quoted, and clients get the
   assert.equal(server.credentials.base_url, 'https://agents.example.com');
   if ((await run('curl', ['--version']).catch(() => undefined)) !== undefined) {
     const lines = server.stdout().split('\n');
-    const script = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN='))).join('\n');
+    const pasted = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN=')));
+    const script = pasted.slice(0, pasted.indexOf('')).join('\n');
     const { stdout } = await run('sh', ['-c', script]);
     assert.match(stdout, /^event: run\.completed$/m);
   }

@@ -93,7 +93,9 @@ test('a bad environment is refused with every problem at once, without values of
     IRONCRAFT_DATABASE_URL: 'mysql://root:hunter2@localhost/db',
   };
   for (const verb of [['serve'], ['migrate'], ['token', 'mint']]) {
-    const { code, stderr } = await runVerbInProcess(verb, await makeFolder(t), variables);
+    // `serve` listens for signals from its first moment on.
+    const run = verb[0] === 'serve' ? runVerb : runVerbInProcess;
+    const { code, stderr } = await run(verb, await makeFolder(t), variables);
     assert.equal(code, 2);
     for (const name of Object.keys(variables)) assert.ok(stderr.includes(name), `${verb}: ${name}`);
     assert.doesNotMatch(stderr, /hunter2|\bat .*\.ts:/);
