@@ -1,7 +1,6 @@
-/** The front door of the surfaces: how whoever starts, follows, pauses, resumes and answers turns does it. */
+/** The front door of the surfaces: how turns are started, followed, paused, resumed and answered. */
 export { type BegunSegment, findBegun, resumeTurn, startTurn } from './begin-segment.ts';
 export { collectAnswer } from './collect-answer.ts';
 export { findRunByCalls } from './find-waiting-run.ts';
-
 export { claimKey, UNCHANGED_SETTINGS } from './turn-of-own.ts';
 export { waitForRest } from './wait-for-rest.ts';
