@@ -11,8 +11,12 @@
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
-  /** False for a text that a caller's request shapes, as a filter does: each would take one of the bounded names. */
-  readonly prepare?: false;
+  /**
+   * False for a text that a caller's request shapes, as a filter does: it is not prepared. `generated` for a text of the
+   * query builder: those vary with the lists and filters of requests, so they share a bounded number of names, and take
+   * none from the texts that are written by hand.
+   */
+  readonly prepare?: false | 'generated';
 }
 
 export interface Rows<Row> {

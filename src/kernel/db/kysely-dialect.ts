@@ -75,7 +75,11 @@ class ExecutorConnection implements DatabaseConnection {
     if (this.#compiled?.has(query) === false) {
       throw new Error('a scoped handle runs only queries that it compiled itself: build the query from this handle');
     }
-    const { rows, rowCount } = await this.#executor.query<R>({ text: query.sql, values: query.parameters });
+    const { rows, rowCount } = await this.#executor.query<R>({
+      text: query.sql,
+      values: query.parameters,
+      prepare: 'generated',
+    });
     return query.query.kind === 'SelectQueryNode' ? { rows } : { rows, numAffectedRows: BigInt(rowCount) };
   }
 

@@ -44,7 +44,8 @@ export function isScript(statement: Statement): boolean {
 }
 
 /** For the whole process: a text has the same name on every connection. */
-const preparedNames = new PreparedNames();
+const writtenNames = new PreparedNames('written', 2_000);
+const generatedNames = new PreparedNames('generated', 500);
 
 // Without it `pg` sends a text that has no values as a script.
 const extended = { queryMode: 'extended' } as const;
@@ -55,7 +56,7 @@ export async function runStatement<Row>(client: pg.ClientBase, statement: Statem
   let answer: pg.QueryResult | pg.QueryResult[];
   if (values === undefined) answer = await client.query(text);
   else {
-    const name = prepare === false ? undefined : preparedNames.nameOf(text);
+    const name = prepare === false ? undefined : (prepare === 'generated' ? generatedNames : writtenNames).nameOf(text);
     answer = await client.query({
       ...(name !== undefined && { name }),
       text,
