@@ -16,7 +16,7 @@ import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
 import { listPending, migrationSources, storeTemplate } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import { releaseStartupMemory } from './release-startup-memory.ts';
-import type { ServedService, ServerParts } from './served-service.ts';
+import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { reportStep } from './startup-steps.ts';
@@ -28,7 +28,7 @@ const CLOSING_MS = 1_500;
 /** After the first requests have had their answers, and before anybody looks at what the server takes at rest. */
 const RELEASE_MEMORY_AFTER_MS = 2_000;
 
-type MakeService = (parts: ServerParts) => Promise<ServedService>;
+type MakeService = (parts: ServerDependencies) => Promise<ServedService>;
 
 /** Loaded while the database opens. */
 const makers: Record<Service, () => Promise<MakeService>> = {
@@ -159,7 +159,7 @@ interface Running {
   setServing(isServing: boolean): void;
 }
 
-type ProcessParts = Omit<ServerParts, 'metrics' | 'publicUrl'> & { readonly outbound: Outbound };
+type ProcessParts = Omit<ServerDependencies, 'metrics' | 'publicUrl'> & { readonly outbound: Outbound };
 
 /** Everything up to the open port. */
 async function prepare(parts: ProcessParts, place: Place, makeService: MakeService): Promise<Running> {

@@ -6,16 +6,16 @@ import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { operateDomains } from '../domains/operator/index.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
-import type { ServedService, ServerParts } from './served-service.ts';
+import type { ServedService, ServerDependencies } from './served-service.ts';
 import { renderDomainsWelcome } from './welcome.ts';
 
-export async function serveDomains(parts: ServerParts): Promise<ServedService> {
+export async function serveDomains(parts: ServerDependencies): Promise<ServedService> {
   const { config, publicUrl } = parts;
-  const surroundings = { ...parts, clock: systemClock };
-  const registry = await openRegistry(config.domains, surroundings);
-  const publisher = await openPublisher(config.domains, surroundings);
+  const dependencies = { ...parts, clock: systemClock };
+  const registry = await openRegistry(config.domains, dependencies);
+  const publisher = await openPublisher(config.domains, dependencies);
   const domains = await createDomains({
-    ...surroundings,
+    ...dependencies,
     registry,
     publisher,
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
@@ -26,7 +26,7 @@ export async function serveDomains(parts: ServerParts): Promise<ServedService> {
   });
   return {
     app: domains.app,
-    operated: operateDomains(surroundings),
+    operated: operateDomains(dependencies),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

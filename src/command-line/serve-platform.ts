@@ -7,10 +7,10 @@ import { credentialsPath } from '../platform/boot/credentials-file.ts';
 import { bootFirst } from '../platform/boot/first-boot.ts';
 import { operatePlatform } from '../platform/operator/index.ts';
 import { proveVault } from './open-store.ts';
-import type { ServedService, ServerParts } from './served-service.ts';
+import type { ServedService, ServerDependencies } from './served-service.ts';
 import { renderWelcome } from './welcome.ts';
 
-export async function servePlatform(parts: ServerParts): Promise<ServedService> {
+export async function servePlatform(parts: ServerDependencies): Promise<ServedService> {
   const { config, db, publicUrl, vault } = parts;
   const blobs = createFolderBlobStore(join(config.dataDir, 'files'));
   const platform = await createPlatform({ ...parts, blobs, clock: systemClock });

@@ -8,7 +8,7 @@ import type { Outbound } from '../kernel/outbound/outbound.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 
 /** What every service of the process is made of. */
-export interface ServerParts {
+export interface ServerDependencies {
   readonly config: Config;
   readonly logger: Logger;
   readonly db: Database;

@@ -32,7 +32,7 @@ export interface ServiceLifecycle {
   stop(): Promise<void>;
 }
 
-export interface ServiceParts {
+export interface ServiceDependencies {
   readonly app: FastifyInstance;
   readonly resources: readonly Resource[];
   readonly workers: readonly Worker[];
@@ -44,7 +44,7 @@ const JOBS_GRACE_MS = 1_000;
 /** How long answers that are being written may take once everything else has stopped: a reader may never read on. */
 const CONNECTIONS_GRACE_MS = 500;
 
-export function createLifecycle({ app, resources, workers }: ServiceParts): ServiceLifecycle {
+export function createLifecycle({ app, resources, workers }: ServiceDependencies): ServiceLifecycle {
   return {
     async start() {
       for (const resource of resources) await resource.start?.();

@@ -40,7 +40,7 @@ export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {
     const { body, caller, idempotency } = request;
     const warnings = checkUnused(body, UNUSED_IN_COMPLETIONS);
-    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
+    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await startOrResume(engine, request));
     const headers = {
       ...warnings,
       ...headersOf(begun.segment.run),
@@ -55,7 +55,7 @@ export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
 }
 
 /** Brings the messages' results to the run that waits for them; without one, starts a turn. */
-async function begin(engine: Engine, request: Request): Promise<BegunSegment> {
+async function startOrResume(engine: Engine, request: Request): Promise<BegunSegment> {
   const { caller, body } = request;
   const input = readMessages(body.messages);
   const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });

@@ -43,7 +43,7 @@ export function createResponse(engine: Engine) {
     }
     const { caller, idempotency } = request;
     const warnings = checkUnused(body, UNUSED_IN_RESPONSES);
-    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await begin(engine, request));
+    const begun = (await findBegun(engine.db, caller.projectId, idempotency)) ?? (await startOrResume(engine, request));
     const headers = { ...warnings, ...(begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' }) };
     const segment = responseOf(begun.segment);
     if (body.stream === true) return streamResponse(engine, segment, { headers });
@@ -55,7 +55,7 @@ export function createResponse(engine: Engine) {
   };
 }
 
-async function begin(engine: Engine, request: Request): Promise<BegunSegment> {
+async function startOrResume(engine: Engine, request: Request): Promise<BegunSegment> {
   const { caller, body } = request;
   const smith = await resolveSmithForTurn(request.db, { ...request, user: body.user });
   const conversationId = await findConversationId(request.db, caller, smith.id, body);
