@@ -60,7 +60,7 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
     // What PostgreSQL cannot hold at all: U+0000 and lone surrogates. -0 has no JSON form.
     const hold = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
     await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), fc.string({ unit: 'binary' }), async (value, text) => {
+      fc.asyncProperty(jsonValue, fc.string({ unit: 'binary' }), async (value, text) => {
         const { rows } = await db().query<{ value: unknown; text: string; texts: string[] }>({
           text: 'select $1::jsonb as value, $2::text as text, $3::text[] as texts',
           values: [json(value), text, [text]],
@@ -76,9 +76,9 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
     );
     const { rows } = await db().query<{ value: unknown }>({
       text: 'select $1::jsonb as value',
-      values: [json({ '\0key': '\0\ud800 \\u0000 \u2028' })],
+      values: [json({ '\0key': '\0\ud800 \\u0000 \u2028', 'a\\b': '\\' })],
     });
-    assert.deepEqual(rows[0]?.value, { '\ufffdkey': '\ufffd\ufffd \\u0000 \u2028' });
+    assert.deepEqual(rows[0]?.value, { '\ufffdkey': '\ufffd\ufffd \\u0000 \u2028', 'a\\b': '\\' });
   });
 
   it('a text that comes again is prepared under a name of its own, one that asks not to be is not', async () => {
@@ -297,6 +297,17 @@ describeOnEachStore('a database', { sources: [] }, (current) => {
 });
 
 /** Keys that differ only in what PostgreSQL cannot hold fall together; which one wins is not the point. */
+/**
+ * Any JSON value without a backslash in a name: `JSON.parse` of Node 24.21 (V8 13.6) takes the name `"` for the name `\`
+ * once it has seen an object of the same shape with that one.
+ */
+const jsonValue = fc.jsonValue().filter((value) => !hasBackslashName(value));
+
+function hasBackslashName(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, item]) => name.includes('\\') || hasBackslashName(item));
+}
+
 function normalizeKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeKeys);
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value;
