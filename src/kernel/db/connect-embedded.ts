@@ -16,7 +16,7 @@ import { type FolderLock, lockFolder } from './folder-lock.ts';
 import {
   checkChannel,
   isScript,
-  notifyStatement,
+  notifyAloneStatement,
   refuseInsideTransaction,
   runScript,
   runStatement,
@@ -155,7 +155,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   }
 
   async notify(channel: string, payload: string): Promise<void> {
-    await this.query(notifyStatement(channel, payload));
+    await this.query(notifyAloneStatement(channel, payload));
   }
 
   /** `onGap` is never called: the one connection is not lost while the store lives. */

@@ -4,7 +4,7 @@ import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { NotificationListener } from './notification-listener.ts';
 import {
   isScript,
-  notifyStatement,
+  notifyAloneStatement,
   refuseInsideTransaction,
   runScript,
   runStatement,
@@ -101,7 +101,7 @@ class ServerDatabase implements Database {
   }
 
   async notify(channel: string, payload: string): Promise<void> {
-    await this.query(notifyStatement(channel, payload));
+    await this.query(notifyAloneStatement(channel, payload));
   }
 
   listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>> {

@@ -81,13 +81,26 @@ export async function runScript<Row>(client: pg.ClientBase, script: Statement): 
 }
 
 export function notifyStatement(channel: string, payload: string): Statement {
+  return { text: 'select pg_notify($1, $2)', values: checkNotification(channel, payload) };
+}
+
+/**
+ * For a wake-up that is a transaction of its own: committed without a wait for the disk. It may be lost in a crash, and the
+ * wait would hold up every other commit.
+ */
+export function notifyAloneStatement(channel: string, payload: string): Statement {
+  const text = `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`;
+  return { text, values: checkNotification(channel, payload) };
+}
+
+function checkNotification(channel: string, payload: string): [string, string] {
   const bytes = Buffer.byteLength(payload);
   if (bytes > maxNotifyBytes) {
     throw new RangeError(
       `a wake-up carries at most ${maxNotifyBytes} bytes and this one has ${bytes}: send an id and read the row`,
     );
   }
-  return { text: 'select pg_notify($1, $2)', values: [checkChannel(channel), payload] };
+  return [checkChannel(channel), payload];
 }
 
 export function checkChannel(channel: string): string {

@@ -1,7 +1,7 @@
 /** Wake-ups that many changes share: the first asks for one, and those that come before it leaves ride along. */
 
 /** How long one waits for others. Sending takes a lock that every commit of the database passes. */
-const WINDOW_MS = 20;
+const WINDOW_MS = 100;
 
 export class WakeUps {
   readonly #send: (channel: string) => Promise<void>;

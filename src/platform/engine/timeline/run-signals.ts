@@ -83,7 +83,7 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
       changed.clear();
       for (let from = 0; from < ids.length; from += IDS_PER_MESSAGE) {
         const payload = ids.slice(from, from + IDS_PER_MESSAGE).join(',');
-        await db.query({ ...notifyStatement, values: [CHANGES_CHANNEL, payload] }).catch(onError);
+        await db.notify(CHANGES_CHANNEL, payload).catch(onError);
       }
       if (!stopping.signal.aborted)
         await wait(SEND_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
@@ -91,11 +91,6 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     sending = undefined;
   }
 }
-
-/** Committed without a wait for the disk: a wake-up may be lost, and the wait would hold up all others. */
-const notifyStatement = {
-  text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
-};
 
 class Watch implements RunWatch {
   readonly #onClose: () => void;
