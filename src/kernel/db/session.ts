@@ -80,7 +80,7 @@ export async function runScript<Row>(client: pg.ClientBase, script: Statement): 
   }
 }
 
-export function notifyStatement(channel: string, payload: string): Statement {
+function notifyStatement(channel: string, payload: string): Statement {
   return { text: 'select pg_notify($1, $2)', values: checkNotification(channel, payload) };
 }
 
