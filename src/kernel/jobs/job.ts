@@ -11,6 +11,10 @@ export interface Job<Data extends object> {
   readonly data: Data;
   /** 1 on the first run. */
   readonly attempt: number;
+  /** Runs that ended with the abrupt end of their process (see QueueOptions.abruptEndLimit) since the job made progress. */
+  readonly abruptEnds: number;
+  /** To be called when what the job has done so far need not be done again: abrupt ends until now no longer count. */
+  keepProgress(): Promise<void>;
   /** Aborted when the job's time is up or the process stops: stop, the job runs again. */
   readonly signal: AbortSignal;
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, before, it } from 'node:test';
+import { afterEach, before, describe, it } from 'node:test';
 import { describeOnEachStore } from '../../../test/support/database.ts';
+import { eventually } from '../../../test/support/turns.ts';
 import { createJobs, type Job, type Jobs, type JobsLogger, type QueueOptions } from './jobs.ts';
+import { SPARE_RUNS } from './queue-runner.ts';
 
 interface Data {
   readonly n: number;
@@ -211,6 +213,130 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.equal(alive.seen.length, 1);
   });
 
+  describe('a job whose process ends abruptly', () => {
+    /** What a process that ended, and those after it, saw: each takes one job and ends while the job runs. */
+    async function startMortal(
+      options: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string },
+      work: (job: Job<Data>) => Promise<void> = async () => undefined,
+    ) {
+      const runs = new Runs();
+      const end = Promise.withResolvers<void>();
+      const queue = await startQueue(
+        async (job) => {
+          await work(job);
+          runs.add(job);
+          await end.promise;
+        },
+        { concurrency: 1, ...options },
+      );
+      return { ...queue, runs, end };
+    }
+
+    /** The same as a minute without a sign of life. */
+    async function endAbruptly(name: string): Promise<void> {
+      await current().db.query({
+        text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
+               where name = $1 and state = 'active'`,
+        values: [name],
+      });
+    }
+
+    it('is given up after two such ends, and the log says why', async () => {
+      const first = await startMortal({});
+      await first.jobs.enqueue(current().db, first.name, { n: 1 });
+      await first.runs.reach(1);
+      const second = await startMortal({ name: first.name });
+      await endAbruptly(first.name);
+      await second.runs.reach(1);
+      assert.equal(second.runs.seen[0]?.abruptEnds, 1);
+      const given = Promise.withResolvers<string>();
+      const logger: JobsLogger = { warn: () => undefined, error: (_, text) => given.resolve(text) };
+      const third = await startMortal({ name: first.name, logger });
+      await endAbruptly(first.name);
+      assert.equal(
+        await given.promise,
+        'a job is given up: its process ended abruptly 2 times while it ran, without progress between them',
+      );
+      await third.jobs.stop();
+      assert.deepEqual(await statesOf(first.name), ['failed']);
+      assert.equal(third.runs.seen.length, 0);
+      for (const { end } of [first, second]) end.resolve();
+    });
+
+    it('goes on however often that happens while it makes progress', async () => {
+      const lives = [await startMortal({})];
+      const name = lives[0]?.name ?? '';
+      await lives[0]?.jobs.enqueue(current().db, name, { n: 1 });
+      await lives[0]?.runs.reach(1);
+      for (let life = 1; life <= 4; life += 1) {
+        const next = await startMortal({ name }, (job) => job.keepProgress());
+        lives.push(next);
+        await endAbruptly(name);
+        await next.runs.reach(1);
+        assert.equal(next.runs.seen[0]?.abruptEnds, 1);
+      }
+      for (const { end } of lives) end.resolve();
+      await Promise.all(started.splice(0).map((jobs) => jobs.stop()));
+      assert.deepEqual(await statesOf(name), ['completed']);
+    });
+
+    it('has lost none of its ordinary retries', async () => {
+      const options = { retryLimit: 1, retryDelaySeconds: 0 };
+      const first = await startMortal(options);
+      await first.jobs.enqueue(current().db, first.name, { n: 1 });
+      await first.runs.reach(1);
+      const failures = new Runs();
+      const failed = Promise.withResolvers<void>();
+      const logger: JobsLogger = { warn: () => undefined, error: () => failed.resolve() };
+      const second = await startMortal({ ...options, name: first.name, logger }, async (job) => {
+        failures.add(job);
+        throw new Error('no luck');
+      });
+      await endAbruptly(first.name);
+      await failed.promise;
+      assert.deepEqual(
+        failures.seen.map(({ attempt }) => attempt),
+        [2, 3],
+      );
+      await second.jobs.stop();
+      assert.deepEqual(await statesOf(first.name), ['failed']);
+      first.end.resolve();
+    });
+
+    it('runs alone among its like, and one that only waited is not counted again', async () => {
+      const first = await startMortal({ concurrency: 3 });
+      for (let n = 1; n <= 3; n += 1) await first.jobs.enqueue(current().db, first.name, { n });
+      await first.runs.reach(3);
+      const second = await startMortal({ name: first.name, concurrency: 3 });
+      await endAbruptly(first.name);
+      await second.runs.reach(1);
+      // All three are claimed, one has begun.
+      assert.equal(await eventually(() => countBegun(second.runs, first.name), 'all are claimed'), 1);
+      const { n } = second.runs.seen[0]?.data ?? {};
+      const survivors = new Runs();
+      const given: string[] = [];
+      const logger: JobsLogger = { warn: () => undefined, error: (_, text) => given.push(text) };
+      await startQueue(async (job) => survivors.add(job), { name: first.name, logger });
+      await endAbruptly(first.name);
+      await survivors.reach(2);
+      assert.deepEqual(
+        survivors.seen.map(({ data, abruptEnds }) => [data.n, abruptEnds]).sort(),
+        [1, 2, 3].filter((each) => each !== n).map((each) => [each, 1]),
+      );
+      await eventually(() => (given.length === 1 ? true : undefined), 'the third is given up');
+      for (const { end } of [first, second]) end.resolve();
+      await Promise.all(started.splice(0).map((jobs) => jobs.stop({ graceMs: 0 })));
+      assert.deepEqual(await statesOf(first.name), ['completed', 'completed', 'failed']);
+      assert.equal(second.runs.seen.length, 1);
+    });
+
+    /** How many handlers have begun, once every job is claimed. */
+    async function countBegun(runs: Runs, name: string): Promise<number | undefined> {
+      const states = await statesOf(name);
+      return states.every((state) => state === 'active') ? runs.seen.length : undefined;
+    }
+  });
+
   it('stopping waits for jobs that run, and gives back those that do not finish in time', async () => {
     const quick = new Runs();
     const finish = Promise.withResolvers<void>();
@@ -249,7 +375,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.deepEqual(await settings({ retryLimit: 5 }), first);
     const { updated_on, ...changed } =
       (await settings({ retryLimit: 6, timeoutSeconds: 20, retryDelaySeconds: 0 })) ?? {};
-    assert.deepEqual(changed, { retry_limit: 6, expire_seconds: 20, retry_backoff: false });
+    assert.deepEqual(changed, { retry_limit: 6 + SPARE_RUNS, expire_seconds: 20, retry_backoff: false });
     assert.notDeepEqual(updated_on, first?.updated_on);
   });
 

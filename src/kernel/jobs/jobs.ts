@@ -4,26 +4,36 @@
  *
  *   enqueue ─▶ waiting ─▶ active ─▶ done
  *                 ▲         │ throws, times out, or its process dies
- *                 └─ retry ─┘ … until the retries are used up ─▶ failed (kept for a week, and logged)
+ *                 └─ retry ─┘ … until the retries are used up, or its process has died twice over it
+ *                              ─▶ failed (kept for a week, and logged)
  *
  * A job runs at least once: when a process dies between taking a job and finishing it, the job runs again, so handlers are
- * idempotent. Time is the database's, so that replicas agree.
+ * idempotent. One whose process died is a suspect until it makes progress: suspects run one at a time in a process, and one
+ * whose process dies again does not run a third time, see docs/decisions/0012-abrupt-ends.md. Time is the database's, so that replicas agree.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
 import { isUniqueViolation } from '../db/sql-errors.ts';
+import { createAbruptEnds } from './abrupt-ends.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
-import { QueueRunner } from './queue-runner.ts';
+import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
+import { SuspectQueue } from './suspect-queue.ts';
 
 export type { Job, JobHandler, JobsLogger } from './job.ts';
 
 export interface QueueOptions {
   /** Jobs of this name that run in this process at a time. Default 5. */
   readonly concurrency?: number;
-  /** Runs after the first; a run that a crash cut off counts. Default 3. */
+  /** Runs after the first; one that an abrupt end of its process cut off does not count. Default 3. */
   readonly retryLimit?: number;
+  /**
+   * Abrupt ends of its process (killed, out of memory, blocked until the heartbeat lapsed) without progress between them
+   * after which a job fails for good. A process that stops in order gives its jobs back, which does not count. Default 2.
+   * Infinity: the handler itself judges by `job.abruptEnds`.
+   */
+  readonly abruptEndLimit?: number;
   /** Wait before the first retry. Default 1; 0: at once, each time. */
   readonly retryDelaySeconds?: number;
   /** Double the wait with each retry, up to this. Default 3,600; equal to the delay: a constant wait. */
@@ -88,6 +98,8 @@ interface ScheduleDefinition {
   readonly timezone: string;
 }
 
+const DEFAULT_RETRY_LIMIT = 3;
+const DEFAULT_ABRUPT_END_LIMIT = 2;
 const schema = 'jobs';
 const daySeconds = 86_400;
 
@@ -97,6 +109,7 @@ class BossJobs implements Jobs {
   readonly #definitions = new Map<string, Definition>();
   readonly #schedules: ScheduleDefinition[] = [];
   readonly #runners = new Map<string, QueueRunner>();
+  readonly #suspects = new SuspectQueue();
   #boss: PgBoss | undefined;
   #started = false;
 
@@ -145,13 +158,17 @@ class BossJobs implements Jobs {
       },
     };
     const boss = await this.#openBoss(wakeUps);
+    await this.#openAbruptEnds();
     await this.#applyQueues(boss);
     await this.#applySchedules(boss);
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
+        db: this.#db,
         logger: this.#options.logger,
+        suspects: this.#suspects,
         concurrency: options.concurrency ?? 5,
-        retryLimit: options.retryLimit ?? 3,
+        retryLimit: options.retryLimit ?? DEFAULT_RETRY_LIMIT,
+        abruptEndLimit: options.abruptEndLimit ?? DEFAULT_ABRUPT_END_LIMIT,
         pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
         heartbeatMs: this.#heartbeatSeconds * 1_000,
       });
@@ -181,6 +198,16 @@ class BossJobs implements Jobs {
       // Of two processes that install the queue at once, the second may not see yet that its schema is there; now it does.
       if (!isUniqueViolation(error)) throw error;
       return this.#startBoss(wakeUps);
+    }
+  }
+
+  async #openAbruptEnds(): Promise<void> {
+    try {
+      await createAbruptEnds(this.#db);
+    } catch (error) {
+      // Likewise.
+      if (!isUniqueViolation(error)) throw error;
+      await createAbruptEnds(this.#db);
     }
   }
 
@@ -225,7 +252,7 @@ class BossJobs implements Jobs {
     const doubles = retryDelay > 0 && retryDelayMax > retryDelay;
     return {
       notify: true,
-      retryLimit: options.retryLimit ?? 3,
+      retryLimit: (options.retryLimit ?? DEFAULT_RETRY_LIMIT) + SPARE_RUNS,
       retryDelay,
       ...(doubles ? { retryBackoff: true, retryDelayMax } : { retryBackoff: false }),
       expireInSeconds: options.timeoutSeconds ?? 900,

@@ -3,14 +3,34 @@
  * waits for the slowest of a batch; this one fills every free slot as soon as it is free, with one statement for all.
  */
 import type { PgBoss } from 'pg-boss';
+import type { Database } from '../db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
-import type { Claim, JobHandler, JobsLogger } from './job.ts';
+import {
+  type AbruptEnds,
+  beginSuspect,
+  countAbruptEnds,
+  forgetAbruptEnds,
+  forgiveAbruptEnds,
+  NO_ABRUPT_ENDS,
+} from './abrupt-ends.ts';
+import type { Claim, Job, JobHandler, JobsLogger } from './job.ts';
 import { Settlements } from './settlements.ts';
+import type { SuspectQueue } from './suspect-queue.ts';
+
+/**
+ * Runs that the queue's row allows beyond the ordinary ones: pg-boss counts a run whose process died like one that failed,
+ * and must not end the job before this runner has seen it.
+ */
+export const SPARE_RUNS = 2;
 
 export interface QueueRunnerOptions {
+  readonly db: Database;
   readonly logger: JobsLogger;
+  /** Of the whole process. */
+  readonly suspects: SuspectQueue;
   readonly concurrency: number;
   readonly retryLimit: number;
+  readonly abruptEndLimit: number;
   readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
 }
@@ -24,6 +44,11 @@ interface ActiveJob {
   readonly claim: Claim;
   readonly abort: AbortController;
   readonly done: Promise<void>;
+}
+
+interface Run {
+  readonly abort: AbortController;
+  readonly ends: AbruptEnds;
 }
 
 /** Heartbeats of a running job within the time after which it counts as dead. */
@@ -44,7 +69,8 @@ export class QueueRunner {
     this.#name = name;
     this.#handler = handler;
     this.#options = options;
-    this.#settlements = new Settlements(boss, name, options.logger, () => this.wake());
+    const { db, logger } = options;
+    this.#settlements = new Settlements(boss, { db, name, logger, onFailed: () => this.wake() });
     this.#fetches = createPeriodicWorker({
       name: `jobs of ${name}`,
       intervalMs: options.pollIntervalMs,
@@ -86,13 +112,29 @@ export class QueueRunner {
     const room = this.#options.concurrency - this.#active.size;
     if (room <= 0) return;
     const jobs = await this.#boss.fetch<object>(this.#name, { batchSize: room });
-    for (const job of jobs) this.#run(job);
+    const again = jobs.filter(({ retryCount }) => retryCount > 0);
+    const ends = again.length === 0 ? undefined : await this.#countAbruptEnds(again);
+    for (const job of jobs) this.#run(job, ends?.get(job.id) ?? NO_ABRUPT_ENDS);
   }
 
-  #run(job: ClaimedJob): void {
+  /** Jobs that were claimed must run or be given back, so a store that fails here has them given back. */
+  async #countAbruptEnds(jobs: readonly ClaimedJob[]): Promise<ReadonlyMap<string, AbruptEnds>> {
+    try {
+      return await countAbruptEnds(this.#options.db, this.#name, jobs);
+    } catch (error) {
+      for (const { id, retryCount } of jobs) this.#settlements.fail({ id, retryCount }, 'the store failed');
+      throw error;
+    }
+  }
+
+  #run(job: ClaimedJob, ends: AbruptEnds): void {
     const claim: Claim = { id: job.id, retryCount: job.retryCount };
+    if (ends.sinceProgress >= this.#options.abruptEndLimit) {
+      this.#giveUp(claim, ends);
+      return;
+    }
     const abort = new AbortController();
-    const done = this.#execute(job, claim, abort).finally(() => {
+    const done = this.#runInTurn(job, claim, { abort, ends }).finally(() => {
       // A job that was released at stop is not this runner's any more.
       this.#active.delete(job.id);
       this.wake();
@@ -100,24 +142,74 @@ export class QueueRunner {
     this.#active.set(job.id, { claim, abort, done });
   }
 
-  async #execute(job: ClaimedJob, claim: Claim, abort: AbortController): Promise<void> {
+  #giveUp(claim: Claim, { sinceProgress }: AbruptEnds): void {
+    const reason = `its process ended abruptly ${sinceProgress} times while it ran, without progress between them`;
+    this.#options.logger.error(
+      { job: this.#name, job_id: claim.id, abrupt_ends: sinceProgress },
+      `a job is given up: ${reason}`,
+    );
+    this.#settlements.fail(claim, reason, { forGood: true });
+  }
+
+  /** At once, or alone where an earlier run may have been what ended its process. */
+  async #runInTurn(job: ClaimedJob, claim: Claim, run: Run): Promise<void> {
+    const { suspects, db, logger, retryLimit } = this.#options;
+    if (run.ends.sinceProgress === 0) return this.#execute(job, claim, run);
+    return suspects.run(async () => {
+      if (!this.#active.has(job.id)) return;
+      try {
+        if (!(await beginSuspect(db, this.#name, claim, retryLimit + run.ends.total + SPARE_RUNS))) return;
+      } catch (error) {
+        logger.warn({ err: error, job: this.#name, job_id: job.id }, 'a job could not begin and will run again');
+        this.#settlements.fail(claim, 'the store failed');
+        return;
+      }
+      await this.#execute(job, claim, run);
+    });
+  }
+
+  async #execute(job: ClaimedJob, claim: Claim, { abort, ends }: Run): Promise<void> {
     const timeout = setTimeout(() => abort.abort(new Error('the job’s time is up')), job.expireInSeconds * 1_000);
     // A handler that never ends must not keep a process alive that has stopped.
     timeout.unref();
     const attempt = job.retryCount + 1;
     try {
-      await this.#handler({ id: job.id, data: job.data, attempt, signal: abort.signal });
+      await this.#handler(this.#describe(job, abort.signal, ends));
       if (this.#active.has(job.id)) this.#settlements.complete(claim);
+      if (ends.total > 0) await this.#forget(job.id);
     } catch (error) {
       if (!this.#active.has(job.id)) return;
-      const isLast = job.retryCount >= this.#options.retryLimit;
+      const isLast = job.retryCount - ends.total >= this.#options.retryLimit;
       const fields = { err: error, job: this.#name, job_id: job.id, attempt };
       if (isLast) this.#options.logger.error(fields, 'a job failed for the last time');
       else this.#options.logger.warn(fields, 'a job failed and will run again');
-      this.#settlements.fail(claim, error instanceof Error ? error.message : String(error));
+      this.#settlements.fail(claim, error instanceof Error ? error.message : String(error), { forGood: isLast });
     } finally {
       clearTimeout(timeout);
     }
+  }
+
+  #describe({ id, data, retryCount }: ClaimedJob, signal: AbortSignal, ends: AbruptEnds): Job<object> {
+    let abruptEnds = ends.sinceProgress;
+    const { db } = this.#options;
+    return {
+      id,
+      data,
+      attempt: retryCount + 1,
+      abruptEnds,
+      signal,
+      async keepProgress() {
+        if (abruptEnds === 0) return;
+        await forgiveAbruptEnds(db, id);
+        abruptEnds = 0;
+      },
+    };
+  }
+
+  async #forget(id: string): Promise<void> {
+    await forgetAbruptEnds(this.#options.db, id).catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, job: this.#name }, 'what was counted of a job is left to be swept');
+    });
   }
 
   #sendHeartbeat(): void {

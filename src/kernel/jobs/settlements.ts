@@ -3,24 +3,42 @@
  * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';
+import type { Database } from '../db/database.ts';
 import { backoffMs } from '../retry/backoff.ts';
+import { endRetries, forgetAbruptEnds } from './abrupt-ends.ts';
 import type { Claim, JobsLogger } from './job.ts';
 
 const attempts = 5;
 const retryBackoff = { firstMs: 200, longestMs: 800 } as const;
 
+interface Failure {
+  readonly claim: Claim;
+  readonly reason: string;
+  /** The job does not run again, though its queue has retries left. */
+  readonly forGood: boolean;
+}
+
+export interface SettlementsOptions {
+  readonly db: Database;
+  readonly name: string;
+  readonly logger: JobsLogger;
+  /** Called once failed jobs are reported: one may be ready to run again at once. */
+  readonly onFailed: () => void;
+}
+
 export class Settlements {
   readonly #boss: PgBoss;
+  readonly #db: Database;
   readonly #name: string;
   readonly #logger: JobsLogger;
   readonly #onFailed: () => void;
   #completed: Claim[] = [];
-  #failed: Array<{ readonly claim: Claim; readonly reason: string }> = [];
+  #failed: Failure[] = [];
   #flushing: Promise<void> | undefined;
 
-  /** `onFailed` is called once failed jobs are reported: one may be ready to run again at once. */
-  constructor(boss: PgBoss, name: string, logger: JobsLogger, onFailed: () => void) {
+  constructor(boss: PgBoss, { db, name, logger, onFailed }: SettlementsOptions) {
     this.#boss = boss;
+    this.#db = db;
     this.#name = name;
     this.#logger = logger;
     this.#onFailed = onFailed;
@@ -31,8 +49,8 @@ export class Settlements {
     this.#start();
   }
 
-  fail(claim: Claim, reason: string): void {
-    this.#failed.push({ claim, reason });
+  fail(claim: Claim, reason: string, { forGood = false }: { readonly forGood?: boolean } = {}): void {
+    this.#failed.push({ claim, reason, forGood });
     this.#start();
   }
 
@@ -54,11 +72,15 @@ export class Settlements {
       this.#completed = [];
       this.#failed = [];
       if (completed.length > 0) await this.#report(() => this.#boss.complete(this.#name, completed));
-      for (const { claim, reason } of failed) {
-        await this.#report(() => this.#boss.fail(this.#name, [claim], { message: reason }));
-      }
+      for (const failure of failed) await this.#report(() => this.#reportFailure(failure));
       if (failed.length > 0) this.#onFailed();
     }
+  }
+
+  async #reportFailure({ claim, reason, forGood }: Failure): Promise<void> {
+    if (forGood) await endRetries(this.#db, this.#name, claim);
+    await this.#boss.fail(this.#name, [claim], { message: reason });
+    if (forGood) await forgetAbruptEnds(this.#db, claim.id);
   }
 
   async #report(send: () => Promise<unknown>): Promise<void> {

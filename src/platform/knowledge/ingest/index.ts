@@ -32,6 +32,7 @@ export function defineIngestion(jobs: Jobs, deps: IngestionDependencies): void {
   jobs.define<IngestJob>(INGEST_FILE, (job) => ingestFile(deps, metrics, jobs, job), {
     concurrency: FILES_AT_A_TIME,
     retryLimit: MAX_RUNS,
+    abruptEndLimit: Number.POSITIVE_INFINITY,
     retryDelaySeconds: 1,
     retryDelayMaxSeconds: 30,
     timeoutSeconds: 900,

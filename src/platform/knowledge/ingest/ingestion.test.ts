@@ -138,7 +138,7 @@ class Stage {
       fileId,
       position: position || (await this.row(fileId))?.position || 0,
     };
-    const job = { id: 'job', data, attempt, signal };
+    const job = { id: 'job', data, attempt, abruptEnds: 0, keepProgress: async () => undefined, signal };
     await ingestFile(this.deps, createIngestionMetrics(createMetrics()), this.jobs as Jobs, job);
   }
 

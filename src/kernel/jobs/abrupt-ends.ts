@@ -1,0 +1,116 @@
+/**
+ * How often a job was under way when its process ended without giving it back: killed, out of memory, or blocked until
+ * its heartbeat lapsed. Written only for jobs that this happens to.
+ *
+ * Such a job is a suspect. Suspects of one process run one at a time (suspect-queue.ts), and `run` says which run of one
+ * has begun: a suspect that only waited while another ended the process is not counted again.
+ */
+import type { Executor } from '../db/database.ts';
+import type { Claim } from './job.ts';
+
+export interface AbruptEnds {
+  /** Since the job last made progress. */
+  readonly sinceProgress: number;
+  readonly total: number;
+}
+
+export const NO_ABRUPT_ENDS: AbruptEnds = { sinceProgress: 0, total: 0 };
+
+/** What pg-boss writes to a job whose heartbeat has lapsed. */
+const HEARTBEAT_LAPSED = 'job heartbeat timeout';
+/** Longer than pg-boss keeps any job. */
+const FORGET_AFTER = '30 days';
+
+/** pg-boss has made the schema. Races with other processes end in a unique violation, after which a second try finds it. */
+export async function createAbruptEnds(db: Executor): Promise<void> {
+  const { rows } = await db.query<{ found: boolean }>({
+    text: `select to_regclass('jobs.abrupt_end') is not null as found`,
+    values: [],
+  });
+  if (rows[0]?.found !== true) {
+    await db.query({
+      text: `
+        create table if not exists jobs.abrupt_end (
+          job_id uuid primary key,
+          since_progress int not null,
+          total int not null,
+          run int,
+          counted_at timestamptz not null default now()
+        )`,
+    });
+  }
+  await db.query({ text: `delete from jobs.abrupt_end where counted_at < now() - interval '${FORGET_AFTER}'` });
+}
+
+interface CountRow {
+  job_id: string;
+  since_progress: number;
+  total: number;
+}
+
+/** Counts the run before this one where it ended abruptly, and returns what is known of each job by its id. */
+export async function countAbruptEnds(
+  db: Executor,
+  name: string,
+  claims: readonly Claim[],
+): Promise<ReadonlyMap<string, AbruptEnds>> {
+  const { rows } = await db.query<CountRow>({
+    text: `
+      with ended as (
+        select id, retry_count from jobs.job
+        where name = $1 and id = any($2::uuid[]) and output -> 'value' ->> 'message' = $3
+      ), counted as (
+        insert into jobs.abrupt_end as a (job_id, since_progress, total, run) select id, 1, 1, retry_count - 1 from ended
+        on conflict (job_id) do update set
+          since_progress = a.since_progress + (a.run is not distinct from excluded.run)::int,
+          total = a.total + (a.run is not distinct from excluded.run)::int,
+          run = null, counted_at = now()
+        returning job_id, since_progress, total
+      )
+      select * from counted
+      union all
+      select job_id, since_progress, total from jobs.abrupt_end
+      where job_id = any($2::uuid[]) and job_id not in (select id from ended)`,
+    values: [name, claims.map(({ id }) => id), HEARTBEAT_LAPSED],
+  });
+  return new Map(
+    rows.map((row) => [row.job_id, { sinceProgress: Number(row.since_progress), total: Number(row.total) }]),
+  );
+}
+
+/**
+ * The suspect begins this run. Its retries are raised so that abrupt ends take none of the ordinary ones. False where the
+ * claim was lost while the suspect waited.
+ */
+export async function beginSuspect(db: Executor, name: string, claim: Claim, retryLimit: number): Promise<boolean> {
+  const { rowCount } = await db.query({
+    text: `
+      with held as (
+        update jobs.job set retry_limit = $4::int
+        where name = $1 and id = $2::uuid and state = 'active' and retry_count = $3::int
+        returning id
+      )
+      update jobs.abrupt_end set run = $3::int from held where job_id = held.id`,
+    values: [name, claim.id, claim.retryCount, retryLimit],
+  });
+  return rowCount > 0;
+}
+
+/** The job has made progress: what was counted until now does not tell against it. */
+export async function forgiveAbruptEnds(db: Executor, id: string): Promise<void> {
+  await db.query({ text: 'update jobs.abrupt_end set since_progress = 0 where job_id = $1::uuid', values: [id] });
+}
+
+export async function forgetAbruptEnds(db: Executor, id: string): Promise<void> {
+  await db.query({ text: 'delete from jobs.abrupt_end where job_id = $1::uuid', values: [id] });
+}
+
+/** The next failure of this run is the last. */
+export async function endRetries(db: Executor, name: string, { id, retryCount }: Claim): Promise<void> {
+  await db.query({
+    text: `
+      update jobs.job set retry_limit = retry_count
+      where name = $1 and id = $2::uuid and state = 'active' and retry_count = $3`,
+    values: [name, id, retryCount],
+  });
+}
