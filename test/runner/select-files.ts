@@ -11,7 +11,7 @@ export const SELECTIONS: readonly Selection[] = ['all', 'process', 'server'];
 
 const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
 /** Real processes of the program, as an operator runs, kills and scripts them. */
-const PROCESS_FOLDERS = /^test\/(?:boot|faults|readme)\//;
+const PROCESS_FOLDERS = /^test\/(?:boot|faults|hostile|readme)\//;
 
 /** What a file holds that cannot share its process with what other files have started, and why. */
 const ALONE: ReadonlyMap<RegExp, string> = new Map([

@@ -1,0 +1,207 @@
+/**
+ * One server takes every case of this folder, many at once, from several projects: it gives each the answer that is right,
+ * its event loop is never held up, its memory comes back, and its process lives to the end.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import pLimit from 'p-limit';
+import type { ServerProcess } from '../boot/server-process.ts';
+import { NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
+import { makePdf } from '../support/document-fixtures.ts';
+import { eventually } from '../support/turns.ts';
+import type { DocumentCase, HttpAbuse, PatternCase, SchemaCase, SchemaPlace } from './cases.ts';
+import { SCHEMA_PLACES } from './cases.ts';
+import { documents } from './documents.ts';
+import { abuseEnvironment, httpAbuses } from './http-abuses.ts';
+import { patterns } from './patterns.ts';
+import { schemas } from './schemas.ts';
+import { aimAt, type Gate, indexDocument, openTenant, sendSchema, type Tenant } from './tenants.ts';
+import { describeGap, residentBytes, type ServerWatch, watchServer } from './watch-server.ts';
+
+const MEBIBYTE = 1_048_576;
+const MAX_GAP_MS = 100;
+const MAX_MEMORY_GROWTH = 50 * MEBIBYTE;
+
+/** A smith has one turn at a time, so each of these has a smith, in a project of its own. */
+const TURNS_AT_ONCE = 6;
+const DOCUMENTS_AT_ONCE = 24;
+const DOCUMENT_PROJECTS = 4;
+const ABUSES_AT_ONCE = 16;
+
+/** What every part of the server has to load before its memory can be compared. */
+const WARM_UP: readonly DocumentCase[] = [
+  { name: 'a text', filename: 'a.txt', bytes: () => Buffer.from('Tea is picked in spring.'), answer: 'completed' },
+  { name: 'a PDF', filename: 'a.pdf', bytes: () => makePdf([['Tea is picked in spring.']]), answer: 'completed' },
+  { name: 'a large text', filename: 'b.txt', bytes: () => Buffer.alloc(100_000, 'tea '), answer: 'completed' },
+];
+
+for (const [store, skip] of [
+  ['embedded', NEEDS_NO_SERVER],
+  ['server', NEEDS_SERVER],
+] as const) {
+  describe(`everything that a caller may send, at a server on the ${store} store`, { skip }, () => {
+    const cleanups: (() => Promise<void>)[] = [];
+    const turnTenants: Tenant[] = [];
+    const documentTenants: Tenant[] = [];
+    let server: ServerProcess;
+    let gate: Gate;
+    let watch: ServerWatch;
+    let warmBytes = 0;
+
+    before(async () => {
+      const cleanup = { after: (work: () => Promise<void>) => void cleanups.push(work) };
+      const fleet = await openFleet(cleanup, { store, only: 'platform', variables: abuseEnvironment });
+      server = await fleet.start();
+      gate = { url: server.url, organization: fleet.organization(server) };
+      for (let made = 0; made < TURNS_AT_ONCE; made += 1) turnTenants.push(await openTenant(gate, `Turns ${made}`));
+      for (let made = 0; made < DOCUMENT_PROJECTS; made += 1) {
+        documentTenants.push(await openTenant(gate, `Documents ${made}`));
+      }
+      await warmUp(documentTenants, turnTenants);
+      warmBytes = residentBytes(server.pid);
+      watch = await watchServer({ url: server.url, pid: server.pid });
+    });
+    after(async () => {
+      for (const work of cleanups.reverse()) await work();
+    });
+
+    describe('all at once', { concurrency: true }, () => {
+      test('schemas and patterns', async (t) => {
+        const cases = [...schemas, ...patterns.map(asSchema)];
+        const turns = cases.flatMap((case_) =>
+          (case_.places ?? SCHEMA_PLACES).map((place) => ({ name: `${case_.name}, as ${place}`, case_, place })),
+        );
+        await runCases(t, turns, turnTenants, ({ case_, place }, tenant) => assertSchema(tenant, case_, place));
+      });
+
+      test('documents', async (t) => {
+        const lanes = Array.from({ length: DOCUMENTS_AT_ONCE }, (_, lane) => pick(documentTenants, lane));
+        await runCases(t, documents, lanes, (document, tenant) => assertDocument(tenant, document));
+      });
+
+      test('requests', async (t) => {
+        const tenant = await openTenant(gate, 'Requests');
+        const lanes = Array.from({ length: ABUSES_AT_ONCE }, () => tenant);
+        await runCases(t, httpAbuses, lanes, (abuse) => assertAbuse(abuse, gate, tenant, server.pid));
+      });
+    });
+
+    test('the process has not ended, and nothing in it was left uncaught', () => {
+      assert.equal(process.kill(server.pid, 0), true);
+      assert.doesNotMatch(server.stderr() + server.stdout(), /unhandled|uncaught|out of memory/i);
+    });
+
+    test(`no answer about its health came more than ${MAX_GAP_MS} ms late`, async (t) => {
+      const { answers, failures, gaps } = await watch.stop();
+      t.diagnostic(`${answers} answers; the longest gaps: ${gaps.slice(0, 3).map(describeGap).join('; ')}`);
+      assert.deepEqual(failures, []);
+      const late = gaps.filter(({ ownMs }) => ownMs > MAX_GAP_MS);
+      assert.deepEqual(late.map(describeGap), []);
+    });
+
+    test(`its resident memory comes back to within ${MAX_MEMORY_GROWTH / MEBIBYTE} MiB`, async (t) => {
+      const megabytes = (bytes: number): string => `${Math.round(bytes / MEBIBYTE)} MiB`;
+      const highest = residentBytes(server.pid);
+      await eventually(
+        () => (residentBytes(server.pid) - warmBytes <= MAX_MEMORY_GROWTH ? true : undefined),
+        `${megabytes(highest)} of memory come back to those of the warm server, ${megabytes(warmBytes)}`,
+      );
+      t.diagnostic(
+        `${megabytes(warmBytes)} when warm, ${megabytes(highest)} at the end of the cases, ${megabytes(residentBytes(server.pid))} at rest`,
+      );
+    });
+  });
+}
+
+async function warmUp(documentTenants: readonly Tenant[], turnTenants: readonly Tenant[]): Promise<void> {
+  const turn: SchemaCase = { name: 'a form', schema: () => ({ type: 'object' }), answer: 'accepted' };
+  for (const tenant of turnTenants) for (const place of SCHEMA_PLACES) await assertSchema(tenant, turn, place);
+  await Promise.all(documentTenants.flatMap((tenant) => WARM_UP.map((document) => assertDocument(tenant, document))));
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** Each case is a test of its own, run on the first lane that is free. */
+async function runCases<Case extends Named>(
+  t: TestContext,
+  cases: readonly Case[],
+  lanes: readonly Tenant[],
+  run: (case_: Case, tenant: Tenant) => Promise<void>,
+): Promise<void> {
+  assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length, 'names are unique');
+  const free = [...lanes];
+  const limit = pLimit(lanes.length);
+  const runNext = async (case_: Case): Promise<void> => {
+    const lane = free.pop() ?? assert.fail('there is a lane for each');
+    try {
+      await run(case_, lane);
+    } finally {
+      free.push(lane);
+    }
+  };
+  await Promise.all(cases.map((case_) => limit(() => t.test(case_.name, () => runNext(case_)))));
+}
+
+async function assertSchema(tenant: Tenant, case_: SchemaCase, place: SchemaPlace): Promise<void> {
+  const { answer, turn } = await sendSchema(tenant, case_, place);
+  const told = `${answer.status} ${turn ?? ''} ${answer.text.slice(0, 300)}`;
+  const { status, body } = answer;
+  assert.ok(status < 300 || status === 400, told);
+  if (status === 400) {
+    assert.equal(body.error.code, place === 'tool parameters' ? 'invalid_request' : 'invalid_response_format', told);
+    if (case_.message !== undefined) assert.match(body.error.message, case_.message);
+  }
+  if (case_.answer === 'either') return;
+  const outcome = status === 400 ? 'refused' : turn === 'failed' || turn === 'incomplete' ? 'failed' : 'accepted';
+  assert.equal(outcome, case_.answer, told);
+}
+
+/** A pattern on its way: in the schema of an object with one member. */
+function asSchema({ name, pattern, keyword = 'pattern', value, answer }: PatternCase): SchemaCase {
+  const base = { name: `pattern: ${name}`, answer };
+  if (keyword === 'patternProperties') {
+    return {
+      ...base,
+      schema: () => ({ type: 'object', patternProperties: { [pattern]: { type: 'string' } } }),
+      args: () => (value === undefined ? {} : { [value()]: 'x' }),
+    };
+  }
+  return {
+    ...base,
+    schema: () => ({ type: 'object', properties: { value: { type: 'string', pattern } }, required: ['value'] }),
+    args: () => ({ value: value?.() ?? '' }),
+  };
+}
+
+async function assertDocument(tenant: Tenant, document: DocumentCase): Promise<void> {
+  const { answer, message, tookMs } = await indexDocument(tenant, document);
+  const right = [document.answer].flat();
+  const told = `${answer} after ${Math.round(tookMs)} ms: ${message}`;
+  assert.ok(
+    right.some((one) => one === answer),
+    `${told}, and not ${right.join(' or ')}`,
+  );
+}
+
+async function assertAbuse(abuse: HttpAbuse, gate: Gate, tenant: Tenant, pid: number): Promise<void> {
+  const outcome = await abuse.perform(aimAt(tenant, gate, pid));
+  const { status, code, closed } = abuse.answer;
+  const told = JSON.stringify(outcome);
+  if (status !== undefined)
+    assert.ok(
+      [status].flat().some((one) => one === outcome.status),
+      told,
+    );
+  if (code !== undefined)
+    assert.ok(
+      [code].flat().some((one) => one === outcome.code),
+      told,
+    );
+  if (closed !== undefined) assert.equal(outcome.closed, closed, told);
+}
+
+function pick<T>(items: readonly T[], index: number): T {
+  return items[index % items.length] ?? assert.fail('there is nothing to pick from');
+}

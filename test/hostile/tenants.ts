@@ -1,0 +1,141 @@
+/** The projects that the cases of this folder belong to, and one way in for each kind of case. */
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Answer, type Client, createClient } from '../support/platform.ts';
+import { question } from '../support/turns.ts';
+import type { DocumentAnswer, DocumentCase, HttpTarget, SchemaCase, SchemaPlace } from './cases.ts';
+
+export interface Tenant {
+  readonly client: Client;
+  readonly smithId: string;
+  readonly storeId: string;
+}
+
+/** What the server is asked to find the way to it. */
+export interface Gate {
+  readonly url: string;
+  readonly organization: Client;
+}
+
+/** A project with a smith on the demo model and a vector store. */
+export async function openTenant({ url, organization }: Gate, name: string): Promise<Tenant> {
+  const project = await succeed(organization.post('/v1/organization/projects', { name }));
+  const minted = await succeed(organization.post(`/v1/organization/projects/${project.id}/tokens`));
+  const client = createClient(url, minted.token);
+  const smith = await succeed(client.post('/v1/smiths', { model: 'builtin/demo' }));
+  const store = await succeed(client.post('/v1/vector_stores', { name }));
+  return { client, smithId: smith.id, storeId: store.id };
+}
+
+export function aimAt(tenant: Tenant, { url, organization }: Gate, pid: number): HttpTarget {
+  const { hostname, port } = new URL(url);
+  return {
+    host: hostname,
+    port: Number(port),
+    url,
+    token: tenant.client.token,
+    smithId: tenant.smithId,
+    organizationKey: organization.token,
+    pid,
+  };
+}
+
+export interface TurnOutcome {
+  readonly answer: Answer;
+  /** Of the turn; undefined where the request was refused. */
+  readonly turn: string | undefined;
+}
+
+/** One turn whose schema comes in at this place. */
+export async function sendSchema(tenant: Tenant, case_: SchemaCase, place: SchemaPlace): Promise<TurnOutcome> {
+  const schema = case_.schema();
+  const schemaJson = typeof schema === 'string' ? schema : JSON.stringify(schema);
+  const args = JSON.stringify(case_.args?.() ?? {});
+  const answer = await post(tenant, place, schemaJson, args);
+  const turn = answer.status < 300 ? await readTurn(tenant, answer) : undefined;
+  // A turn that waits for its tool would keep the next one out.
+  if (turn === 'paused') await tenant.client.post(`/v1/smiths/${tenant.smithId}/runs/${answer.body.id}/cancel`);
+  return { answer, turn };
+}
+
+function post({ client, smithId }: Tenant, place: SchemaPlace, schemaJson: string, args: string): Promise<Answer> {
+  const runs = `/v1/smiths/${smithId}/runs`;
+  switch (place) {
+    case 'response_format': {
+      const body = JSON.stringify({
+        ...question('Answer in that form'),
+        response_format: { type: 'json_schema', json_schema: { name: 'form', schema: PLACEHOLDER } },
+      });
+      return client.post(runs, withSchema(body, schemaJson));
+    }
+    case 'text.format': {
+      const body = JSON.stringify({
+        model: 'default',
+        input: 'Answer in that form',
+        text: { format: { type: 'json_schema', name: 'form', schema: PLACEHOLDER } },
+      });
+      return client.post('/v1/responses', withSchema(body, schemaJson), { 'ic-smith-id': smithId });
+    }
+    case 'tool parameters': {
+      const body = JSON.stringify({
+        ...question(`Call the tool check with ${args}`),
+        tools: [{ name: 'check', description: 'Checks', parameters: PLACEHOLDER }],
+      });
+      return client.post(runs, withSchema(body, schemaJson));
+    }
+  }
+}
+
+const PLACEHOLDER = 'the schema of the case';
+
+/** A function as replacement: the schema may hold `$&`. */
+function withSchema(body: string, schemaJson: string): string {
+  return body.replace(JSON.stringify(PLACEHOLDER), () => schemaJson);
+}
+
+async function readTurn({ client, smithId }: Tenant, { body }: Answer): Promise<string> {
+  if (body.object === 'response') return body.status;
+  let run = body;
+  while (run.status === 'in_progress' || run.status === 'queued') {
+    await wait(POLL_MS);
+    run = (await client.get(`/v1/smiths/${smithId}/runs/${run.id}`)).body;
+  }
+  return run.status;
+}
+
+const POLL_MS = 200;
+
+export interface IndexOutcome {
+  readonly answer: DocumentAnswer | 'server_error' | 'cancelled';
+  readonly message: string;
+  readonly tookMs: number;
+}
+
+/** Uploads the document, adds it to the tenant's store and waits until it is indexed or has failed. */
+export async function indexDocument(tenant: Tenant, document: DocumentCase): Promise<IndexOutcome> {
+  const fileId = await uploadDocument(tenant, document);
+  const startedMs = performance.now();
+  const files = `/v1/vector_stores/${tenant.storeId}/files`;
+  await succeed(tenant.client.post(files, { file_id: fileId }));
+  for (;;) {
+    const { status, last_error } = await succeed(tenant.client.get(`${files}/${fileId}`));
+    if (status !== 'in_progress') {
+      const answer = status === 'failed' ? last_error.code : status;
+      return { answer, message: last_error?.message ?? '', tookMs: performance.now() - startedMs };
+    }
+    await wait(POLL_MS);
+  }
+}
+
+async function uploadDocument({ client }: Tenant, { filename, mediaType, bytes }: DocumentCase): Promise<string> {
+  const form = new FormData();
+  form.set('purpose', 'assistants');
+  form.set('file', new Blob([Buffer.from(bytes())], { type: mediaType ?? 'application/octet-stream' }), filename);
+  return (await succeed(client.post('/v1/files', form))).id;
+}
+
+async function succeed(call: Promise<Answer>): Promise<Answer['body']> {
+  const { status, body, text } = await call;
+  assert.ok(status < 300, `${status} ${text.slice(0, 500)}`);
+  return body;
+}

@@ -1,0 +1,41 @@
+/** Watches a server process from outside, while a test does its worst to it. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Gap, ProbeOptions, ProbeReport } from './health-probe.ts';
+
+export interface ServerWatch {
+  /** What the probe has seen from its start to this call. */
+  stop(): Promise<ProbeReport>;
+}
+
+export async function watchServer(options: ProbeOptions): Promise<ServerWatch> {
+  const probe = fork(fileURLToPath(new URL('health-probe.ts', import.meta.url)), { stdio: 'inherit' });
+  const gone = once(probe, 'exit').then(() => {
+    throw new Error('the health probe ended');
+  });
+  gone.catch(() => undefined);
+  probe.send(options);
+  await Promise.race([once(probe, 'message'), gone]);
+  return {
+    async stop() {
+      const reported = once(probe, 'message');
+      probe.send('stop');
+      const [report] = await Promise.race([reported, gone]);
+      return report;
+    },
+  };
+}
+
+/** Resident memory of one process, without its children. */
+export function residentBytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`);
+  return Number(kilobytes) * 1024;
+}
+
+export function describeGap({ atMs, gapMs, queuedMs, controlMs, ownMs }: Gap): string {
+  const ms = (value: number): string => `${Math.round(value)} ms`;
+  return `${ms(ownMs)} of its own (gap ${ms(gapMs)} at ${Math.round(atMs / 1000)} s, waited for a processor ${ms(queuedMs)}, control ${ms(controlMs)})`;
+}
