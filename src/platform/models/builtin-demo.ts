@@ -75,8 +75,10 @@ async function startStream(options: LanguageModelV4CallOptions): Promise<Languag
 
 async function makeFailure(statusCode: number, message: string, code: string | undefined): Promise<Error> {
   const { APICallError } = await import('@ai-sdk/provider');
-  const responseBody = JSON.stringify({ error: { message, ...(code === undefined ? {} : { code }) } });
-  return new APICallError({ message, statusCode, responseBody, url: `builtin:${MODEL}`, requestBodyValues: {} });
+  const responseBody = JSON.stringify({ error: { message, type: 'demo_error', code: code ?? null } });
+  const responseHeaders = { 'content-type': 'application/json' };
+  const url = `builtin:${MODEL}`;
+  return new APICallError({ message, statusCode, responseBody, responseHeaders, url, requestBodyValues: {} });
 }
 
 function* emitParts(

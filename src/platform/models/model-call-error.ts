@@ -1,3 +1,4 @@
+import { findOutboundError, readDeclaredMessage } from './declared-message.ts';
 import { nameModel, type OpenedModel, redactSecrets } from './model-identity.ts';
 import { readRetryAfter } from './retry-after.ts';
 
@@ -8,6 +9,7 @@ import { readRetryAfter } from './retry-after.ts';
  * - `timeout`: no first part, or a silence between parts
  * - `truncated`: the stream ended before the model finished
  * - `invalid_response`: what came is no answer of a model
+ * - `refused`: the outbound guard refused the address, or a redirect to another one
  * - `upstream`: everything else, such as an unknown model or an error of the provider
  */
 export type ModelCallErrorKind =
@@ -17,6 +19,7 @@ export type ModelCallErrorKind =
   | 'timeout'
   | 'truncated'
   | 'invalid_response'
+  | 'refused'
   | 'upstream';
 
 export interface ModelCallErrorDetail {
@@ -52,7 +55,7 @@ export interface Failure {
   readonly retryAfterSeconds?: number | undefined;
   /** Whether the same request may succeed a moment later. */
   readonly transient: boolean;
-  /** The upstream's own words, or ours; redacted before they are shown. */
+  /** The message that the upstream declared, or our words; redacted before they are shown. Empty: there is none. */
   readonly text: string;
   readonly cause?: unknown;
 }
@@ -100,17 +103,22 @@ interface ErrorMembers {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** All text in which a code may stand. */
   readonly haystack: string;
-  readonly body: string;
   readonly retryable: boolean | undefined;
 }
 
-/** Reads any error of a provider package. `nowMs` is wall time, for a Retry-After that is a date. */
+/**
+ * Reads any error of a provider package, which holds the whole request and the whole answer: what is passed on, also to the
+ * log, is the upstream's declared message alone. The whole text serves to tell the kinds apart. `nowMs` is wall time, for a Retry-After that is a date.
+ */
 export function classifyFailure(error: unknown, nowMs: number): Failure {
   const members = readMembers(error);
   const { status, haystack, message } = members;
   const retryAfterSeconds = readRetryAfter(members.headers, nowMs);
-  const base = { status, retryAfterSeconds, text: message, cause: describeCause(members) };
+  const text = (readDeclaredMessage(error, status) ?? '').slice(0, READ_TEXT_MAX);
+  const base = { status, retryAfterSeconds, text, cause: { name: members.name, message: text, status } };
 
+  const refusal = findOutboundError(error);
+  if (refusal !== undefined && refusal.reason !== 'unresolvable') return { ...base, kind: 'refused', transient: false };
   if (CONTEXT_LENGTH.test(haystack)) return { ...base, kind: 'context_length', transient: false };
   if (status === 401 || status === 403 || WRONG_KEY.test(haystack) || members.name === 'AI_LoadAPIKeyError') {
     return { ...base, kind: 'authentication', transient: false };
@@ -153,8 +161,8 @@ function readMembers(error: unknown): ErrorMembers {
     const message = error.slice(0, READ_TEXT_MAX);
     return { ...EMPTY, message, haystack: message };
   }
-  if (typeof error !== 'object' || error === null) return { ...EMPTY, message: 'It gave no reason.' };
-  const message = readString(error, 'message').slice(0, READ_TEXT_MAX) || 'It gave no reason.';
+  if (typeof error !== 'object' || error === null) return EMPTY;
+  const message = readString(error, 'message').slice(0, READ_TEXT_MAX);
   const body = readString(error, 'responseBody').slice(0, READ_TEXT_MAX);
   const statusCode = 'statusCode' in error ? error.statusCode : undefined;
   const code = 'code' in error ? error.code : undefined;
@@ -168,7 +176,6 @@ function readMembers(error: unknown): ErrorMembers {
     status: typeof status === 'number' ? status : undefined,
     headers,
     haystack: [message, String(code ?? ''), readString(error, 'type'), body].join(' '),
-    body,
     retryable: 'isRetryable' in error && typeof error.isRetryable === 'boolean' ? error.isRetryable : undefined,
   };
 }
@@ -179,7 +186,6 @@ const EMPTY: ErrorMembers = {
   status: undefined,
   headers: undefined,
   haystack: '',
-  body: '',
   retryable: undefined,
 };
 
@@ -190,21 +196,6 @@ function readString(value: object, member: string): string {
 
 function isStringRecord(value: unknown): value is Record<string, string> {
   return typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string');
-}
-
-/** For the log. Not the package's own error: that holds the whole request, prompt and all. */
-function describeCause(members: ErrorMembers): {
-  name: string;
-  message: string;
-  status: number | undefined;
-  body: string;
-} {
-  return {
-    name: members.name,
-    message: members.message,
-    status: members.status,
-    body: members.body,
-  };
 }
 
 /** Turns the failure of the last attempt into the error that the caller sees. */
@@ -252,7 +243,11 @@ function explain(model: OpenedModel, failure: Failure, attempts: number): string
       return `${provider} broke off the answer of ${name} before it was finished. Retry the turn.`;
     case 'invalid_response':
       return `${provider} answered for ${name} with something that is no model response. Check the base_url of the model key, then retry.`;
-    case 'upstream':
-      return `The call to ${name} failed${status}${tries}: ${said.replace(/[.\s]+$/, '')}. Check the model's name and the provider's status page, then retry.`;
+    case 'refused':
+      return `The call to ${name} could not be made: ${said}.`;
+    case 'upstream': {
+      const reason = said === '' ? '' : `: ${said.replace(/[.\s]+$/, '')}`;
+      return `The call to ${name} failed${status}${tries}${reason}. Check the model's name and the provider's status page, then retry.`;
+    }
   }
 }

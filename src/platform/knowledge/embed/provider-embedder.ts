@@ -130,7 +130,8 @@ function toRefusal(id: string, error: ModelCallError, dimensions: number | undef
       cause: error,
     });
   }
-  const final = kind === 'authentication' || (status >= 400 && status < 500 && kind !== 'rate_limited');
+  const final =
+    kind === 'authentication' || kind === 'refused' || (status >= 400 && status < 500 && kind !== 'rate_limited');
   return new ApiError('embedding_unavailable', {
     message,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds: Math.ceil(retryAfterSeconds) }),

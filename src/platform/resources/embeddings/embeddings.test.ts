@@ -203,7 +203,8 @@ describe('a model', () => {
 
   test('that refuses the length that was asked for says so', async () => {
     const message = 'This model does not support specifying dimensions.';
-    upstream.respondWith({ type: 'status', status: 400, body: { error: { message } } });
+    const error = { message, type: 'invalid_request_error', param: 'dimensions', code: null };
+    upstream.respondWith({ type: 'status', status: 400, body: { error } });
     const refused = await create(await projectWithKey(), { input: 'x', model: 'openai-compatible/m', dimensions: 4 });
     assert.deepEqual(
       [refused.status, refused.body.error.code, refused.body.error.param],
