@@ -60,6 +60,8 @@ export async function startIroncraft(parts: {
       IRONCRAFT_DOMAINS_DNS_PORT: '0',
       IRONCRAFT_DATA_DIR: dataDir,
       IRONCRAFT_LOG_LEVEL: 'warn',
+      // The model servers that it is measured with are on this machine.
+      IRONCRAFT_OUTBOUND_ALLOW: host,
       IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: UNLIMITED,
       IRONCRAFT_PROJECT_RUNS_IN_FLIGHT: UNLIMITED,
       IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: UNLIMITED,

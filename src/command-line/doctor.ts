@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { scrubText } from '../kernel/log/redact.ts';
 import { EXIT_FAILURE, type Finish } from './command-error.ts';
-import { checkDataFolder, checkEnvironment, checkMasterKey, checkNode } from './doctor/check-machine.ts';
+import { checkDataFolder, checkEnvironment, checkMasterKey, checkNode, checkOutbound } from './doctor/check-machine.ts';
 import { checkServer } from './doctor/check-server.ts';
 import { checkStore } from './doctor/check-store.ts';
 import type { Finding } from './doctor/finding.ts';
@@ -11,7 +11,7 @@ export function addDoctor(program: Command, finish: Finish): void {
     .command('doctor')
     .summary('find out what is wrong and how to fix it')
     .description(
-      'Checks the runtime, the environment, the data folder, the master key, the port, the database (reachable, writable, version, ' +
+      'Checks the runtime, the environment, what models may be called, the data folder, the master key, the port, the database (reachable, writable, version, ' +
         'pgvector, migrations, clock) and the signing keys. Changes nothing. The exit code is 1 when a check fails. ' +
         'While a server holds the embedded database, that server is asked over HTTP instead.',
     )
@@ -32,6 +32,7 @@ async function examine(): Promise<Finding[]> {
   const server = await checkServer(config);
   return [
     ...first,
+    checkOutbound(config),
     ...(await checkDataFolder(config)),
     await checkMasterKey(config),
     ...server.findings,

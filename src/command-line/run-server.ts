@@ -1,6 +1,7 @@
 /** The server process from its configuration to its end: one service, or all of them in one process. */
 import { join } from 'node:path';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
+import { exposesPrivateNetwork, PRIVATE_NETWORK_EXPOSED } from '../kernel/config/exposure.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { holdsStore } from '../kernel/db/embedded-folder.ts';
 import { migrate } from '../kernel/db/migrate.ts';
@@ -47,6 +48,7 @@ export async function serve(services: readonly Service[], stop: StopSignals = li
   const logger = createLogger(config, await openLogOutput(config.logFormat, process.stderr.isTTY === true));
   reportProcess(logger);
   for (const name of config.unknownVariables) logger.warn({ name }, 'no setting has this name: see --help');
+  if (exposesPrivateNetwork(config)) logger.warn({ fix: PRIVATE_NETWORK_EXPOSED.fix }, PRIVATE_NETWORK_EXPOSED.problem);
   endInTime(config, logger, stop);
   await using opened = new AsyncDisposableStack();
   try {
@@ -83,7 +85,7 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   opened.defer(async () => (await opening.catch(() => undefined))?.close());
   const loading = Promise.all(services.map((service) => makers[service]()));
   const [db, make] = await Promise.all([opening, loading]);
-  const outbound = createOutbound({ allow: config.outboundAllow });
+  const outbound = createOutbound({ allow: config.outboundAllow, logger });
   opened.defer(() => outbound.close());
   stop.throwIfReceived();
   const parts = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };

@@ -28,8 +28,15 @@ export function renderWelcome({ publicUrl, localUrl, credentialsPath, boot }: We
     '',
     ...firstTurn(localUrl, credentialsPath),
     '',
+    ...(boot.created ? [...OWN_MODEL_SERVERS, ''] : []),
   ].join('\n');
 }
+
+const OWN_MODEL_SERVERS = [
+  'Models at private addresses are closed. To open an Ollama (port 11434) or a vLLM (8000) of this machine, start with:',
+  '',
+  '  IRONCRAFT_OUTBOUND_ALLOW=127.0.0.1:11434,127.0.0.1:8000 npm start',
+];
 
 /**
  * Shell lines that stream a turn. They need `curl` and `sed` alone, and may be pasted again: the smith is created once, and

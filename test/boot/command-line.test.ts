@@ -168,6 +168,17 @@ test('doctor warns of a variable that no setting has, and passes', async (t) => 
   assert.match(stdout, /^WARNING +environment +IRONCRAFT_PROT is no setting\n +→ /m);
 });
 
+test('doctor warns of private addresses that tenants of elsewhere could make the server call', async (t) => {
+  const folder = await makeFolder(t);
+  const run = async (variables: Record<string, string>) =>
+    (await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0', ...variables })).stdout;
+  const exposed = { IRONCRAFT_MODEL_PRIVATE_ADDRESSES: 'allow', IRONCRAFT_HOST: '0.0.0.0' };
+  assert.match(await run(exposed), /^WARNING +outbound +IRONCRAFT_MODEL_PRIVATE_ADDRESSES .*\n +→ .*OUTBOUND_ALLOW/m);
+  assert.match(await run({ ...exposed, IRONCRAFT_HOST: '127.0.0.1' }), /^ok +outbound .*private addresses/m);
+  assert.match(await run({}), /^ok +outbound +models at public addresses alone$/m);
+  assert.match(await run({ IRONCRAFT_OUTBOUND_ALLOW: 'gpu:8000' }), /^ok +outbound .*opened: gpu:8000$/m);
+});
+
 test('doctor and serve find a port that another program holds', async (t) => {
   const other = createServer((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nhello'));
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

@@ -16,6 +16,8 @@ export const NEEDS_NO_SERVER = testServerUrl() === undefined ? false : 'runs whe
 const ENVIRONMENT: Variables = {
   NODE_OPTIONS: '--max-semi-space-size=16',
   IRONCRAFT_LOG_LEVEL: 'warn',
+  // Model servers of tests are on loopback.
+  IRONCRAFT_OUTBOUND_ALLOW: '127.0.0.1',
   IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: '1000000',
   IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: '1000000',
   IRONCRAFT_PROJECT_RUNS_IN_FLIGHT: '1000',

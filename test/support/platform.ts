@@ -116,6 +116,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       bodyLimitBytes: 10 * 1024 * 1024,
       fileLimitBytes: 64 * 1024 * 1024,
       trustProxy: false,
+      // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
       ...options.limits,
     },

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, ConfigError, loadConfig } from '../../kernel/config/config.ts';
+import { exposesPrivateNetwork, PRIVATE_NETWORK_EXPOSED } from '../../kernel/config/exposure.ts';
 import { loadMasterKeys } from '../../kernel/vault/load-master-keys.ts';
 import { credentialsPath } from '../../platform/boot/credentials-file.ts';
 import { hasMasterKey, masterKeyPath } from '../open-store.ts';
@@ -37,6 +38,18 @@ export function checkEnvironment(): { config: Config | undefined; findings: Find
     );
     return { config: undefined, findings };
   }
+}
+
+/** What tenants may make the server call. */
+export function checkOutbound(config: Config): Finding {
+  if (exposesPrivateNetwork(config)) {
+    return warning('outbound', PRIVATE_NETWORK_EXPOSED.problem, PRIVATE_NETWORK_EXPOSED.fix);
+  }
+  if (config.modelPrivateAddresses === 'allow') {
+    return ok('outbound', 'models at public and private addresses; this machine alone reaches the server');
+  }
+  const opened = config.outboundAllow.join(', ');
+  return ok('outbound', `models at public addresses${opened === '' ? ' alone' : `, and what is opened: ${opened}`}`);
 }
 
 export async function checkDataFolder({ dataDir }: Pick<Config, 'dataDir'>): Promise<Finding[]> {

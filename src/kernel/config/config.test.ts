@@ -28,7 +28,7 @@ test('an empty environment gives the documented defaults', () => {
       addressRequestsPerMinute: 120,
       trustProxy: false,
       outboundAllow: [],
-      modelPrivateAddresses: 'allow',
+      modelPrivateAddresses: 'deny',
       bodyLimitBytes: 10_485_760,
       fileLimitBytes: 536_870_912,
       drainMs: 10_000,

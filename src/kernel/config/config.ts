@@ -129,7 +129,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     addressRequestsPerMinute: read('IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE', 0, parseRate),
     trustProxy: read<TrustProxy>('IRONCRAFT_TRUST_PROXY', false, parseTrustProxy),
     outboundAllow: Object.freeze(read<string[]>('IRONCRAFT_OUTBOUND_ALLOW', [], parseAllowList)),
-    modelPrivateAddresses: read<'allow' | 'deny'>('IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'allow', (text) =>
+    modelPrivateAddresses: read<'allow' | 'deny'>('IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'deny', (text) =>
       parseChoice(text, ['allow', 'deny']),
     ),
     bodyLimitBytes: read('IRONCRAFT_BODY_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_073_741_824)),

@@ -71,12 +71,14 @@ export const ENVIRONMENT = [
   {
     name: 'IRONCRAFT_OUTBOUND_ALLOW',
     default: '',
-    meaning: 'Comma-separated host, host:port or CIDR that addresses given by users may reach although not public',
+    meaning:
+      'Comma-separated host, host:port or CIDR that users’ addresses may reach although not public: 127.0.0.1:11434 for an Ollama here',
   },
   {
     name: 'IRONCRAFT_MODEL_PRIVATE_ADDRESSES',
-    default: 'allow',
-    meaning: 'Whether the base URL of a model key may be a private address: allow or deny',
+    default: 'deny',
+    meaning:
+      'allow: a tenant’s base URL of a model may be any private address, loopback too, for servers whose tenants are all trusted; deny: those of IRONCRAFT_OUTBOUND_ALLOW alone',
   },
   {
     name: 'IRONCRAFT_BODY_LIMIT_BYTES',

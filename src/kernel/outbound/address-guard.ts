@@ -75,8 +75,7 @@ export function createAddressGuard({ allow, lookup, lookupTimeoutMs, logger }: A
       if (url.username !== '' || url.password !== '') {
         throw new OutboundError('credentials', 'the URL holds a user name or password; send credentials in a header');
       }
-      if (isIP(hostname) !== 0 && !admits(hostname, hostname, port, rules.policy))
-        throw addressError(hostname, rules.policy);
+      if (isIP(hostname) !== 0 && !admits(hostname, hostname, port, rules.policy)) throw addressError(hostname, port);
       return url;
     },
 
@@ -85,7 +84,7 @@ export function createAddressGuard({ allow, lookup, lookupTimeoutMs, logger }: A
       for (const { address } of addresses) {
         if (admits(hostname, address, port, policy)) continue;
         logger?.warn({ host: hostname, address, port, policy }, 'outbound address refused');
-        throw addressError(hostname, policy);
+        throw addressError(hostname, port);
       }
       return addresses;
     },
@@ -128,10 +127,15 @@ async function findAddresses(hostname: string, lookup: Lookup, timeoutMs: number
   }
 }
 
-function addressError(hostname: string, policy: OutboundPolicy): OutboundError {
-  const wanted = policy === 'public' ? 'a public address' : 'an address that may be called';
+/** Says what opens the host, save where nothing does. Of a name it does not say which kind of address is behind it. */
+function addressError(hostname: string, port: number): OutboundError {
+  if (isIP(hostname) !== 0 && classifyAddress(hostname) === 'forbidden') {
+    return new OutboundError('address', `the address ${hostname} is never called, whatever the settings`);
+  }
+  const entry = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`;
+  const found = isIP(hostname) === 0 ? 'does not resolve to public addresses alone' : 'is no public address';
   return new OutboundError(
     'address',
-    `the host ${hostname} is not, or does not resolve to, ${wanted}; an operator can allow it in IRONCRAFT_OUTBOUND_ALLOW`,
+    `the host ${hostname} ${found}; if it is meant, the operator of this server opens it with IRONCRAFT_OUTBOUND_ALLOW=${entry}`,
   );
 }

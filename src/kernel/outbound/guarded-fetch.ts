@@ -22,6 +22,13 @@ export function createGuardedFetch(
     let request = await prepareRequest(input, init, checkShape);
     for (let hops = 0; ; hops++) {
       const response = await send(request, dispatcher);
+      if (maxRedirects === 0 && response.status >= 300 && response.status < 400) {
+        await response.body?.cancel();
+        throw new OutboundError(
+          'redirect',
+          `the server answers with a redirect (status ${response.status}), which is not followed; use its final URL`,
+        );
+      }
       const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
       if (location === null || request.redirect === 'manual') return toGlobalResponse(response, request.url, hops > 0);
       await response.body?.cancel();

@@ -274,10 +274,43 @@ test('five redirects are followed and a sixth is refused', async (t) => {
   assert.equal(response.url, `${url}/0`);
   assert.equal(response.redirected, true);
   await assert.rejects(call(`${url}/6`), isRefusal('redirect'));
-  await assert.rejects(makeOutbound(t).fetch('private', { maxRedirects: 0 })(`${url}/1`), isRefusal('redirect'));
   assert.equal((await call(`${url}/1`, { redirect: 'manual' })).status, 302);
   await assert.rejects(call(`${url}/1`, { redirect: 'error' }), isRefusal('redirect'));
 });
+
+for (const status of [300, 301, 302, 303, 304, 305, 307, 308, 399]) {
+  test(`without redirects, an answer of status ${status} is refused, wherever it leads and if nowhere`, async (t) => {
+    const visited: (string | undefined)[] = [];
+    const { url } = await serve(t, (req, res) => {
+      visited.push(req.url);
+      res.writeHead(status, req.url === '/to' ? { location: '/next' } : {}).end();
+    });
+    const call = makeOutbound(t).fetch('private', { maxRedirects: 0 });
+    await assert.rejects(call(`${url}/to`, { method: 'POST', body: 'x' }), isRefusal('redirect'));
+    await assert.rejects(call(`${url}/nowhere`), isRefusal('redirect'));
+    assert.deepEqual(visited, ['/to', '/nowhere']);
+  });
+}
+
+const REFUSALS: readonly [url: string, says: RegExp][] = [
+  ['http://127.0.0.1:11434/v1', /no public address; .*IRONCRAFT_OUTBOUND_ALLOW=127\.0\.0\.1:11434$/],
+  ['http://[::1]/v1', /IRONCRAFT_OUTBOUND_ALLOW=\[::1\]:80$/],
+  ['https://inside.example/v1', /does not resolve to public .*IRONCRAFT_OUTBOUND_ALLOW=inside\.example:443$/],
+  ['http://metadata.example/', /IRONCRAFT_OUTBOUND_ALLOW=metadata\.example:80$/],
+  ['http://169.254.169.254/', /169\.254\.169\.254 is never called, whatever the settings$/],
+];
+
+for (const [url, says] of REFUSALS) {
+  test(`the refusal of ${url} says what opens it, and no address behind a name`, async (t) => {
+    const lookup = lookupOf({ 'inside.example': [['10.0.0.1']], 'metadata.example': [['169.254.169.254']] });
+    await assert.rejects(makeOutbound(t, { lookup }).checkUrl(url, { policy: 'public' }), (error) => {
+      assert.ok(error instanceof OutboundError);
+      assert.match(error.message, says);
+      assert.equal(/example/.test(url) && /\d+\.\d+\.\d+/.test(error.message), false, error.message);
+      return true;
+    });
+  });
+}
 
 test('another origin gets no credentials, the same origin does', async (t) => {
   const echo: RequestListener = (req, res) => res.end(JSON.stringify(req.headers));

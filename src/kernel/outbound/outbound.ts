@@ -38,7 +38,7 @@ export interface OutboundOptions {
 export interface OutboundFetchOptions {
   /** Refuse http at every hop, save for hosts that the allow list names. */
   readonly httpsOnly?: boolean;
-  /** 0 to 5; 5 when absent. */
+  /** 0 to 5; 5 when absent. With 0 every answer of status 3xx is refused, whatever it is. */
   readonly maxRedirects?: number;
   /** From sending the request to the head of the reply; 0 waits forever. */
   readonly headersTimeoutMs?: number;

@@ -47,26 +47,27 @@ export type ProviderAccessFinder = (
   keys: readonly StoredModelKey[],
 ) => ProviderAccess;
 
-/** Calls of models have limits of their own, and a whole answer sends nothing before its end. */
-const NO_TIMEOUTS = { headersTimeoutMs: 0, bodyTimeoutMs: 0 };
+/**
+ * Calls of models have limits of their own, and a whole answer sends nothing before its end. No provider redirects; what
+ * does would choose another address than the one that was checked when the key was stored.
+ */
+const CALL_OPTIONS = { headersTimeoutMs: 0, bodyTimeoutMs: 0, maxRedirects: 0 };
 
 /**
- * Unseals the first of the keys that is the provider's. A tenant's base URL may be a private address (Ollama and vLLM
- * usually are) unless the operator says otherwise; a smith's own key comes from an end user, whose address must be
- * public.
+ * Unseals the first of the keys that is the provider's. With `allowPrivate` a tenant's base URL may be a private address;
+ * a smith's own key comes from an end user, whose address must be public or one of the operator's list.
  */
 export function createProviderAccessFinder(
   vault: Vault,
   outbound: Outbound,
   allowPrivate: boolean,
 ): ProviderAccessFinder {
-  const fetches = { public: outbound.fetch('public', NO_TIMEOUTS), private: outbound.fetch('private', NO_TIMEOUTS) };
+  const fetches = { public: outbound.fetch('public', CALL_OPTIONS), private: outbound.fetch('private', CALL_OPTIONS) };
   return (projectId, provider, keys) => {
     const key = findModelKey(keys, provider);
-    // Without a key only a provider's own address is called, which for Ollama and its like is this machine.
-    if (key === undefined) {
-      return { credentials: undefined, fetch: fetches[allowPrivate ? 'private' : 'public'] };
-    }
+    // Without a key a provider's usual address is called, which for Ollama and its like is this machine: whoever may
+    // name a model, end users too, would reach a local port that nobody opened.
+    if (key === undefined) return { credentials: undefined, fetch: fetches.public };
     const policy = key.smith_id === '' && allowPrivate ? 'private' : 'public';
     const credentials = {
       apiKey: vault.open(key.sealed_api_key, modelKeyContext(projectId, key.smith_id, provider)),

@@ -20,7 +20,7 @@ export function putTenantModelKey(deps: ModelKeyDependencies) {
   };
 }
 
-/** An end user chooses the address, so that it must be public whatever the operator allows to tenants. */
+/** An end user chooses the address: public, or of the operator's list, whatever else tenants may reach. */
 export function putSmithModelKey(deps: ModelKeyDependencies) {
   return async ({ db, caller, params, body }: Request<SmithProviderPath>): Promise<ModelKeyConfigured> => {
     const { sid, provider } = params;

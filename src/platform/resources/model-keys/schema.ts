@@ -39,8 +39,8 @@ export const ModelKeyIn = component(
     base_url: Type.Optional(
       nullable(Type.String({ maxLength: MAX_BASE_URL_LENGTH }), {
         description:
-          'Where the provider is called, without the operation’s path: `http://127.0.0.1:11434/v1`. ' +
-          'Of a smith’s key it must be a public address.',
+          'Where the provider is called, without the operation’s path: `https://models.example.com/v1`. ' +
+          'A public address, or one that the operator of the server has opened.',
       }),
     ),
     workspace_id: Type.Optional(

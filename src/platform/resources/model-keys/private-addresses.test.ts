@@ -1,0 +1,164 @@
+/** Nothing that a caller may name makes the server call its own machine, and no answer from there is passed on. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, type TestContext, test } from 'node:test';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
+import { createLogger } from '../../../kernel/log/log.ts';
+
+const TENANT = '/v1/tenant/model_keys';
+const SECRET = 'root:x:0:0:of-the-loopback';
+const INPUT = { input: [{ role: 'user', content: 'Hello' }] };
+
+const logged: string[] = [];
+const logger = createLogger({ logLevel: 'info' }, { write: (line) => void logged.push(line) });
+/** As an operator starts it who has set nothing. */
+const closed = await startPlatform({ limits: { modelPrivateAddresses: 'deny' }, logger });
+after(() => closed.close());
+
+/** A service on loopback that is no model provider. */
+async function serve(t: TestContext, listener: RequestListener, port = 0) {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    listener(request, response);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+async function startOpened(t: TestContext, urls: readonly string[]): Promise<TestPlatform> {
+  const outboundAllow = urls.map((url) => new URL(url).host);
+  const limits = { modelPrivateAddresses: 'deny' } as const;
+  const opened = await startPlatform({ limits, outboundAllow, logger, sharing: closed });
+  t.after(() => opened.close());
+  return opened;
+}
+
+test('a base URL on loopback is refused, by tenant and smith, saying what the operator sets', async () => {
+  const project = await closed.createProject();
+  const smithId = await project.createSmith();
+  const token = await project.smithToken(smithId, ['model_keys:write']);
+  const body = { api_key: 'none', base_url: 'http://127.0.0.1:11434/v1' };
+  for (const refused of [
+    await project.put(`${TENANT}/ollama`, body),
+    await project.as(token).put(`/v1/smiths/${smithId}/model_keys/ollama`, body),
+  ]) {
+    assert.deepEqual([refused.status, refused.body.error.code], [422, 'invalid_url'], refused.text);
+    assert.match(refused.body.error.message, /IRONCRAFT_OUTBOUND_ALLOW=127\.0\.0\.1:11434/);
+  }
+});
+
+test('a smith token that names a model of this machine calls no local port, in runs and embeddings', async (t) => {
+  const local = await startLocalVllm(t);
+  const project = await closed.createProject();
+  const smithId = await project.createSmith();
+  const smith = project.as(await project.smithToken(smithId, ['runs:write']));
+  const { body } = await smith.post(`/v1/smiths/${smithId}/runs`, { ...INPUT, model: 'vllm/x' });
+  assert.deepEqual([body.status, body.error?.code], ['failed', 'model_request_failed']);
+  assert.match(body.error.message, /could not be made: .*IRONCRAFT_OUTBOUND_ALLOW=127\.0\.0\.1:8000\.$/);
+  const embedded = await project.post('/v1/embeddings', { input: 'x', model: 'vllm/x' });
+  assert.deepEqual([embedded.status, embedded.body.error.code], [503, 'embedding_unavailable']);
+  assert.match(embedded.body.error.message, /IRONCRAFT_OUTBOUND_ALLOW=127\.0\.0\.1:8000/);
+  assert.equal(embedded.headers.get('x-should-retry'), 'false');
+  assert.deepEqual(local?.seen ?? [], []);
+});
+
+test('nor does it where tenants may use private addresses', async (t) => {
+  const local = await startLocalVllm(t);
+  const open = await startPlatform({ limits: { modelPrivateAddresses: 'allow' }, sharing: closed });
+  t.after(() => open.close());
+  const project = await open.createProject();
+  const smithId = await project.createSmith();
+  const smith = project.as(await project.smithToken(smithId, ['runs:write']));
+  const { body } = await smith.post(`/v1/smiths/${smithId}/runs`, { ...INPUT, model: 'vllm/x' });
+  assert.match(body.error.message, /could not be made/);
+  assert.deepEqual(local?.seen ?? [], []);
+});
+
+/** At the usual address of vLLM; where another program of this machine has it, that one stays uncalled unseen. */
+async function startLocalVllm(t: TestContext) {
+  const listener: RequestListener = (_request, response) => response.end(SECRET);
+  return serve(t, listener, 8000).catch(() => undefined);
+}
+
+test('what the operator opens is reached, by a run and by embeddings', async (t) => {
+  const upstream = await startOpenAiUpstream();
+  t.after(() => upstream.close());
+  const opened = await startOpened(t, [upstream.url]);
+  const project = await opened.createProject();
+  const key = { api_key: 'none', base_url: upstream.url };
+  assert.equal((await project.put(`${TENANT}/vllm`, key)).status, 200);
+  const smithId = await project.createSmith({ model: 'vllm/small' });
+  const run = await project.post(`/v1/smiths/${smithId}/runs`, INPUT);
+  assert.deepEqual([run.body.status, run.body.output?.content], ['completed', 'Hello there.'], run.text);
+  upstream.respondWith({ type: 'embeddings' });
+  assert.equal((await project.post('/v1/embeddings', { input: 'x', model: 'vllm/small' })).status, 200);
+});
+
+test('a redirect of a model server is an error and is not followed', async (t) => {
+  const inner = await serve(t, (_request, response) => response.end(SECRET));
+  for (const status of [301, 302, 303, 307, 308]) {
+    const outer = await serve(t, (_request, response) =>
+      response.writeHead(status, { location: `${inner.url}/admin` }).end(),
+    );
+    // Even where both are opened.
+    const opened = await startOpened(t, [outer.url, inner.url]);
+    const project = await opened.createProject();
+    const key = { api_key: 'none', base_url: `${outer.url}/v1` };
+    assert.equal((await project.put(`${TENANT}/openai-compatible`, key)).status, 200);
+    const smithId = await project.createSmith({ model: 'openai-compatible/x' });
+    const { body } = await project.post(`/v1/smiths/${smithId}/runs`, INPUT);
+    assert.match(body.error.message, new RegExp(`redirect \\(status ${status}\\)`));
+    assert.equal(outer.seen.length, 1);
+  }
+  assert.deepEqual(inner.seen, []);
+});
+
+const STRANGERS: readonly [string, RequestListener][] = [
+  ['answers 200 with a page', (_request, response) => response.end(`<html>${SECRET}</html>`)],
+  ['answers 200 with JSON', (_request, response) => answerJson(response, 200, { secret: SECRET })],
+  ['answers 404 with JSON', (_request, response) => answerJson(response, 404, { message: SECRET })],
+  ['answers 400 with a text', (_request, response) => response.writeHead(400).end(SECRET)],
+  ['says it in the status', (_request, response) => response.writeHead(400, SECRET.replaceAll(':', ' ')).end()],
+  ['sends events of its own', (_request, response) => sendEvents(response, `data: ${SECRET}\n\n`)],
+  ['sends events of JSON', (_request, response) => sendEvents(response, `data: {"secret":"${SECRET}"}\n\n`)],
+];
+
+for (const [what, listener] of STRANGERS) {
+  test(`nothing is quoted of a service that ${what}: in the run, the events, an embedding and the log`, async (t) => {
+    const stranger = await serve(t, listener);
+    const opened = await startOpened(t, [stranger.url]);
+    const project = await opened.createProject();
+    for (const provider of ['openai-compatible', 'openai', 'anthropic', 'google', 'mistral', 'xai']) {
+      await project.put(`${TENANT}/${provider}`, { api_key: 'sk-test-123456', base_url: `${stranger.url}/v1` });
+      const smithId = await project.createSmith({ model: `${provider}/x` });
+      const run = await project.post(`/v1/smiths/${smithId}/runs`, INPUT);
+      const streamed = await project.post(`/v1/smiths/${smithId}/runs`, { ...INPUT, stream: true });
+      for (const { text } of [run, streamed]) {
+        assert.match(text, /model_request_failed/, provider);
+        assert.doesNotMatch(text, /of-the-loopback/, provider);
+      }
+      const embedded = await project.post('/v1/embeddings', { input: 'x', model: `${provider}/x` });
+      assert.doesNotMatch(embedded.text, /of-the-loopback/, provider);
+    }
+    assert.ok(stranger.seen.length > 0);
+    assert.doesNotMatch((await project.get('/v1/events')).text, /of-the-loopback/);
+    assert.doesNotMatch(logged.join(''), /of-the-loopback/);
+  });
+}
+
+function answerJson(response: Parameters<RequestListener>[1], status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function sendEvents(response: Parameters<RequestListener>[1], text: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+}
