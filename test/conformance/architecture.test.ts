@@ -185,6 +185,8 @@ test('importing a module does nothing: no output, no file, nothing that keeps th
   // What is started as a program or as a thread does its work on import.
   const started = new Set([
     'src/main.ts',
+    'src/kernel/child-process/run-child.ts',
+    'src/kernel/child-process/watch-parent.ts',
     'src/kernel/db/embedded-worker.ts',
     'src/platform/knowledge/embed/embed-worker.ts',
     'src/platform/knowledge/read/read-worker.ts',

@@ -1,0 +1,192 @@
+/** One child process, started, then asked and answered, with caps on what an answer may cost. */
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import {
+  ChildAnswerTooLargeError,
+  ChildCrashedError,
+  type ChildEndedError,
+  ChildOutOfMemoryError,
+  ChildTimedOutError,
+} from './child-errors.ts';
+import { encodeFrame, FrameReader } from './frames.ts';
+import { CHANNEL_FD, type FromChildFrame, type ToChildFrame } from './protocol.ts';
+import { measureResidentBytes, readResidentBytes, type SpawnOptions, spawnChild } from './spawn-child.ts';
+
+export interface ChildOptions extends SpawnOptions {
+  /** For logs and errors: `document reader`. */
+  readonly name: string;
+  /** Of all its memory, in the heap and outside of it. Held on Linux; elsewhere the limit of the heap alone is. */
+  readonly residentBytes: number;
+  /** How long its program may take to load. Default 60,000. */
+  readonly startMs?: number;
+}
+
+/** How often a child at work is measured. It may exceed its limit by what it allocates in between. */
+const MEASURE_INTERVAL_MS = 50;
+const START_MS = 60_000;
+/** Of standard error, its end: V8 says there why it gave up. */
+const OUTPUT_CHARACTERS = 4_096;
+const OUT_OF_MEMORY = /FATAL ERROR: .*(?:out of memory|invalid table size|invalid array length)/i;
+
+export class Child<ToChild, FromChild> {
+  readonly #options: ChildOptions;
+  readonly #process: ChildProcess;
+  readonly #channel: Socket;
+  readonly #gone = new AbortController();
+  readonly #exited = Promise.withResolvers<void>();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<FromChild>>();
+  #nextId = 1;
+  #output = '';
+  #measuring: NodeJS.Timeout | undefined;
+
+  /** Starts it. It is asked once `ready` has resolved. */
+  constructor(options: ChildOptions) {
+    this.#options = options;
+    this.#process = spawnChild(options);
+    const channel = this.#process.stdio[CHANNEL_FD];
+    if (!(channel instanceof Socket)) throw new Error('a child has a pipe to its parent');
+    this.#channel = channel;
+    this.#listen();
+  }
+
+  /** Aborts when the child ends, for the reason that it ended for. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Its present resident memory; 0 where it is not known. */
+  get residentBytes(): number {
+    const { pid } = this.#process;
+    return pid === undefined || this.gone.aborted ? 0 : (readResidentBytes(pid) ?? 0);
+  }
+
+  /** Resolves when its program is loaded. Throws what kept it from starting. */
+  async ready(): Promise<void> {
+    const { name, startMs = START_MS } = this.#options;
+    const timeout = setTimeout(() => void this.end(new ChildTimedOutError(name, startMs)), startMs);
+    try {
+      await this.#ready.promise;
+    } catch (error) {
+      throw new Error(`the child process of ${name} cannot be started`, { cause: error });
+    } finally {
+      clearTimeout(timeout);
+      // An idle child is no reason for this process to live on; one that is asked is, see `ask`.
+      if (this.#waiting.size === 0) this.#hold(false);
+    }
+  }
+
+  /**
+   * Sends a message and waits for its answer. Further messages may be sent meanwhile. Throws a ChildEndedError, or the
+   * reason of `end` when that is called meanwhile; the child is gone then.
+   */
+  async ask(message: ToChild, { timeoutMs }: { readonly timeoutMs: number }): Promise<FromChild> {
+    this.gone.throwIfAborted();
+    const id = this.#nextId++;
+    const waiting = Promise.withResolvers<FromChild>();
+    const late = () => void this.end(new ChildTimedOutError(this.#options.name, timeoutMs));
+    const timeout = Number.isFinite(timeoutMs) ? setTimeout(late, Math.max(0, timeoutMs)) : undefined;
+    if (this.#waiting.size === 0) this.#hold(true);
+    this.#waiting.set(id, waiting);
+    try {
+      this.#send({ id, message });
+      return await waiting.promise;
+    } finally {
+      clearTimeout(timeout);
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) this.#hold(false);
+    }
+  }
+
+  /** Kills it, in the middle of its work or not. Resolves when it has gone. The first reason given is the one. */
+  async end(reason: unknown): Promise<void> {
+    this.#settle(reason);
+    // Who waits for the end must live to see it.
+    this.#hold(true);
+    this.#process.kill('SIGKILL');
+    await this.#exited.promise;
+  }
+
+  #listen(): void {
+    const child = this.#process;
+    const reader = new FrameReader(this.#options.answerBytes);
+    this.#ready.promise.catch(() => undefined);
+    this.#channel.on('data', (piece: Buffer) => this.#receive(reader, piece));
+    // Writing to a child that has gone: why it went comes with 'close'.
+    this.#channel.on('error', () => undefined);
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output = (this.#output + text).slice(-OUTPUT_CHARACTERS);
+    });
+    child.once('error', (error) => {
+      this.#settle(error);
+      if (child.pid === undefined) this.#exited.resolve();
+    });
+    // After 'exit' there may still be something to read of what it said last.
+    child.once('close', (code, signal) => {
+      this.#settle(this.#explain(code, signal));
+      this.#exited.resolve();
+    });
+  }
+
+  #receive(reader: FrameReader, piece: Buffer): void {
+    if (this.gone.aborted) return;
+    try {
+      for (const frame of reader.push(piece)) this.#take(frame as FromChildFrame);
+    } catch {
+      // The frame is too large, or no frame at all.
+      this.#refuseAnswer();
+    }
+  }
+
+  #take(frame: FromChildFrame): void {
+    if (frame.kind === 'ready') this.#ready.resolve();
+    else if (frame.kind === 'answer') this.#waiting.get(frame.id)?.resolve(frame.answer as FromChild);
+    else this.#refuseAnswer();
+  }
+
+  #refuseAnswer(): void {
+    void this.end(new ChildAnswerTooLargeError(this.#options.name, this.#options.answerBytes));
+  }
+
+  #send(frame: ToChildFrame): void {
+    const blocks = encodeFrame(frame, Number.MAX_SAFE_INTEGER);
+    this.#channel.cork();
+    for (const block of blocks) this.#channel.write(block);
+    this.#channel.uncork();
+  }
+
+  /** While it is at work, or being ended, it keeps this process alive; at work it is measured. */
+  #hold(works: boolean): void {
+    if (!works && this.gone.aborted) return;
+    for (const handle of [this.#process, this.#channel, this.#process.stderr]) {
+      // Standard error is a socket too, of which its type says nothing.
+      if (handle === null || !('ref' in handle && 'unref' in handle)) continue;
+      if (works) handle.ref();
+      else handle.unref();
+    }
+    clearInterval(this.#measuring);
+    this.#measuring =
+      works && !this.gone.aborted ? setInterval(() => void this.#measure(), MEASURE_INTERVAL_MS) : undefined;
+  }
+
+  async #measure(): Promise<void> {
+    const { name, residentBytes } = this.#options;
+    const bytes = await measureResidentBytes(this.#process.pid ?? 0);
+    if (bytes === undefined || bytes <= residentBytes || this.gone.aborted) return;
+    await this.end(new ChildOutOfMemoryError(name, 'resident', residentBytes));
+  }
+
+  #explain(code: number | null, signal: NodeJS.Signals | null): ChildEndedError {
+    const { name, heapBytes } = this.#options;
+    if (OUT_OF_MEMORY.test(this.#output)) return new ChildOutOfMemoryError(name, 'heap', heapBytes);
+    return new ChildCrashedError(name, code, signal, this.#output.trim());
+  }
+
+  #settle(reason: unknown): void {
+    if (this.gone.aborted) return;
+    this.#gone.abort(reason);
+    clearInterval(this.#measuring);
+    this.#ready.reject(reason);
+    for (const { reject } of this.#waiting.values()) reject(reason);
+  }
+}
