@@ -219,6 +219,31 @@ describe('who is not proven is told how', async () => {
   }
 });
 
+test('a token has one text', async () => {
+  const { token } = home;
+  const secret = token.slice('icd_live_'.length);
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  // 32 bytes are 43 characters, the last of which has two bits that no byte has a part in.
+  const otherSpelling = token.slice(0, -1) + alphabet.charAt(alphabet.indexOf(token.slice(-1)) | 1);
+  const texts = [
+    secret,
+    `tha_live_${secret}`,
+    `ICD_LIVE_${secret}`,
+    `icd_live_${token}`,
+    `${token}=`,
+    `${token}.`,
+    `${token}A`,
+    token.slice(0, -1),
+    otherSpelling,
+    token.toLowerCase(),
+  ];
+  assert.equal((await home.get('/domains')).status, 200);
+  for (const text of texts) {
+    const { status, body } = await service.anybody.as(text).get('/domains');
+    assert.deepEqual([status, body.error], [401, 'invalid_token'], text.slice(0, 12));
+  }
+});
+
 describe('a token that may only read changes nothing', () => {
   for (const operation of writing) {
     test(operation.id, async () => {

@@ -14,10 +14,11 @@ import type { SigningKeys } from './signing-keys.ts';
 
 const MAX_REMEMBERED = 20_000;
 const MAX_TOKEN_LENGTH = 4_096;
-const prefixPattern = new RegExp(`^(?:${Object.values(HANDLE_PREFIXES).join('|')})`);
+/** A handle prefix and the three parts of a JWT in compact form (RFC 7515, section 7.1). */
+const TOKEN = new RegExp(`^(${Object.values(HANDLE_PREFIXES).join('|')})([\\w-]+)\\.([\\w-]+)\\.([\\w-]+)$`);
 
 export interface TokenVerifier {
-  /** Throws `unauthenticated` for a token that is malformed, forged, expired or revoked. */
+  /** Throws `unauthenticated` for a token that is malformed, forged, expired or revoked, or has the prefix of another kind. */
   verify(token: string): Promise<Caller>;
 }
 
@@ -56,15 +57,16 @@ export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Cloc
 async function verifySignature(token: string, keys: SigningKeys, clock: Clock): Promise<Remembered> {
   const refuse = (cause?: unknown) =>
     new ApiError('unauthenticated', { message: 'The token is not one of this server’s. Check its value.', cause });
-  if (token.length > MAX_TOKEN_LENGTH) throw refuse();
-  const jwt = token.replace(prefixPattern, '');
+  const [, prefix, ...parts] = token.length > MAX_TOKEN_LENGTH ? [] : (TOKEN.exec(token) ?? []);
+  if (prefix === undefined || !parts.every(isCanonical)) throw refuse();
+  const jwt = parts.join('.');
   try {
     const { kid } = decodeProtectedHeader(jwt);
     const key = kid === undefined ? undefined : await keys.verifier(kid);
     if (kid === undefined || key === undefined) throw refuse();
     const { payload } = await jwtVerify(jwt, key, { algorithms: ['RS256'], currentDate: clock.now() });
     const caller = callerOf(payload.sub, payload.jti, payload.scope);
-    if (caller === undefined) throw refuse();
+    if (caller === undefined || HANDLE_PREFIXES[caller.kind] !== prefix) throw refuse();
     return { caller, kid, expiresAtMs: payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) {
@@ -73,6 +75,14 @@ async function verifySignature(token: string, keys: SigningKeys, clock: Clock): 
     if (error instanceof errors.JOSEError || error instanceof TypeError) throw refuse(error);
     throw error;
   }
+}
+
+/**
+ * Whether the base64url text is the one spelling of its bytes: no padding, and no bits that are left over in its last
+ * character, which decoders ignore. With that a token has one text, for an RS256 signature is one number.
+ */
+function isCanonical(text: string): boolean {
+  return Buffer.from(text, 'base64url').toString('base64url') === text;
 }
 
 function callerOf(subject: string | undefined, tokenId: string | undefined, scope: unknown): Caller | undefined {
