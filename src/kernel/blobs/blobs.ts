@@ -1,4 +1,5 @@
 /** The port to file bytes. */
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
 export interface StoredBlob {
@@ -27,6 +28,16 @@ export interface BlobStore {
   /** Removing what is not there is no error. */
   remove(key: string): Promise<void>;
   exists(key: string): Promise<boolean>;
+  /**
+   * The digests (`digestOfKey`) of the blobs that were stored before this time, one after the other and in no order: a
+   * store need not be able to tell keys, and nothing holds the whole list. What is stored or removed meanwhile may be
+   * among them or not.
+   */
+  listDigests(storedBefore: Date): AsyncIterable<string>;
+  /** As `remove`, for a blob of the list. */
+  removeByDigest(digest: string): Promise<void>;
+  /** Removes what uploads have left that broke off and have been given nothing since this time. Returns how many. */
+  removeStaleUploads(lastWrittenBefore: Date): Promise<number>;
 }
 
 export class BlobTooLargeError extends Error {
@@ -64,4 +75,10 @@ export function checkBlobKey(key: string): void {
   if (key.length > KEY_LENGTH_MAX || !KEY.test(key)) {
     throw new TypeError('a blob key is 1 to 512 characters: names of A-Z a-z 0-9 . _ - with slashes between them');
   }
+}
+
+/** SHA-256 of the key, in hexadecimal. Throws `TypeError` for a bad key. */
+export function digestOfKey(key: string): string {
+  checkBlobKey(key);
+  return createHash('sha256').update(key).digest('hex');
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { BlobNotFoundError, BlobRangeError, type BlobStore, BlobTooLargeError } from './blobs.ts';
+import { BlobNotFoundError, BlobRangeError, type BlobStore, BlobTooLargeError, digestOfKey } from './blobs.ts';
 import { createFolderBlobStore } from './folder-blob-store.ts';
 
 const MAX = { maxBytes: 10_000_000 };
@@ -174,16 +175,83 @@ test('of two uploads to one key the last whole one stays', async (t) => {
   assert.equal(files().length, 1);
 });
 
-test('unfinished uploads of a process that died are swept after a day', async (t) => {
+test('what broken uploads have left is removed once it is older, and what is being written stays', async (t) => {
   const { store, root, files } = makeStore(t);
+  assert.equal(await store.removeStaleUploads(new Date()), 0);
   await store.put('one', chunks(Buffer.from('x')), MAX);
   writeFileSync(join(root, 'uploads', 'stale'), 'x');
   writeFileSync(join(root, 'uploads', 'fresh'), 'x');
-  const long = new Date(Date.now() - 25 * 3600 * 1000);
-  utimesSync(join(root, 'uploads', 'stale'), long, long);
-  await createFolderBlobStore(root).put('two', chunks(Buffer.from('x')), MAX);
+  setAge(join(root, 'uploads', 'stale'), 61);
+  assert.equal(await store.removeStaleUploads(minutesAgo(60)), 1);
   assert.deepEqual(
     files().filter((path) => path.startsWith('uploads')),
     [join('uploads', 'fresh')],
   );
 });
+
+test('blobs are listed by the digests of their keys, younger ones and foreign files left out, and removed by them', async (t) => {
+  const { store, root, files } = makeStore(t);
+  assert.deepEqual(await collect(store.listDigests(new Date())), []);
+  const keys = Array.from({ length: 40 }, (_, index) => `proj_1/file_${index}`);
+  for (const key of keys) await store.put(key, chunks(Buffer.from(key)), MAX);
+  for (const path of files()) setAge(join(root, path), 61);
+  await store.put('proj_1/young', chunks(Buffer.from('x')), MAX);
+  writeFileSync(join(root, 'notes.txt'), 'x');
+  setAge(join(root, 'notes.txt'), 61);
+  const listed = await collect(store.listDigests(minutesAgo(60)));
+  assert.deepEqual(listed.sort(), keys.map(digestOfKey).sort());
+  for (const digest of listed.slice(0, 10)) await store.removeByDigest(digest);
+  await store.removeByDigest(listed[0] ?? '');
+  const left = await collect(store.listDigests(minutesAgo(60)));
+  assert.deepEqual(left.sort(), listed.slice(10));
+  await assert.rejects(store.removeByDigest('../../etc/passwd'), TypeError);
+});
+
+test('a disk that is full in the middle of an upload keeps nothing of it', {
+  skip: process.platform === 'win32',
+}, (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'ironcraft-blobs-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  // The system refuses to let a file of this process grow beyond 64 blocks of 1,024 bytes: as on a full disk, a write fails.
+  const { status, stdout, stderr } = spawnSync(
+    'bash',
+    [
+      '-c',
+      `trap '' XFSZ; ulimit -f 64; exec "$0" --input-type=module -e "$1" "$2" "$3"`,
+      process.execPath,
+      FILL,
+      MODULE,
+      root,
+    ],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(JSON.parse(stdout), { code: 'EFBIG', small: 5, files: 1 });
+});
+
+const MODULE = new URL('./folder-blob-store.ts', import.meta.url).href;
+const FILL = `
+  import { readdirSync, statSync } from 'node:fs';
+  const { createFolderBlobStore } = await import(process.argv[1]);
+  const root = process.argv[2];
+  const store = createFolderBlobStore(root);
+  async function* bytes(count, size) { for (let at = 0; at < count; at += 1) yield Buffer.alloc(size); }
+  const refusal = await store.put('large', bytes(20, 10_000), { maxBytes: 1e9 }).catch((error) => error);
+  const { bytes: small } = await store.put('small', bytes(1, 5), { maxBytes: 1e9 });
+  const files = readdirSync(root, { recursive: true }).filter((path) => statSync(root + '/' + path).isFile()).length;
+  console.log(JSON.stringify({ code: refusal.code, small, files }));
+`;
+
+async function collect(digests: AsyncIterable<string>): Promise<string[]> {
+  const listed: string[] = [];
+  for await (const digest of digests) listed.push(digest);
+  return listed;
+}
+
+function minutesAgo(minutes: number): Date {
+  return new Date(Date.now() - minutes * 60_000);
+}
+
+function setAge(path: string, minutes: number): void {
+  utimesSync(path, minutesAgo(minutes), minutesAgo(minutes));
+}

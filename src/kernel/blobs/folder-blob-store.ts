@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import type { Dir } from 'node:fs';
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   BlobNotFoundError,
@@ -7,12 +8,12 @@ import {
   type BlobStore,
   BlobTooLargeError,
   type ByteRange,
-  checkBlobKey,
+  digestOfKey,
   type StoredBlob,
 } from './blobs.ts';
 
-/** Older unfinished uploads belong to a process that is gone. */
-const STALE_UPLOAD_MS = 24 * 3600 * 1000;
+const FOLDER = /^[0-9a-f]{2}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
  * Blobs in a local folder. A blob's path is the digest of its key, over two levels of folders: no key can leave the
@@ -26,7 +27,7 @@ export function createFolderBlobStore(root: string): BlobStore {
   return {
     async put(key, source, limits) {
       const path = pathOf(root, key);
-      prepared ??= prepareUploads(uploads).catch((error: unknown) => {
+      prepared ??= makeFolder(uploads).catch((error: unknown) => {
         // A full or read-only disk may be corrected: the next upload tries again.
         prepared = undefined;
         throw error;
@@ -35,9 +36,13 @@ export function createFolderBlobStore(root: string): BlobStore {
       const temporary = join(uploads, randomUUID());
       try {
         const stored = await writeUpload(temporary, source, limits.maxBytes);
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makeFolder(dirname(path));
         await rename(temporary, path);
-        await syncFolder(dirname(path));
+        await syncFolder(dirname(path)).catch(async (error: unknown) => {
+          // It is there, but may not outlast a power cut: the caller is told that nothing is stored, so nothing stays.
+          await rm(path, { force: true });
+          throw error;
+        });
         return stored;
       } finally {
         await rm(temporary, { force: true });
@@ -63,13 +68,55 @@ export function createFolderBlobStore(root: string): BlobStore {
       const found = await stat(pathOf(root, key)).catch(undefinedIfAbsent);
       return found !== undefined;
     },
+
+    async *listDigests(storedBefore) {
+      for await (const outer of listNames(root, FOLDER)) {
+        for await (const inner of listNames(join(root, outer), FOLDER)) {
+          const folder = join(root, outer, inner);
+          for await (const digest of listNames(folder, DIGEST)) {
+            if (await isOlder(join(folder, digest), storedBefore)) yield digest;
+          }
+        }
+      }
+    },
+
+    async removeByDigest(digest) {
+      if (!DIGEST.test(digest)) throw new TypeError('a digest is 64 hexadecimal digits');
+      await rm(pathOfDigest(root, digest), { force: true });
+    },
+
+    async removeStaleUploads(lastWrittenBefore) {
+      let removed = 0;
+      for await (const name of listNames(uploads, /^/)) {
+        const path = join(uploads, name);
+        if (!(await isOlder(path, lastWrittenBefore))) continue;
+        await rm(path, { force: true });
+        removed += 1;
+      }
+      return removed;
+    },
   };
 }
 
 function pathOf(root: string, key: string): string {
-  checkBlobKey(key);
-  const name = createHash('sha256').update(key).digest('hex');
-  return join(root, name.slice(0, 2), name.slice(2, 4), name);
+  return pathOfDigest(root, digestOfKey(key));
+}
+
+function pathOfDigest(root: string, digest: string): string {
+  return join(root, digest.slice(0, 2), digest.slice(2, 4), digest);
+}
+
+/** Names in the folder, a few at a time; none where there is no such folder. */
+async function* listNames(folder: string, pattern: RegExp): AsyncGenerator<string> {
+  const opened: Dir | undefined = await opendir(folder).catch(undefinedIfAbsent);
+  if (opened === undefined) return;
+  for await (const { name } of opened) if (pattern.test(name)) yield name;
+}
+
+/** Whether the file was last written before the time; false once it is gone. */
+async function isOlder(path: string, time: Date): Promise<boolean> {
+  const found = await stat(path).catch(undefinedIfAbsent);
+  return found?.isFile() === true && found.mtime < time;
 }
 
 async function writeUpload(path: string, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StoredBlob> {
@@ -110,14 +157,8 @@ async function openBlob(root: string, key: string): Promise<FileHandle> {
   return handle;
 }
 
-async function prepareUploads(uploads: string): Promise<void> {
-  await mkdir(uploads, { recursive: true, mode: 0o700 });
-  const oldest = Date.now() - STALE_UPLOAD_MS;
-  for (const name of await readdir(uploads)) {
-    const path = join(uploads, name);
-    const found = await stat(path).catch(undefinedIfAbsent);
-    if (found !== undefined && found.mtimeMs < oldest) await rm(path, { force: true });
-  }
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
 async function syncFolder(folder: string): Promise<void> {
