@@ -36,7 +36,7 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
-import { createTurnFiles, defineFileExpiry } from './resources/files/index.ts';
+import { createTurnFiles, defineFileExpiry, measureStorage } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
@@ -46,6 +46,7 @@ import { projectOperations } from './resources/projects/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
+import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { createFileSearch } from './tools/file-search.ts';
@@ -66,6 +67,7 @@ export interface GivenDependencies {
     | 'trustProxy'
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
+    | 'projectStorageBytes'
   >;
   readonly publicUrl: string;
   readonly db: Database;
@@ -120,6 +122,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...embeddingOperations(deps),
     ...conversationOperations(deps),
     ...fileOperations(deps),
+    ...storageOperations(deps),
     ...vectorStoreOperations(deps),
     ...memoryOperations(deps),
   ];
@@ -140,7 +143,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     metrics,
     models: createModelOpener(vault, outbound, allowPrivate),
     onTurnEnded: (owner) => memory.turnEnded(owner),
-    files: createTurnFiles({ db, blobs: deps.blobs }, config.fileLimitBytes),
+    files: createTurnFiles(deps),
     toolSources: [
       createHostedTools(clock),
       createFileSearch(search),
@@ -153,6 +156,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
+  measureStorage(metrics, db);
   const reader = createDocumentReader();
   defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });

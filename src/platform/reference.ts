@@ -27,7 +27,7 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['agents'],
   },
   { name: 'Customers', description: 'Who the end users belong to.', prefixes: ['customers'] },
-  { name: 'Files', description: 'Content for runs and vector stores.', prefixes: ['files'] },
+  { name: 'Files', description: 'Content for runs and vector stores.', prefixes: ['files', 'tenant.storage'] },
   { name: 'Vector stores', description: 'Files that are searched by meaning and words.', prefixes: ['vector_stores'] },
   { name: 'Embeddings', description: 'Text into vectors.', prefixes: ['embeddings'] },
   { name: 'Models', description: 'What can be named as `model`.', prefixes: ['models', 'tenant.models'] },

@@ -115,6 +115,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       addressRequestsPerMinute: UNLIMITED,
       bodyLimitBytes: 10 * 1024 * 1024,
       fileLimitBytes: 64 * 1024 * 1024,
+      projectStorageBytes: 1024 ** 4,
       trustProxy: false,
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',

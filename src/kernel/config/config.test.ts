@@ -31,6 +31,7 @@ test('an empty environment gives the documented defaults', () => {
       modelPrivateAddresses: 'deny',
       bodyLimitBytes: 10_485_760,
       fileLimitBytes: 536_870_912,
+      projectStorageBytes: 107_374_182_400,
       drainMs: 10_000,
       domains: {
         port: 8788,

@@ -51,6 +51,8 @@ export interface Config {
   readonly modelPrivateAddresses: 'allow' | 'deny';
   readonly bodyLimitBytes: number;
   readonly fileLimitBytes: number;
+  /** Of all files of one project. */
+  readonly projectStorageBytes: number;
   readonly drainMs: number;
   readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
@@ -134,6 +136,9 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     bodyLimitBytes: read('IRONCRAFT_BODY_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_073_741_824)),
     fileLimitBytes: read('IRONCRAFT_FILE_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_099_511_627_776)),
+    projectStorageBytes: read('IRONCRAFT_PROJECT_STORAGE_BYTES', 0, (text) =>
+      parseInteger(text, 1_048_576, 1_125_899_906_842_624),
+    ),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     domains: readDomains(read, cwd, problems),
     unknownVariables: Object.freeze(findUnknownVariables(values)),

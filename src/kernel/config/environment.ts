@@ -91,6 +91,11 @@ export const ENVIRONMENT = [
     meaning: 'Largest file that can be uploaded, in bytes, 1024 to 1099511627776',
   },
   {
+    name: 'IRONCRAFT_PROJECT_STORAGE_BYTES',
+    default: '107374182400',
+    meaning: 'What all files of one project may take, in bytes, 1048576 to 1125899906842624',
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',

@@ -8,8 +8,13 @@ const DURATION_BUCKETS_S: readonly number[] = [
 /** Asking twice for a name gives the same instrument, so that two services of one process can share a page. */
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
-  /** `collect` runs at each scrape and may set the value. */
-  gauge(name: string, help: string, labels?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
+  /** `collect` runs at each scrape, which waits for it, and may set the value. */
+  gauge(
+    name: string,
+    help: string,
+    labels?: readonly string[],
+    collect?: (gauge: Gauge) => void | Promise<void>,
+  ): Gauge;
   histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram;
   /** The Prometheus text format; answer it with `contentType`. */
   render(): Promise<string>;
@@ -41,7 +46,7 @@ export function createMetrics(): Metrics {
           ? {}
           : {
               collect() {
-                collect(this);
+                return collect(this);
               },
             }),
       });

@@ -2,20 +2,32 @@
 import type { BlobStore } from '../../kernel/blobs/blobs.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import { reconcileStorage } from './reconcile-storage.ts';
+import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
 import { sweepUnclaimedBlobs } from './sweep-unclaimed-blobs.ts';
 
 const SWEEP_IDEMPOTENCY_KEYS = 'sweep-idempotency-keys';
 const SWEEP_UNCLAIMED_BLOBS = 'sweep-unclaimed-blobs';
+const SWEEP_ORPHANED_BLOBS = 'sweep-orphaned-blobs';
+const RECONCILE_STORAGE = 'reconcile-storage';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
 /** Defines the jobs and their times. Call before `jobs.start`. */
-export function defineMaintenance(jobs: Jobs, deps: { readonly db: Database; readonly blobs: BlobStore }): void {
+export function defineMaintenance(
+  jobs: Jobs,
+  deps: { readonly db: Database; readonly blobs: BlobStore; readonly logger: Logger },
+): void {
   const { db } = deps;
   jobs.define(SWEEP_IDEMPOTENCY_KEYS, ({ signal }) => sweepIdempotencyKeys(db, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_IDEMPOTENCY_KEYS, '7 * * * *', {});
   jobs.define(SWEEP_UNCLAIMED_BLOBS, ({ signal }) => sweepUnclaimedBlobs(deps, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_UNCLAIMED_BLOBS, '37 * * * *', {});
+  jobs.define(SWEEP_ORPHANED_BLOBS, ({ signal }) => sweepOrphanedBlobs(deps, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_ORPHANED_BLOBS, '47 * * * *', {});
+  jobs.define(RECONCILE_STORAGE, ({ signal }) => reconcileStorage(deps, signal), { concurrency: 1 });
+  jobs.schedule(RECONCILE_STORAGE, '52 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

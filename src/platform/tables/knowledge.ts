@@ -90,6 +90,12 @@ interface UnclaimedBlobsTable {
   removable_at: Date;
 }
 
+/** What a project's files take, in all. */
+interface ProjectStorageTable {
+  project_id: ProjectId;
+  used_bytes: number;
+}
+
 interface SmithMemoriesTable {
   project_id: ProjectId;
   smith_id: string;
@@ -113,6 +119,7 @@ interface RecallPassagesTable {
 export interface KnowledgeTables {
   files: FilesTable;
   unclaimed_blobs: UnclaimedBlobsTable;
+  project_storage: ProjectStorageTable;
   vector_stores: VectorStoresTable;
   vector_store_batches: VectorStoreBatchesTable;
   vector_store_files: VectorStoreFilesTable;
@@ -124,6 +131,7 @@ export interface KnowledgeTables {
 export const knowledgeTables: TableNames<KnowledgeTables> = {
   files: true,
   unclaimed_blobs: true,
+  project_storage: true,
   vector_stores: true,
   vector_store_batches: true,
   vector_store_files: true,

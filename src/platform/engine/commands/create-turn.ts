@@ -88,16 +88,22 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     throw withModelParam(error);
   });
   const reader = { projectId, smithId, caller: request.reader };
-  const { input, messages } = await attachFiles(engine.files, reader, request.input, parsed);
-  const thread = await chooseThread(db, request);
-  const newTurn = {
-    run: describeRun(request, { smith, config, input, threadId: thread.id, replicaId: engine.replicaId }),
-    messages,
-    stored: request.surface?.stored !== false,
-    idempotency: request.idempotency,
-    asyncCommit: request.buffered === true && db.kind === 'server',
-  };
-  const start = await startOrFindDuplicate(db, newTurn, thread.fork);
+  const { input, messages, inline } = await attachFiles(engine.files, reader, request.input, parsed);
+  let start: TurnStart | { readonly duplicate: ClaimedTurn } | undefined;
+  try {
+    const thread = await chooseThread(db, request);
+    const newTurn = {
+      run: describeRun(request, { smith, config, input, threadId: thread.id, replicaId: engine.replicaId }),
+      messages,
+      stored: request.surface?.stored !== false,
+      idempotency: request.idempotency,
+      asyncCommit: request.buffered === true && db.kind === 'server',
+    };
+    start = await startOrFindDuplicate(db, newTurn, { fork: thread.fork, inline, files: engine.files });
+  } finally {
+    const isStarted = start !== undefined && !('duplicate' in start);
+    if (!isStarted) await engine.files.discard(projectId, inline);
+  }
   if ('duplicate' in start) return { kind: 'duplicate', claimed: start.duplicate };
   const { run } = start;
   const live = engine.execute({

@@ -2,6 +2,8 @@
 import type { Database } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { TenantTransaction } from '../../store/tenant-db.ts';
+import type { InlineFile, TurnFiles } from '../input/attached-files.ts';
 import { forkThread } from '../store/fork-thread.ts';
 import { type NewTurn, startTurn, type TurnStart } from '../store/start-turn.ts';
 import { type ClaimedTurn, findClaimedTurn } from '../store/turn-claims.ts';
@@ -13,15 +15,25 @@ import type { Fork } from './choose-thread.ts';
  */
 const START_TRIES = 20;
 
-/** Throws `conversation_locked`, `idempotency_key_reused` and, for a fork, `replay_unsupported`. */
+/** What commits with the start of a turn. */
+export interface StartedWith {
+  /** What the turn's thread is to be a copy of. */
+  readonly fork: Fork | undefined;
+  /** Bytes that came with the turn, which become files. */
+  readonly inline: readonly InlineFile[];
+  readonly files: TurnFiles;
+}
+
+/** Throws `conversation_locked`, `idempotency_key_reused`, `payload_too_large` and, for a fork, `replay_unsupported`. */
 export async function startOrFindDuplicate(
   db: Database,
   turn: NewTurn,
-  fork: Fork | undefined,
+  started: StartedWith,
 ): Promise<TurnStart | { duplicate: ClaimedTurn }> {
+  const isAlone = started.fork === undefined && started.inline.length === 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await (fork === undefined ? startTurn(db, turn) : startInFork(db, turn, fork));
+      return await (isAlone ? startTurn(db, turn) : startTogether(db, turn, started));
     } catch (error) {
       const keyTaken = isUniqueViolation(error, 'idempotency_keys_pkey');
       const turnTaken = isUniqueViolation(error, 'messages_pkey');
@@ -34,10 +46,13 @@ export async function startOrFindDuplicate(
   }
 }
 
-/** The copy of the thread and the turn on it are there together or not at all. */
-function startInFork(db: Database, turn: NewTurn, { origin, at }: Fork): Promise<TurnStart> {
+/** The copy of the thread, the turn on it and the files of its input are there together or not at all. */
+function startTogether(db: Database, turn: NewTurn, { fork, inline, files }: StartedWith): Promise<TurnStart> {
+  const { project_id: projectId, smith_id: smithId, thread_id: threadId } = turn.run;
   return db.transaction(async (tx) => {
-    await forkThread(tx, origin, turn.run.thread_id, at);
-    return startTurn(tx, turn);
+    if (fork !== undefined) await forkThread(tx, fork.origin, threadId, fork.at);
+    const start = await startTurn(tx, turn);
+    await files.claim(new TenantTransaction(tx, projectId), smithId, inline);
+    return start;
   });
 }

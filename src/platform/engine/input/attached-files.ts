@@ -1,7 +1,7 @@
 /**
  * Files in conversations. What comes inline is put into the file store, so that messages hold a reference and no bytes;
  * the bytes join the prompt for the length of a model call. Text is given to the model as text: few providers take it as
- * a file.
+ * a file. Bytes become a file in the transaction that starts the turn: of a turn that is refused nothing stays.
  */
 import type {
   LanguageModelV4FilePart,
@@ -11,6 +11,7 @@ import type {
 } from '@ai-sdk/provider';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { StoredMessage } from '../turn.ts';
 import type { InputMessage } from './parse-input.ts';
@@ -30,16 +31,25 @@ export interface FileReader {
   readonly caller: ProjectCaller | null;
 }
 
+/** Bytes that came inline, and the file that they are to become. */
+export interface InlineFile extends AttachedFile {
+  /** Of the content, in hexadecimal. */
+  readonly sha256: string;
+}
+
 /** The file store as turns use it. */
 export interface TurnFiles {
   /** Undefined for a file that is not there, not for this smith, or that the caller could not get itself. */
   find(reader: FileReader, fileId: string): Promise<AttachedFile | undefined>;
-  /** Keeps a file that is reachable by its id alone. */
-  save(
+  /** Stores bytes that came inline: no file before `claim`. Throws `payload_too_large` and `storage_unavailable`. */
+  store(
     projectId: string,
-    smithId: string,
     file: { readonly filename: string; readonly mediaType: string; readonly content: Uint8Array },
-  ): Promise<AttachedFile>;
+  ): Promise<InlineFile>;
+  /** Makes them files that are reachable by their ids alone, in this transaction. Throws `payload_too_large`. */
+  claim(tx: TenantTransaction, smithId: string, files: readonly InlineFile[]): Promise<void>;
+  /** Removes those of the bytes that no transaction has made a file. Never throws: what it cannot remove is swept later. */
+  discard(projectId: string, files: readonly InlineFile[]): Promise<void>;
   /** Throws when the file is gone. */
   read(projectId: string, fileId: string): Promise<Uint8Array>;
 }
@@ -50,6 +60,10 @@ const MAX_PROMPT_FILE_BYTES = 32 * 1024 * 1024;
 const MAX_ATTACHED_TEXT_CHARS = 200_000;
 
 const BYTES_PER_TOKEN = 3;
+
+/** Of one turn. OpenAI takes as many images in a request. */
+const MAX_FILE_PARTS = 500;
+const FILES_AT_ONCE = 8;
 
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
@@ -62,45 +76,104 @@ interface StoredFilePart {
   readonly data: { readonly type: 'stored'; readonly file_id: string; readonly bytes: number };
 }
 
+export interface AttachedInput {
+  readonly input: InputMessage[];
+  readonly messages: NewMessage[];
+  /** What came inline: to be claimed with the turn, or discarded. */
+  readonly inline: readonly InlineFile[];
+}
+
 /**
- * Stores the files that came inline and looks up those that are named by their id. Gives the messages with references,
- * and the input as runs show it. Throws `invalid_input` for a file that is not there.
+ * Stores the bytes that came inline and looks up the files that are named by their id. Gives the messages with references,
+ * and the input as runs show it. Throws `invalid_input` for a file that is not there, `too_many_inputs` beyond
+ * MAX_FILE_PARTS, and what `TurnFiles.store` throws; nothing is stored then.
  */
 export async function attachFiles(
   files: TurnFiles,
   reader: FileReader,
   input: readonly InputMessage[],
   messages: readonly NewMessage[],
-): Promise<{ input: InputMessage[]; messages: NewMessage[] }> {
-  const attached = await Promise.all(
-    messages.map(async (message, index): Promise<{ input: InputMessage; message: NewMessage }> => {
-      const given = input[index] ?? { role: message.role, content: '' };
-      if (message.role !== 'user' || typeof given.content === 'string') return { input: given, message };
-      const parts = given.content;
-      const read = message.content as UserContent;
-      const pairs = await Promise.all(
-        read.map(async (part, at) => {
-          const shown = parts[at] ?? {};
-          if (part.type !== 'file') return { part, shown };
-          const stored = await storePart(files, reader, part, `input.${index}.content.${at}`);
-          return stored === undefined ? { part, shown } : { part: stored, shown: showStored(shown, stored) };
+): Promise<AttachedInput> {
+  const places = listFileParts(messages);
+  const inline: InlineFile[] = [];
+  const stored = new Map<string, StoredFilePart>();
+  try {
+    for (let first = 0; first < places.length; first += FILES_AT_ONCE) {
+      const some = places.slice(first, first + FILES_AT_ONCE);
+      // All of them come to their end before anything is discarded.
+      const outcomes = await Promise.allSettled(
+        some.map(async ({ part, at }) => {
+          const reference = await storePart({ files, reader, inline }, part, at);
+          if (reference !== undefined) stored.set(at, reference);
         }),
       );
-      const content = pairs.map(({ part }) => part) as unknown as StoredMessage['content'];
-      const tokens = pairs.reduce((sum, { part }) => sum + textTokens(part), message.tokens);
-      return {
-        input: { ...given, content: pairs.map(({ shown }) => shown) },
-        message: { role: message.role, content, tokens },
-      };
-    }),
-  );
-  return { input: attached.map(({ input: each }) => each), messages: attached.map(({ message }) => message) };
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    }
+  } catch (error) {
+    await files.discard(reader.projectId, inline);
+    throw error;
+  }
+  const attached = messages.map((message, index) => withReferences(message, input[index], index, stored));
+  return { input: attached.map((each) => each.input), messages: attached.map((each) => each.message), inline };
+}
+
+interface FilePlace {
+  readonly part: LanguageModelV4FilePart | StoredFilePart;
+  /** Where the caller gave it: `input.0.content.1`. */
+  readonly at: string;
+}
+
+/** Throws `too_many_inputs`. */
+function listFileParts(messages: readonly NewMessage[]): FilePlace[] {
+  const places = messages.flatMap(({ role, content }, index): FilePlace[] => {
+    if (role !== 'user' || typeof content === 'string') return [];
+    return (content as UserContent).flatMap((part, at) =>
+      part.type === 'file' ? [{ part, at: placeOf(index, at) }] : [],
+    );
+  });
+  if (places.length <= MAX_FILE_PARTS) return places;
+  throw new ApiError('too_many_inputs', {
+    param: 'input',
+    message: `There are ${places.length} files and images, at most ${MAX_FILE_PARTS} fit into one turn.`,
+  });
+}
+
+function placeOf(message: number, part: number): string {
+  return `input.${message}.content.${part}`;
+}
+
+/** The message with references in place of its files, and the same as runs show it. */
+function withReferences(
+  message: NewMessage,
+  given: InputMessage = { role: message.role, content: '' },
+  index: number,
+  stored: ReadonlyMap<string, StoredFilePart>,
+): { input: InputMessage; message: NewMessage } {
+  if (message.role !== 'user' || typeof given.content === 'string') return { input: given, message };
+  const parts = given.content;
+  const pairs = (message.content as UserContent).map((part, at) => {
+    const reference = stored.get(placeOf(index, at));
+    const shown = parts[at] ?? {};
+    return reference === undefined ? { part, shown } : { part: reference, shown: showStored(shown, reference) };
+  });
+  const content = pairs.map(({ part }) => part) as unknown as StoredMessage['content'];
+  const tokens = pairs.reduce((sum, { part }) => sum + textTokens(part), message.tokens);
+  return {
+    input: { ...given, content: pairs.map(({ shown }) => shown) },
+    message: { role: message.role, content, tokens },
+  };
+}
+
+interface Attaching {
+  readonly files: TurnFiles;
+  readonly reader: FileReader;
+  /** Grows with every part that is stored. */
+  readonly inline: InlineFile[];
 }
 
 /** Undefined for a part that names an address: it is the model's to fetch. */
 async function storePart(
-  files: TurnFiles,
-  reader: FileReader,
+  { files, reader, inline }: Attaching,
   part: LanguageModelV4FilePart | StoredFilePart,
   at: string,
 ): Promise<StoredFilePart | undefined> {
@@ -117,8 +190,9 @@ async function storePart(
   }
   if (data.type !== 'data' || typeof data.data !== 'string') return undefined;
   const content = Buffer.from(data.data, 'base64');
-  const { projectId, smithId } = reader;
-  return storedPart(await files.save(projectId, smithId, { filename: filename ?? '', mediaType, content }), mediaType);
+  const file = await files.store(reader.projectId, { filename: filename ?? '', mediaType, content });
+  inline.push(file);
+  return storedPart(file, mediaType);
 }
 
 function storedPart(file: AttachedFile, mediaType = file.mediaType): StoredFilePart {

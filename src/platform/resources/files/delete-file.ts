@@ -9,6 +9,7 @@ import { blobKey } from './blob-key.ts';
 import { discardBlob, releaseBlob } from './keep-blob.ts';
 import type { FilePath } from './schema.ts';
 import { smithOf } from './smith-of.ts';
+import { giveBackStorage } from './storage-quota.ts';
 import { findFile, removeFile } from './store.ts';
 
 export async function deleteFile(
@@ -28,10 +29,12 @@ export async function removeFileWithContent(
   tx: TenantTransaction,
   { fileId, smithId, log }: { readonly fileId: string; readonly smithId: string | undefined; readonly log: Logger },
 ): Promise<boolean> {
-  if (!(await removeFile(tx, fileId, smithId))) return false;
+  const removed = await removeFile(tx, fileId, smithId);
+  if (removed === undefined) return false;
   await removeFileFromStores(tx, fileId);
   const key = blobKey(tx.projectId, fileId);
   await releaseBlob(tx, key);
+  await giveBackStorage(tx, removed.bytes);
   tx.afterCommit(() => {
     discardBlob(deps, tx.projectId, key).catch((error: unknown) => {
       log.warn({ err: error, file: fileId }, 'a deleted file’s bytes are left for the sweep');

@@ -4,8 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { missingId } from '../../../../test/conformance/world.ts';
 import { type Answer, type Client, startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 import { expireFiles } from './expire-files.ts';
-import { saveInlineFile } from './index.ts';
+import { createTurnFiles } from './index.ts';
 
 let platform: TestPlatform;
 before(async () => {
@@ -333,25 +334,24 @@ describe('the list', () => {
   test('leaves out what came inside a conversation, which its id reaches', async () => {
     const p = await platform.createProject();
     const smithId = await p.createSmith();
-    const row = await saveInlineFile(
-      platform,
-      { projectId: p.projectId, smithId, filename: '', mediaType: 'image/png', content: Buffer.from('pixels') },
-      1000,
-    );
+    const config = { fileLimitBytes: 8, projectStorageBytes: 1024 ** 4 };
+    const files = createTurnFiles({ ...platform, config, logger: createLogger({ logLevel: 'silent' }) });
+    const pixels = { filename: '', mediaType: 'image/png', content: Buffer.from('pixels') };
+    const row = await files.store(p.projectId, pixels);
+    assert.equal((await p.get(`/v1/files/${row.id}`)).status, 404);
+    await new TenantDatabase(platform.db, p.projectId).transaction((tx) => files.claim(tx, smithId, [row]));
     assert.deepEqual(idsOf(await p.get('/v1/files')), []);
     const got = await p.get(`/v1/files/${row.id}`);
     assert.deepEqual([got.status, got.body.bytes, got.body.filename], [200, 6, 'upload']);
     assert.equal((await p.get(`/v1/files/${row.id}/content`)).text, 'pixels');
     const smith = p.as(await p.smithToken(smithId, ['files:read']));
     assert.equal((await smith.get(`/v1/files/${row.id}`)).status, 200);
-    await assert.rejects(
-      saveInlineFile(
-        platform,
-        { projectId: p.projectId, smithId, filename: 'a', mediaType: '', content: Buffer.from('pixels') },
-        5,
-      ),
-      { code: 'payload_too_large' },
-    );
+    // Those that are files already stay.
+    await files.discard(p.projectId, [row]);
+    assert.equal((await p.get(`/v1/files/${row.id}/content`)).text, 'pixels');
+    await assert.rejects(files.store(p.projectId, { ...pixels, content: Buffer.from('nine long') }), {
+      code: 'payload_too_large',
+    });
     assert.equal(await countRows('unclaimed_blobs', p.projectId), 0);
   });
 });

@@ -1,4 +1,5 @@
 /** What other resources may ask of files. */
+export type { FileLimits } from './create-file.ts';
 export { defineFileExpiry } from './expire-files.ts';
-export { saveInlineFile } from './save-inline-file.ts';
+export { measureStorage, readUsedBytes } from './storage-quota.ts';
 export { createTurnFiles, findReadable } from './turn-files.ts';

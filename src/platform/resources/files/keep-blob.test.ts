@@ -9,7 +9,7 @@ import { createFolderBlobStore } from '../../../kernel/blobs/folder-blob-store.t
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
-import { claimBlob, discardBlob, keepBlob, releaseBlob } from './keep-blob.ts';
+import { claimBlobs, discardBlob, keepBlob, releaseBlob } from './keep-blob.ts';
 
 const PROJECT = 'proj_1';
 const KEY = `${PROJECT}/file_1`;
@@ -19,7 +19,7 @@ describeOnEachStore('a blob', {}, (current) => {
     const parts = { db: current().db, blobs: makeBlobs(t) };
     await keepBlob(parts, PROJECT, KEY, bytes('hello'), 100);
     assert.equal(await countNoted(parts.db), 1);
-    await new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlob(tx, KEY));
+    await new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlobs(tx, [KEY]));
     assert.equal(await countNoted(parts.db), 0);
     await new TenantDatabase(parts.db, PROJECT).transaction((tx) => releaseBlob(tx, KEY));
     assert.equal(await countNoted(parts.db), 1);
@@ -52,7 +52,7 @@ describeOnEachStore('a blob', {}, (current) => {
       values: [PROJECT],
     });
     await assert.rejects(
-      new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlob(tx, KEY)),
+      new TenantDatabase(parts.db, PROJECT).transaction((tx) => claimBlobs(tx, [KEY])),
       { code: 'storage_unavailable' },
     );
     await discardBlob(parts, PROJECT, KEY);

@@ -1,20 +1,14 @@
-import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
-import type { Database } from '../../../kernel/db/database.ts';
 import { deletedReply, openAiListOf } from '../../../kernel/http/openai-paging.ts';
 import { component } from '../../../kernel/http/schema.ts';
 import { project } from '../../access/operation.ts';
-import { createFile, fileUploads } from './create-file.ts';
+import { createFile, type FileDependencies, fileUploads } from './create-file.ts';
 import { deleteFile } from './delete-file.ts';
 import { getContent } from './get-content.ts';
 import { getFile } from './get-file.ts';
 import { listFiles } from './list-files.ts';
 import { File, FileFields, FileListQuery, FilePath } from './schema.ts';
 
-export function fileOperations(deps: {
-  readonly db: Database;
-  readonly blobs: BlobStore;
-  readonly config: { readonly fileLimitBytes: number };
-}) {
+export function fileOperations(deps: FileDependencies) {
   return [
     project.upload({
       id: 'files.create',
@@ -25,12 +19,13 @@ export function fileOperations(deps: {
       summary: 'Upload a file',
       description:
         'The file is the part `file` of a form; its name is kept without folders and control characters. What is ' +
-        'uploaded with a smith token belongs to that smith. Fields that are not listed are ignored.',
+        'uploaded with a smith token belongs to that smith. Fields that are not listed are ignored. What the files of a ' +
+        'project may take together is shown by `GET /v1/tenant/storage`; a file that does not fit is `payload_too_large`.',
       fields: FileFields,
       upload: fileUploads(deps),
       reply: File,
       errors: ['storage_unavailable'],
-      handler: createFile,
+      handler: (request) => createFile(deps.config, request),
     }),
     project.read({
       id: 'files.list',

@@ -32,8 +32,9 @@ const COLUMNS = [
   'expires_at',
 ] as const;
 
-export async function insertFile(db: TenantDb, file: NewFile): Promise<FileRow> {
-  return db.insertInto('files').values(file).returning(COLUMNS).executeTakeFirstOrThrow();
+/** At least one. */
+export async function insertFiles(db: TenantDb, files: readonly NewFile[]): Promise<FileRow[]> {
+  return db.insertInto('files').values(files).returning(COLUMNS).execute();
 }
 
 /** The file, listed or not; of this smith where one is given. */
@@ -56,9 +57,12 @@ export async function listFiles(db: TenantDb, scan: FileScan): Promise<FileRow[]
     .execute();
 }
 
-/** False when there is no such file, or it is not this smith's. */
-export async function removeFile(db: TenantDb, id: string, smithId: string | undefined): Promise<boolean> {
-  const gone = db.deleteFrom('files').where('id', '=', id);
-  const result = await (smithId === undefined ? gone : gone.where('smith_id', '=', smithId)).executeTakeFirst();
-  return result.numDeletedRows > 0n;
+/** Undefined when there is no such file, or it is not this smith's. */
+export async function removeFile(
+  db: TenantDb,
+  id: string,
+  smithId: string | undefined,
+): Promise<{ bytes: number } | undefined> {
+  const gone = db.deleteFrom('files').where('id', '=', id).returning('bytes');
+  return (smithId === undefined ? gone : gone.where('smith_id', '=', smithId)).executeTakeFirst();
 }

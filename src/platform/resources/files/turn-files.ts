@@ -1,22 +1,39 @@
 /** Files as turns use them: see attached-files.ts of the engine. */
 import { buffer } from 'node:stream/consumers';
-import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
-import type { Database } from '../../../kernel/db/database.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
 import { mayRefer, smithOf } from '../../access/references.ts';
 import type { AttachedFile, FileReader, TurnFiles } from '../../engine/index.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import { blobKey } from './blob-key.ts';
+import { type FileDependencies, insertStoredFiles, storeFile } from './create-file.ts';
 import { openFile } from './get-content.ts';
-import { saveInlineFile } from './save-inline-file.ts';
+import { discardBlob } from './keep-blob.ts';
+import { DEFAULT_PURPOSE } from './schema.ts';
 import { type FileRow, findFile } from './store.ts';
 
-export function createTurnFiles(deps: { db: Database; blobs: BlobStore }, maxBytes: number): TurnFiles {
+export function createTurnFiles(deps: FileDependencies & { readonly logger: Logger }): TurnFiles {
   return {
     find: async (reader, fileId) => {
       const row = await findReadable(tenantDb(deps.db, reader.projectId), reader, fileId);
       return row && asAttached(row);
     },
-    async save(projectId, smithId, file) {
-      return asAttached(await saveInlineFile(deps, { projectId, smithId, ...file }, maxBytes));
+    async store(projectId, { filename, mediaType, content }) {
+      const stored = await storeFile(deps, projectId, { filename, mediaType, bytes: once(content) });
+      return { ...asAttached(stored), sha256: stored.sha256 };
+    },
+    async claim(tx, smithId, files) {
+      const rows = files.map(({ id, filename, mediaType, bytes, sha256 }) => {
+        const file = { id, filename, media_type: mediaType, bytes, sha256, smith_id: smithId };
+        return { ...file, purpose: DEFAULT_PURPOSE, listed: false, expires_at: null };
+      });
+      await insertStoredFiles(tx, rows, deps.config);
+    },
+    async discard(projectId, files) {
+      for (const { id } of files) {
+        await discardBlob(deps, projectId, blobKey(projectId, id)).catch((error: unknown) => {
+          deps.logger.warn({ err: error, file: id }, 'the bytes of a refused turn are left for the sweep');
+        });
+      }
     },
     async read(projectId, fileId) {
       return buffer(await openFile(deps.blobs, projectId, { id: fileId }));
@@ -36,6 +53,12 @@ export async function findReadable(
   return (row?.smith_id ?? smithId) === smithId ? row : undefined;
 }
 
-function asAttached({ id, filename, media_type: mediaType, bytes }: FileRow): AttachedFile {
+type FileShown = Pick<FileRow, 'id' | 'filename' | 'media_type' | 'bytes'>;
+
+function asAttached({ id, filename, media_type: mediaType, bytes }: FileShown): AttachedFile {
   return { id, filename, mediaType, bytes };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }

@@ -10,14 +10,34 @@ export async function insertUnclaimedBlob(db: TenantDb, key: string, hours: numb
     .execute();
 }
 
-/** Takes the note away for the row that is written in the same transaction. False when the blob's time had come. */
-export async function claimBlob(db: TenantDb, key: string): Promise<boolean> {
+/** Takes the notes away for the rows that are written in the same transaction. How many of the blobs had time left. */
+export async function claimBlobs(db: TenantDb, keys: readonly string[]): Promise<number> {
   const result = await db
     .deleteFrom('unclaimed_blobs')
-    .where('blob_key', '=', key)
+    .where(sql<boolean>`blob_key = any(${keys})`)
     .where('removable_at', '>', sql<Date>`now()`)
     .executeTakeFirst();
-  return result.numDeletedRows > 0n;
+  return Number(result.numDeletedRows);
+}
+
+/** Gives the blob these hours from now on, unless its time has come. */
+export async function extendUnclaimedBlob(db: TenantDb, key: string, hours: number): Promise<void> {
+  await db
+    .updateTable('unclaimed_blobs')
+    .set({ removable_at: sql<Date>`now() + make_interval(hours => ${hours})` })
+    .where('blob_key', '=', key)
+    .where('removable_at', '>', sql<Date>`now()`)
+    .execute();
+}
+
+/** Ends the blob's time, so that nobody claims it any more. False when it has been claimed, or removed. */
+export async function takeUnclaimedBlob(db: TenantDb, key: string): Promise<boolean> {
+  const result = await db
+    .updateTable('unclaimed_blobs')
+    .set({ removable_at: sql<Date>`'-infinity'` })
+    .where('blob_key', '=', key)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }
 
 /** Forgets a blob that has been removed. */

@@ -1,0 +1,45 @@
+/**
+ * What each project's files take, counted anew. The counts change with the files' own rows and do not drift; what replicas
+ * of an earlier version write beside this one, or an operator by hand, is made good here.
+ */
+import type { Database } from '../../kernel/db/database.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+
+/** Corrects the counts of the projects whose files take something else. */
+export async function reconcileStorage(
+  { db, logger }: { readonly db: Database; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<void> {
+  // One statement sees the files and the count of a project as one transaction left them.
+  const { rows } = await db.query<{ project_id: string }>({
+    text: `
+      select coalesce(counted.project_id, stored.project_id) as project_id
+      from project_storage counted
+      full join (select project_id, sum(bytes) as bytes from files group by project_id) stored
+        on stored.project_id = counted.project_id
+      where coalesce(counted.used_bytes, 0) <> coalesce(stored.bytes, 0)`,
+    values: [],
+  });
+  for (const { project_id: projectId } of rows) {
+    if (signal.aborted) return;
+    await recount(db, projectId);
+    logger.warn({ project: projectId }, 'the count of what the files of a project take was wrong, and is corrected');
+  }
+}
+
+/** Whoever adds or removes a file waits for the row: once it is held, the sum holds as well. */
+async function recount(db: Database, projectId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query({
+      text: 'insert into project_storage (project_id, used_bytes) values ($1, 0) on conflict do nothing',
+      values: [projectId],
+    });
+    await tx.query({ text: 'select from project_storage where project_id = $1 for update', values: [projectId] });
+    await tx.query({
+      text: `
+        update project_storage set used_bytes = coalesce((select sum(bytes) from files where project_id = $1), 0)
+        where project_id = $1`,
+      values: [projectId],
+    });
+  });
+}

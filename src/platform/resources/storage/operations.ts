@@ -1,0 +1,25 @@
+import { project } from '../../access/operation.ts';
+import { type FileLimits, readUsedBytes } from '../files/index.ts';
+import { Storage } from './schema.ts';
+
+export function storageOperations({ config }: { readonly config: Pick<FileLimits, 'projectStorageBytes'> }) {
+  return [
+    project.read({
+      id: 'tenant.storage.get',
+      method: 'GET',
+      path: '/v1/tenant/storage',
+      posture: 'tenant',
+      scope: 'usage:read',
+      summary: 'Get what the files take',
+      description:
+        'What the files of the project take, and how much they may. A file that does not fit is refused with ' +
+        '`payload_too_large`. What a vector store holds of a file is not counted here but in its `usage_bytes`.',
+      reply: Storage,
+      handler: async ({ db }) => ({
+        object: 'storage' as const,
+        used_bytes: await readUsedBytes(db),
+        limit_bytes: config.projectStorageBytes,
+      }),
+    }),
+  ];
+}
