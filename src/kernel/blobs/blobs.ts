@@ -71,7 +71,7 @@ const KEY = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const KEY_LENGTH_MAX = 512;
 
 /** Keys are slash-separated names of letters, digits, `.`, `_` and `-`, none of which starts with a dot. */
-export function checkBlobKey(key: string): void {
+function checkBlobKey(key: string): void {
   if (key.length > KEY_LENGTH_MAX || !KEY.test(key)) {
     throw new TypeError('a blob key is 1 to 512 characters: names of A-Z a-z 0-9 . _ - with slashes between them');
   }
