@@ -14,11 +14,33 @@ export function json(value: unknown): string {
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError('json(): the value has no JSON form; pass null for "nothing"');
   if (!text.includes('\\u0000') && !text.includes('\\ud')) return text;
-  // Matching every escape from left to right keeps an escaped backslash followed by "u0000" intact.
-  return text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (sequence) =>
-    sequence.length > 2 ? '\\ufffd' : sequence,
-  );
+  return text.includes('\\\\') ? replaceUnescaped(text) : text.replace(UNSTORABLE, REPLACEMENT);
 }
+
+/** As JSON.stringify writes them. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+const REPLACEMENT = '\\ufffd';
+
+/** An escaped backslash followed by "u0000" is text and stays. No function for each escape: a text may have millions. */
+function replaceUnescaped(text: string): string {
+  let replaced = '';
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(UNSTORABLE)) {
+    if (isEscaped(text, index)) continue;
+    replaced += text.slice(from, index) + REPLACEMENT;
+    from = index + found.length;
+  }
+  return replaced + text.slice(from);
+}
+
+/** Whether an odd number of backslashes stands before `at`. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (first > 0 && text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+const BACKSLASH = 0x5c;
 
 /** Parameters in the shapes that `pg` serializes predictably. Throws TypeError on a plain object. */
 export function encodeValues(values: readonly unknown[]): unknown[] {

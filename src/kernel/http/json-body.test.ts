@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nestsDeeper } from './json-body.ts';
+import { findExcess } from './json-body.ts';
+
+const nestsDeeper = (text: string, levels: number) =>
+  findExcess(text, { levels, values: Number.POSITIVE_INFINITY }) === 'levels';
 
 test('the depth of JSON is what walking it would find', () => {
   fc.assert(
@@ -25,6 +28,17 @@ test('brackets side by side do not nest', () => {
   assert.equal(nestsDeeper(`[${Array(1_000).fill('[{}]').join(',')}]`, 3), false);
 });
 
+test('the values of JSON are its objects, arrays and strings, names included', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      const text = JSON.stringify(value);
+      const values = countValues(value);
+      assert.equal(findExcess(text, { levels: 100, values }), undefined);
+      if (values > 0) assert.equal(findExcess(text, { levels: 100, values: values - 1 }), 'values');
+    }),
+  );
+});
+
 test('text that is no JSON is read to its end or to its first level too many', () => {
   for (const text of ['', '"', '"\\', ']]]]', '[[[', '{"a": "unended [[[['])
     assert.equal(nestsDeeper(text, 3), false, text);
@@ -41,4 +55,11 @@ test('a text of 20 million characters that is nothing but quotes and backslashes
 function depthOf(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+function countValues(value: unknown): number {
+  if (typeof value === 'string') return 1;
+  if (value === null || typeof value !== 'object') return 0;
+  const names = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, member) => sum + countValues(member), 1 + names);
 }

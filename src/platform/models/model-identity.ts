@@ -27,6 +27,9 @@ export function nameModel(model: OpenedModel): string {
   return identities.get(model)?.modelId ?? `${model.provider.split('.')[0]}/${model.modelId}`;
 }
 
+/** Keys are shown in part, with stars. Tried once a word: from every character of it, a long word takes quadratic time. */
+const STARRED_WORD = /(?<!\S)(?=\S*\*{4})\S+/g;
+
 /**
  * Strikes the model's own credentials out of a text that an upstream wrote, and whatever else looks like a key: servers
  * echo the key they refuse, whole or in part.
@@ -37,5 +40,5 @@ export function redactSecrets(model: OpenedModel, text: string): string {
   return redacted
     .replace(/\b(Bearer|Basic)\s+\S+/gi, `$1 ${REDACTED}`)
     .replace(/\b(sk|pk|rk|xai|gsk|ABSK|AIza|AKIA|ASIA)[-_]?[\w*-]{8,}/g, REDACTED)
-    .replace(/\S*\*{4,}\S*/g, REDACTED);
+    .replace(STARRED_WORD, REDACTED);
 }

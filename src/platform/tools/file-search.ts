@@ -96,6 +96,9 @@ export interface Citation {
   readonly filename: string;
 }
 
+/** A filename has at most 255 bytes. Without that bound, markers that are never closed would be searched to the end of the text, each. */
+const MARKER = /【\d{1,4}†[^】]{0,255}】/g;
+
 /** The markers of the passages in the text, in order; of several searches, a marker is the first one's. */
 export function findCitations(text: string, outputs: readonly (JsonObject | null)[]): Citation[] {
   const passages = new Map<string, FoundPassage>();
@@ -105,7 +108,7 @@ export function findCitations(text: string, outputs: readonly (JsonObject | null
     }
   }
   if (passages.size === 0) return [];
-  return [...text.matchAll(/【\d+†[^】]*】/g)].flatMap((match) => {
+  return [...text.matchAll(MARKER)].flatMap((match) => {
     const passage = passages.get(match[0]);
     if (passage === undefined) return [];
     return [

@@ -63,8 +63,11 @@ export async function summarizeThread(
   }
 }
 
+/** Of one message. Its line is cut to its share of the transcript later; a message of megabytes would be a stall before. */
+const RENDERED_CHARS_MAX = 200_000;
+
 function renderMessage({ role, content }: StoredMessage): string {
-  return `${role}: ${textOf(content).replaceAll(/\s+/g, ' ').trim()}`;
+  return `${role}: ${textOf(content).slice(0, RENDERED_CHARS_MAX).toWellFormed().replaceAll(/\s+/g, ' ').trim()}`;
 }
 
 function textOf(content: StoredMessage['content']): string {

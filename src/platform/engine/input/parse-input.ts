@@ -161,14 +161,25 @@ function storedPart(fileId: string, mediaType: string): Part {
 
 /** A data URL, an https address, or bare base64. */
 function filePart(source: string, mediaType: string, at: string): LanguageModelV4FilePart {
-  const inline = /^data:([\w.+-]+\/[\w.+*-]+)?(?:;[\w-]+=[^;,]*)*;base64,(.*)$/s.exec(source);
-  if (inline) return inlinePart(inline[2] ?? '', inline[1] ?? mediaType, at);
+  const inline = readDataUrl(source);
+  if (inline !== undefined) return inlinePart(inline.data, inline.mediaType ?? mediaType, at);
   if (/^https?:/i.test(source)) {
     if (!URL.canParse(source)) throw invalid(at, 'holds an address that is no URL');
     // A URL object becomes its text in JSON; build-prompt.ts restores it.
     return { type: 'file', mediaType, data: { type: 'url', url: new URL(source) } };
   }
   return inlinePart(source, mediaType, at);
+}
+
+/** Of its header only so much is read: an expression that repeats a group runs out of stack on a long text. */
+const DATA_URL_HEADER_CHARS = 1024;
+
+/** `data:<media type>;<parameters>;base64,<data>`, whose media type and parameters may be left out. */
+function readDataUrl(source: string): { mediaType: string | undefined; data: string } | undefined {
+  if (!source.startsWith('data:')) return undefined;
+  const comma = source.slice(0, DATA_URL_HEADER_CHARS).indexOf(',');
+  const header = /^data:([\w.+-]+\/[\w.+*-]+)?(?:;[\w-]+=[^;,]*)*;base64$/.exec(source.slice(0, Math.max(0, comma)));
+  return header === null ? undefined : { mediaType: header[1], data: source.slice(comma + 1) };
 }
 
 function inlinePart(data: string, mediaType: string, at: string): LanguageModelV4FilePart {

@@ -41,8 +41,15 @@ export function readInstruction(message: string): Instruction {
     return { type: 'write', words, wordsPerSecond: write[2] === undefined ? undefined : Number(write[2]) };
   }
   const think = THINK.exec(message);
-  if (think !== null) return { type: 'think', subject: (think[1] ?? '').trim().replace(/[.!?]+$/, '') };
+  if (think !== null) return { type: 'think', subject: withoutEnd((think[1] ?? '').trim()) };
   return { type: 'reply' };
+}
+
+/** Without the sentence's own full stop. A loop, because `/[.!?]+$/` is quadratic in a run of stops that is not at the end. */
+function withoutEnd(sentence: string): string {
+  let end = sentence.length;
+  while (end > 0 && '.!?'.includes(sentence.charAt(end - 1))) end--;
+  return sentence.slice(0, end);
 }
 
 function readCalls(message: string): RequestedCall[] {

@@ -20,14 +20,14 @@ const MARKER = /^【[^】]*】$/;
  */
 export function findBestLines(question: string, sections: readonly ContextSection[]): string[] {
   const lines = listLines(sections);
-  const wordsOfLines = lines.map(({ text }) => readWords(text));
+  const holdersOfWords = indexWords(lines);
   const scores = new Array<number>(lines.length).fill(0);
   for (const word of readWords(question)) {
-    const holders = wordsOfLines.flatMap((words, index) => (words.has(word) ? [index] : []));
+    const holders = holdersOfWords.get(word) ?? [];
     const rarity = Math.log(1 + lines.length / Math.max(1, holders.length));
     for (const index of holders) scores[index] = (scores[index] ?? 0) + rarity;
   }
-  const best = Math.max(0, ...scores);
+  const best = scores.reduce((highest, score) => Math.max(highest, score), 0);
   if (best === 0) return [];
   return lines
     .map((line, index) => ({ line, score: scores[index] ?? 0 }))
@@ -38,6 +38,19 @@ export function findBestLines(question: string, sections: readonly ContextSectio
       const shown = text.length > LINE_MAX_CHARS ? `${text.slice(0, LINE_MAX_CHARS).toWellFormed()}…` : text;
       return marker === '' ? shown : `${shown} ${marker}`;
     });
+}
+
+/** Each word with the indices of the lines that have it. */
+function indexWords(lines: readonly Line[]): Map<string, number[]> {
+  const holdersOfWords = new Map<string, number[]>();
+  for (const [index, { text }] of lines.entries()) {
+    for (const word of readWords(text)) {
+      const holders = holdersOfWords.get(word);
+      if (holders === undefined) holdersOfWords.set(word, [index]);
+      else holders.push(index);
+    }
+  }
+  return holdersOfWords;
 }
 
 interface Line {

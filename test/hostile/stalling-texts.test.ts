@@ -1,0 +1,125 @@
+/**
+ * Texts that callers, documents and providers write and that the event loop itself reads, each at the size that its
+ * limits allow, in the shape that is worst for who reads it. A second is far beyond what linear time needs on a busy
+ * machine, and far below what quadratic time takes.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { json } from '../../src/kernel/db/values.ts';
+import { findExcess } from '../../src/kernel/http/json-body.ts';
+import { scrubText } from '../../src/kernel/log/redact.ts';
+import { parseInput } from '../../src/platform/engine/input/parse-input.ts';
+import { readInstruction } from '../../src/platform/models/demo/instruction.ts';
+import { findBestLines } from '../../src/platform/models/demo/retrieval.ts';
+import { identifyModel, redactSecrets } from '../../src/platform/models/model-identity.ts';
+import { findCitations } from '../../src/platform/tools/file-search.ts';
+
+const STALL_MS = 1_000;
+/** Characters of the largest body, and of what one turn may show of an upstream or a model. */
+const BODY = 10_485_760;
+const ANSWER = 1_000_000;
+
+function inTime<T>(read: () => T): T {
+  const started = performance.now();
+  const result = read();
+  const tookMs = performance.now() - started;
+  assert.ok(tookMs < STALL_MS, `took ${Math.round(tookMs)} ms`);
+  return result;
+}
+
+test('full stops that end no sentence', () => {
+  const subject = `${'.'.repeat(ANSWER)}x`;
+  assert.deepEqual(
+    inTime(() => readInstruction(`Think about ${subject}`)),
+    { type: 'think', subject },
+  );
+  assert.deepEqual(readInstruction('Think about rain?!.'), { type: 'think', subject: 'rain' });
+});
+
+test('instructions to the demo model that begin and never end', () => {
+  const blanks = ' '.repeat(ANSWER);
+  for (const begun of ['call the tool', 'write 1 words', 'write', 'think about', 'fail with']) {
+    inTime(() => readInstruction(`${begun}${blanks}|`));
+    inTime(() => readInstruction(begun.repeat(ANSWER / 20)));
+    inTime(() => readInstruction(`${begun} `.repeat(ANSWER / 20)));
+  }
+  inTime(() => readInstruction(`call the tool ${'a'.repeat(ANSWER)}`));
+  inTime(() => readInstruction('call the tool a with {"a": '.repeat(ANSWER / 30)));
+});
+
+test('markers of citations that are never closed', () => {
+  const marker = `【1†${'n'.repeat(255)}】`;
+  const passage = { marker, file_id: 'file_1', filename: 'n'.repeat(255) };
+  const text = `${'【1†'.repeat(ANSWER / 3)} ${marker}`;
+  const cited = inTime(() => findCitations(text, [{ results: [passage] }]));
+  assert.deepEqual(cited, [
+    { type: 'file_citation', index: text.length - marker.length, file_id: 'file_1', filename: passage.filename },
+  ]);
+});
+
+test('a question of many words over many lines', () => {
+  const words = Array.from({ length: 50_000 }, (_, index) => `w${index}`);
+  const [best] = inTime(() => findBestLines(words.join(' '), [{ tag: 'memory', text: `${words.join('\n')}\nw1 w2` }]));
+  assert.equal(best, 'w1 w2');
+  inTime(() =>
+    findBestLines('w1', [{ tag: 'memory', text: words.concat(words.map((word) => `${word}x`)).join('\n') }]),
+  );
+});
+
+test('an upstream’s message in one word, with stars and without', () => {
+  const model = identifyModel({ provider: 'openai', modelId: 'gpt' }, 'openai/gpt', ['secret-key']);
+  const word = 'a'.repeat(ANSWER);
+  assert.equal(
+    inTime(() => redactSecrets(model, word)),
+    word,
+  );
+  inTime(() => redactSecrets(model, '***a'.repeat(ANSWER / 4)));
+  assert.equal(redactSecrets(model, 'key ab****yz: refused'), 'key [redacted] refused');
+  for (const part of ['eyJaaaaaaaa.', 'bearer ', 'authorization:', '://a:', 'token=', 'ab_', 'sk-']) {
+    inTime(() => scrubText(part.repeat(ANSWER / part.length)));
+  }
+});
+
+test('data URLs of any header', () => {
+  const part = (image_url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url }] }];
+  const refused = { code: 'invalid_input' };
+  assert.throws(() => inTime(() => parseInput(part(`data:a/b${';a=b'.repeat(BODY / 4)}`))), refused);
+  assert.throws(() => inTime(() => parseInput(part(`data:${'a'.repeat(BODY)}/`))), refused);
+  assert.throws(() => inTime(() => parseInput(part(`data:image/png;base64,${'A'.repeat(BODY)}!`))), refused);
+  for (const [url, mediaType] of [
+    ['data:image/png;base64,QUJD', 'image/png'],
+    ['data:image/png;charset=utf-8;name="a b";base64,QUJD', 'image/png'],
+    ['data:;base64,QUJD', 'image/*'],
+  ] as const) {
+    assert.deepEqual(parseInput(part(url))[0]?.content, [
+      { type: 'file', mediaType, data: { type: 'data', data: 'QUJD' } },
+    ]);
+  }
+});
+
+test('text that the database cannot hold', () => {
+  const worst = [
+    '\0'.repeat(BODY / 6),
+    '\\\0'.repeat(BODY / 8),
+    '\ud800\\'.repeat(BODY / 8),
+    `${'\\'.repeat(BODY / 2)}\0`,
+  ];
+  for (const text of worst) {
+    const stored = inTime(() => json(text));
+    assert.equal(JSON.parse(stored), text.toWellFormed().replaceAll('\0', '\ufffd'));
+  }
+});
+
+test('bodies of nothing but structure are refused before they are parsed', () => {
+  const limits = { levels: 100, values: 250_000 };
+  for (const part of ['{},', '[],', '"",', '{"":[', '"a":']) {
+    assert.notEqual(
+      inTime(() => findExcess(`[${part.repeat(BODY / part.length)}`, limits)),
+      undefined,
+    );
+  }
+  assert.equal(
+    inTime(() => findExcess(`[${'1,'.repeat(BODY / 2)}1]`, limits)),
+    undefined,
+  );
+});
