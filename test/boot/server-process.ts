@@ -53,16 +53,16 @@ export async function makeFolder(t: Cleanup): Promise<string> {
 
 /**
  * Starts `serve` on a free port and waits until it says that it is ready. It is killed, at the latest, with the test. With
- * `only` the domain service, `url` is its base URL, `/api/v1` included.
+ * `only` the domain service, `url` is its base URL, `/api/v1` included. `program` is a file to run in place of the program's own.
  */
 export async function startServer(
   t: Cleanup,
   folder: string,
   variables: Variables = {},
-  { only }: { readonly only?: 'platform' | 'domains' | undefined } = {},
+  { only, program }: { readonly only?: 'platform' | 'domains' | undefined; readonly program?: string | undefined } = {},
 ): Promise<ServerProcess> {
   const args = only === undefined ? ['serve'] : ['serve', '--only', only];
-  const process_ = launch(args, folder, { ...FREE_PORTS, ...variables });
+  const process_ = launch(args, folder, { ...FREE_PORTS, ...variables }, program);
   t.after(async () => {
     process_.child.kill('SIGKILL');
     await process_.ended;
@@ -143,8 +143,13 @@ function inherited(): NodeJS.ProcessEnv {
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE };
 }
 
-export function launch(args: readonly string[], folder: string, variables: Variables): Launched {
-  const child = spawn(process.execPath, [mainFile, ...args], {
+export function launch(
+  args: readonly string[],
+  folder: string,
+  variables: Variables,
+  program: string = mainFile,
+): Launched {
+  const child = spawn(process.execPath, [program, ...args], {
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,
     env: { ...inherited(), ...variables },

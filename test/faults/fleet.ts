@@ -34,6 +34,8 @@ export interface FleetOptions {
   readonly variables?: Variables;
   /** Default: every service. */
   readonly only?: 'platform' | 'domains';
+  /** A file to run in place of the program's own. */
+  readonly program?: string;
 }
 
 export interface Fleet {
@@ -67,7 +69,15 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
     dataDir: `${folder}/.ironcraft`,
     async start(more = {}) {
       const home = options.store === 'embedded' ? folder : await makeFolder(cleanup);
-      const server = await startServer(cleanup, home, { ...variables, ...more }, { only: options.only });
+      const server = await startServer(
+        cleanup,
+        home,
+        { ...variables, ...more },
+        {
+          only: options.only,
+          program: options.program,
+        },
+      );
       // The process that finds an empty store writes them.
       credentials ??= server.credentials;
       return server;

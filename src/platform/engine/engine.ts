@@ -12,7 +12,7 @@ import type { TurnFiles } from './input/attached-files.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
 import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
 import { createTakeover } from './replica/takeover.ts';
-import { registerReplica, releaseTurns } from './store/replica.ts';
+import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
 import {
   type FollowEnd,
   type FollowedRun,
@@ -80,6 +80,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     replicaId,
     listLive: () => live.keys(),
     execute,
+    announce: signals.announce,
     draining: draining.signal,
   });
 
@@ -107,13 +108,14 @@ export function createEngine(deps: EngineDependencies): Engine {
     follow: (run, after, sink, closed) => followTimeline(timeline, run, after, sink, closed),
     draining: draining.signal,
     async drain(timeoutMs) {
-      draining.abort();
-      await waitForTurns(timeoutMs);
+      await Promise.all([leave(), waitForTurns(timeoutMs)]);
       await releaseAll();
     },
     async stop() {
-      draining.abort();
-      await releaseAll().catch((error) => logger.warn({ err: error }, 'turns not released; their lease will lapse'));
+      const release = releaseAll().catch((error) =>
+        logger.warn({ err: error }, 'turns not released; their lease will lapse'),
+      );
+      await Promise.all([leave(), release]);
       await writer.stop();
       await signals.stop();
     },
@@ -136,6 +138,14 @@ export function createEngine(deps: EngineDependencies): Engine {
       }
     });
     return turn;
+  }
+
+  /** Takes no more turns, and says so: an end that comes before this replica is through does not tell against its turns. */
+  async function leave(): Promise<void> {
+    draining.abort();
+    await beginLeaving(db, replicaId).catch((error) =>
+      logger.warn({ err: error }, 'the store was not told of the stop'),
+    );
   }
 
   async function waitForTurns(timeoutMs: number): Promise<void> {

@@ -16,6 +16,9 @@
  *
  * A tool call is recorded before it runs, with a call id that the tool is given. A resumed turn never repeats a finished
  * call; one that was under way is repeated only where the tool says that it may be.
+ *
+ * A turn that was under way when its replica ended abruptly may be what ended it: runs.interrupted_by counts those ends,
+ * and a turn that ends one replica after the other is set aside (replica/takeover.ts).
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
@@ -23,8 +26,6 @@ import type { FileSearchConfig, MemoryConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
-/** Replicas that may die over one turn, or hand it on, before it fails with `resume_failed`. */
-export const MAX_INTERRUPTIONS = 5;
 /**
  * How far a new attempt's sequence numbers jump ahead. A dead attempt may have shown its reader frames that were never
  * stored; the jump is larger than what it can have held back (see MAX_UNFLUSHED_FRAMES in live-turn.ts).

@@ -29,6 +29,9 @@ interface RunsTable {
   replica_id: string | null;
   attempt: Generated<number>;
   cancel_requested_at: Date | null;
+  interrupted_by: string[] | null;
+  progress_mark: number | null;
+  trial_attempt: number | null;
   surface: Generated<'run' | 'chat' | 'response'>;
   requests: JsonDefault<JsonObject[]>;
   pauses: JsonDefault<JsonObject[]>;

@@ -1,14 +1,22 @@
-/** Takes over turns whose replica died or released them, and goes on with them from what was committed. */
+/**
+ * Takes over turns whose replica died or released them, and goes on with them from what was committed.
+ *
+ * Turns of a replica that died are suspects: one of them may be what it died of. They are taken over one at a time, each on
+ * trial (trial.ts), and the next once that one has shown a sign of life; after ALONE_FIRST of them the rest together. One
+ * that is to blame is set aside (set-aside.ts).
+ */
 import type { Database } from '../../../kernel/db/database.ts';
-import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import type { Execution } from '../execution/start-execution.ts';
-import { ADOPT_AT_ONCE, adoptOrphans, HEARTBEAT_MS } from '../store/replica.ts';
+import { ADOPT_AT_ONCE, adoptReleased, adoptSuspects, endTrial, type Suspect } from '../store/orphans.ts';
+import { HEARTBEAT_MS } from '../store/replica.ts';
 import { loadTurn, seqAfterRestart } from '../store/resume-turn.ts';
 import { type RunRow, turnKeyOf } from '../store/run-row.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import { MAX_INTERRUPTIONS, TurnStopped } from '../turn.ts';
+import { TurnStopped } from '../turn.ts';
+import { judgeSuspect, setAside } from './set-aside.ts';
+import { waitForTrial } from './trial.ts';
 
 export interface TakeoverDependencies {
   readonly db: Database;
@@ -17,49 +25,116 @@ export interface TakeoverDependencies {
   /** The runs that this replica executes. */
   readonly listLive: () => Iterable<string>;
   readonly execute: (execution: Execution) => LiveTurn;
+  /** Wakes those who follow the run. */
+  readonly announce: (runIds: readonly string[]) => void;
   readonly draining: AbortSignal;
 }
 
+/** Suspects that are tried one at a time before the rest is taken over together: it is seconds that they wait. */
+const ALONE_FIRST = 8;
+
 /** Looks for such turns every HEARTBEAT_MS, and when it is woken. */
 export function createTakeover(deps: TakeoverDependencies): PeriodicWorker {
-  return createPeriodicWorker({
+  const takeover = new Takeover(deps, () => worker.wake());
+  const worker = createPeriodicWorker({
     name: 'takeover',
     intervalMs: HEARTBEAT_MS,
     backoff: { firstMs: HEARTBEAT_MS, longestMs: HEARTBEAT_MS },
     logger: deps.logger,
-    pass: () => takeOverTurns(deps),
+    pass: () => takeover.pass(),
   });
+  return worker;
 }
 
-/** A turn that cannot be read back now stays this replica's without being executed, and is tried again later. */
-async function takeOverTurns(deps: TakeoverDependencies): Promise<void> {
-  const { db, replicaId, logger, draining } = deps;
-  while (!draining.aborted) {
-    const orphans = await adoptOrphans(db, replicaId, [...deps.listLive()]);
-    for (const run of orphans) {
-      try {
-        await resume(deps, run);
-      } catch (error) {
-        logger.error({ err: error, runId: run.id }, 'a turn that was left behind could not be taken over');
-      }
-    }
-    if (orphans.length < ADOPT_AT_ONCE) return;
+class Takeover {
+  readonly #deps: TakeoverDependencies;
+  readonly #onTrialOver: () => void;
+  #isOnTrial = false;
+  /** Since there were none left. */
+  #trials = 0;
+
+  constructor(deps: TakeoverDependencies, onTrialOver: () => void) {
+    this.#deps = deps;
+    this.#onTrialOver = onTrialOver;
   }
-}
 
-async function resume({ db, logger, execute }: TakeoverDependencies, run: RunRow): Promise<void> {
-  const { state, lastSeq, pauses } = await loadTurn(db, run);
-  logger.info({ runId: run.id, attempt: run.attempt }, 'taking over a turn');
-  const turn = execute({
-    key: turnKeyOf(run),
-    lastSeq: seqAfterRestart(lastSeq, run.attempt),
-    state,
-    restarted: { attempt: run.attempt, step: state.nextPosition },
-  });
-  const interruptions = run.attempt - 1 - pauses;
-  if (run.cancel_requested_at !== null) turn.abort.abort(new TurnStopped('cancelled'));
-  else if (interruptions >= MAX_INTERRUPTIONS) {
-    const message = `The turn was interrupted ${interruptions} times and is given up.`;
-    turn.abort.abort(new ApiError('resume_failed', { message }));
+  async pass(): Promise<void> {
+    const { db, replicaId, listLive } = this.#deps;
+    await this.#takeOverAll(() => adoptReleased(db, replicaId, [...listLive()]));
+    if (this.#isOnTrial) return;
+    if (this.#trials >= ALONE_FIRST) await this.#takeOverAll(() => adoptSuspects(db, replicaId, false));
+    await this.#tryNext();
+  }
+
+  async #takeOverAll(adopt: () => Promise<RunRow[]>): Promise<void> {
+    while (!this.#deps.draining.aborted) {
+      const runs = await adopt();
+      for (const run of runs) await this.#resume(run);
+      if (runs.length < ADOPT_AT_ONCE) return;
+    }
+  }
+
+  async #tryNext(): Promise<void> {
+    const { db, replicaId, draining } = this.#deps;
+    while (!draining.aborted) {
+      const [suspect] = await adoptSuspects(db, replicaId, true);
+      if (suspect === undefined) {
+        this.#trials = 0;
+        return;
+      }
+      if (await this.#setAside(suspect)) continue;
+      const turn = await this.#resume(suspect);
+      if (turn === undefined) continue;
+      this.#isOnTrial = true;
+      void this.#watchTrial(turn, suspect.interrupted_by.length);
+      return;
+    }
+  }
+
+  async #watchTrial(turn: LiveTurn, interruptions: number): Promise<void> {
+    const { db, logger, draining } = this.#deps;
+    await waitForTrial(turn, interruptions);
+    // A turn that goes with this replica is released, which asks for no trial.
+    if (!draining.aborted) {
+      await endTrial(db, turn.key).catch((error: unknown) => logger.warn({ err: error }, 'a trial could not be ended'));
+    }
+    this.#isOnTrial = false;
+    this.#trials += 1;
+    this.#onTrialOver();
+  }
+
+  /** Whether the suspect is to blame and has been set aside. */
+  async #setAside(run: Suspect): Promise<boolean> {
+    const failure = judgeSuspect(run);
+    if (failure === undefined) return false;
+    const { db, logger, replicaId, announce } = this.#deps;
+    const interruptedBy = run.interrupted_by;
+    logger.error(
+      { runId: run.id, projectId: run.project_id, interruptedBy },
+      `a turn is set aside: ${failure.message}`,
+    );
+    await setAside(db, replicaId, run, failure);
+    announce([run.id]);
+    return true;
+  }
+
+  /** Undefined for a turn that cannot be read back now: it stays this replica's without being executed, until later. */
+  async #resume(run: RunRow): Promise<LiveTurn | undefined> {
+    const { db, logger, execute } = this.#deps;
+    try {
+      const { state, lastSeq } = await loadTurn(db, run);
+      logger.info({ runId: run.id, attempt: run.attempt }, 'taking over a turn');
+      const turn = execute({
+        key: turnKeyOf(run),
+        lastSeq: seqAfterRestart(lastSeq, run.attempt),
+        state,
+        restarted: { attempt: run.attempt, step: state.nextPosition },
+      });
+      if (run.cancel_requested_at !== null) turn.abort.abort(new TurnStopped('cancelled'));
+      return turn;
+    } catch (error) {
+      logger.error({ err: error, runId: run.id }, 'a turn that was left behind could not be taken over');
+      return undefined;
+    }
   }
 }

@@ -1,22 +1,24 @@
 /**
  * Leases. A replica (server process) that executes turns sends one heartbeat a second for all of them. A turn whose
- * replica has sent none for LEASE_SECONDS, or has released it, is taken over by the replica that asks first.
+ * replica has sent none for LEASE_SECONDS, or has released it, is taken over by the replica that asks first (orphans.ts).
  */
 import type { Database } from '../../../kernel/db/database.ts';
-import type { RunRow } from './run-row.ts';
 
 export const HEARTBEAT_MS = 1_000;
-const LEASE_SECONDS = 5;
-/** A turn of this replica that it does not execute is one that has just started, unless it is older than this. */
-const ABANDONED_SECONDS = 10;
-/** Turns taken over at once, so that a fleet shares the work of a dead member. */
-export const ADOPT_AT_ONCE = 16;
+export const LEASE_SECONDS = 5;
 /** Rows of replicas that have been silent for so long are removed. */
 const REMOVE_AFTER = '1 hour';
 
 export async function registerReplica(db: Database, replicaId: string): Promise<void> {
   // One process at a time owns an embedded store: the others are dead, and their leases need not run out.
-  if (db.kind === 'embedded') await db.query({ text: 'delete from replicas where id <> $1', values: [replicaId] });
+  if (db.kind === 'embedded') {
+    await db.query({
+      text: `
+        update replicas set heartbeat_at = least(heartbeat_at, now() - interval '${LEASE_SECONDS} seconds')
+        where id <> $1`,
+      values: [replicaId],
+    });
+  }
   await sendHeartbeat(db, replicaId);
 }
 
@@ -29,31 +31,9 @@ export async function sendHeartbeat(db: Database, replicaId: string): Promise<vo
   });
 }
 
-/**
- * Takes over turns that nobody executes: of replicas that are silent or have released them, and this one's own where the store
- * failed to take a step (`executing` names the others). Each comes back with its attempt already counted up.
- */
-export async function adoptOrphans(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
-  const { rows } = await db.query<RunRow>({
-    text: `
-      with orphan as (
-        select r.project_id, r.id from runs r
-        where r.status = 'in_progress' and case
-          when r.replica_id = $1 then r.updated_at < now() - interval '${ABANDONED_SECONDS} seconds' and r.id <> all ($2)
-          else not exists (
-            select 1 from replicas p
-            where p.id = r.replica_id and p.heartbeat_at > now() - interval '${LEASE_SECONDS} seconds')
-          end
-        limit ${ADOPT_AT_ONCE}
-        for update of r skip locked
-      )
-      update runs set replica_id = $1, attempt = attempt + 1, updated_at = now()
-      from orphan
-      where runs.project_id = orphan.project_id and runs.id = orphan.id
-      returning runs.*`,
-    values: [replicaId, executing],
-  });
-  return rows;
+/** From here on the replica stops in order: its end, also one that comes before it is through, is no abrupt one. */
+export async function beginLeaving(db: Database, replicaId: string): Promise<void> {
+  await db.query({ text: 'update replicas set leaving = true where id = $1', values: [replicaId] });
 }
 
 /** Gives up the lease of every turn, so that another replica takes them over at once. Returns how many there were. */

@@ -49,12 +49,6 @@ test('a reader who saw frames of an attempt that died before it stored any misse
   assert.equal(assemble(frames).text, (await smith.settled(runId)).output.content);
 });
 
-test('a turn that was taken over five times is given up', async () => {
-  const { smith, runId } = await abandonRun({ attempt: 5, pauses: 0 });
-  const run = await smith.settled(runId);
-  assert.deepEqual([run.status, run.error.code], ['failed', 'resume_failed']);
-});
-
 test('a turn that went on after many pauses is not given up when its replica dies once', async () => {
   const { smith, runId } = await abandonRun({ attempt: 8, pauses: 7 });
   const run = await smith.settled(runId);

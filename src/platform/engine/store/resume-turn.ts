@@ -22,15 +22,12 @@ interface StoredTurn {
   summary: string | null;
   summary_turn: number | null;
   last_seq: number;
-  pauses: number;
 }
 
 export interface ResumableTurn {
   readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
   /** Number of the last stored frame. */
   readonly lastSeq: number;
-  /** How often the turn has paused: each resume counts as an attempt, but not as an interruption. */
-  readonly pauses: number;
 }
 
 export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
@@ -59,7 +56,6 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
   const own = row.messages.filter((message) => message.turn === run.turn);
   return {
     lastSeq: row.last_seq,
-    pauses: row.pauses,
     state: {
       config: readTurnConfig(run.config),
       actor: run.actor,
@@ -106,8 +102,7 @@ const statement = {
           and (m.turn = $5 or m.turn > t.summary_turn and m.turn < $5)
       ), '[]'::jsonb) as messages,
       t.summary, t.summary_turn,
-      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq,
-      (select count(*)::int from run_events e where e.project_id = $1 and e.run_id = $2 and e.type = 'run.paused') as pauses
+      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq
     from threads t
     where t.project_id = $1 and t.smith_id = $3 and t.id = $4`,
 };

@@ -50,6 +50,10 @@ export interface RunRow {
   replica_id: string | null;
   attempt: number;
   cancel_requested_at: Date | null;
+  /** Replicas that ended abruptly while they executed the turn, since it last completed a step; see orphans.ts. */
+  interrupted_by: string[] | null;
+  progress_mark: number | null;
+  trial_attempt: number | null;
   surface: Surface;
   /** What each request of the turn said, as its surface echoes it, with the `segment` that it began. */
   requests: JsonObject[];

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { readEvents } from '../../../../test/support/agents.ts';
+import { startPlatform } from '../../../../test/support/platform.ts';
+import { collectFrames } from '../../../../test/support/read-frames.ts';
+import { assemble, isType, makeSmith, type TestSmith } from '../../../../test/support/turns.ts';
+
+const platform = await startPlatform();
+after(() => platform.close());
+
+interface Abandoned {
+  /** Replicas that ended before the last one, which is `rep_dead`. */
+  readonly interruptedBy?: readonly string[];
+  /** Alone among the suspects when the last one ended. */
+  readonly alone?: boolean;
+  /** A step was completed since it was taken over. */
+  readonly progress?: boolean;
+  readonly replicaId?: string;
+}
+
+/** A run that is in progress at a replica that has ended. */
+async function abandonRun(abandoned: Abandoned): Promise<{ smith: TestSmith; runId: string }> {
+  const { interruptedBy = [], alone = false, progress = false, replicaId = 'rep_dead' } = abandoned;
+  const { db } = platform;
+  const smith = await makeSmith(platform);
+  const { body: run } = await smith.ask('Write 5 words');
+  const ids = [smith.project.projectId, run.id];
+  await db.transaction(async (tx) => {
+    if (!progress) {
+      await tx.query({ text: 'delete from run_steps where project_id = $1 and run_id = $2', values: ids });
+    }
+    await tx.query({
+      text: `delete from messages where project_id = $1 and run_id = $2 and role = 'assistant'`,
+      values: ids,
+    });
+    await tx.query({ text: 'delete from run_events where project_id = $1 and run_id = $2 and seq > 1', values: ids });
+    await tx.query({
+      text: `
+        update runs set status = 'in_progress', attempt = $3::int, replica_id = $4, output = null, stop_reason = null,
+          interrupted_by = $5::text[], progress_mark = 0, trial_attempt = case when $6::boolean then $3::int end
+        where project_id = $1 and id = $2`,
+      values: [...ids, interruptedBy.length + 1, replicaId, interruptedBy, alone],
+    });
+  });
+  return { smith, runId: run.id };
+}
+
+async function interruptedBy(runId: string): Promise<string[] | null> {
+  const { rows } = await platform.db.query<{ interrupted_by: string[] | null }>({
+    text: 'select interrupted_by from runs where id = $1',
+    values: [runId],
+  });
+  return rows[0]?.interrupted_by ?? null;
+}
+
+async function withReplica(id: string, columns: string, work: () => Promise<void>): Promise<void> {
+  const { db } = platform;
+  await db.query({
+    text: `insert into replicas (id, heartbeat_at, leaving) values ($1, now() - interval '10 seconds', ${columns})`,
+    values: [id],
+  });
+  try {
+    await work();
+  } finally {
+    await db.query({ text: 'delete from replicas where id = $1', values: [id] });
+  }
+}
+
+test('a turn that was alone when its second replica ended is set aside, and its smith is free again', async () => {
+  const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true });
+  const run = await smith.settled(runId);
+  const message =
+    'The turn was interrupted twice while it was executed and made no progress; the server may have ended because of it.';
+  assert.deepEqual([run.status, run.stop_reason, run.error], ['failed', 'error', { code: 'run_failed', message }]);
+  assert.deepEqual(await interruptedBy(runId), ['rep_first', 'rep_dead']);
+  const frames = await collectFrames(await smith.events(runId));
+  assert.deepEqual(
+    frames.map(({ event }) => event),
+    ['run.started', 'run.failed'],
+  );
+  const events = await readEvents(smith.project, 'run.failed');
+  assert.deepEqual(
+    events.map(({ data }) => [data.run_id, data.error]),
+    [[runId, { code: 'run_failed', message }]],
+  );
+  assert.equal((await smith.ask('Write 3 words')).body.status, 'completed');
+});
+
+test('a turn goes on that other suspects were beside when its second replica ended', async () => {
+  const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'] });
+  assert.equal((await smith.settled(runId)).status, 'completed');
+  assert.deepEqual(await interruptedBy(runId), ['rep_first', 'rep_dead']);
+});
+
+test('a turn that has completed a step since it was taken over begins to be counted anew', async () => {
+  const four = ['rep_1', 'rep_2', 'rep_3', 'rep_4'];
+  const { smith, runId } = await abandonRun({ interruptedBy: four, alone: true, progress: true });
+  assert.equal((await smith.settled(runId)).status, 'completed');
+  assert.deepEqual(await interruptedBy(runId), ['rep_dead']);
+});
+
+test('a turn is not blamed while replicas end that did not execute it', async () => {
+  await withReplica('rep_elsewhere', 'false', async () => {
+    const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true });
+    assert.equal((await smith.settled(runId)).status, 'completed');
+  });
+});
+
+test('a turn whose replica was stopping in order is not counted', async () => {
+  await withReplica('rep_stopping', 'true', async () => {
+    const { smith, runId } = await abandonRun({
+      interruptedBy: ['rep_first'],
+      alone: true,
+      replicaId: 'rep_stopping',
+    });
+    assert.equal((await smith.settled(runId)).status, 'completed');
+    assert.deepEqual(await interruptedBy(runId), ['rep_first']);
+  });
+});
+
+test('a turn that was interrupted five times without progress is given up, whoever was beside it', async () => {
+  const { smith, runId } = await abandonRun({ interruptedBy: ['rep_1', 'rep_2', 'rep_3', 'rep_4'] });
+  const run = await smith.settled(runId);
+  assert.deepEqual([run.status, run.error.code], ['failed', 'resume_failed']);
+});
+
+test('many turns of one replica all go on', async () => {
+  const runs: Awaited<ReturnType<typeof abandonRun>>[] = [];
+  for (let made = 0; made < 20; made += 1) runs.push(await abandonRun({}));
+  for (const { smith, runId } of runs) {
+    const run = await smith.settled(runId);
+    assert.deepEqual([run.status, run.output.content.split(' ').length], ['completed', 5]);
+    const frames = await collectFrames(await smith.events(runId));
+    assert.equal(frames.filter(isType('run.restarted')).length, 1);
+    assert.equal(assemble(frames).text, run.output.content);
+  }
+});

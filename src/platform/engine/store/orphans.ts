@@ -1,0 +1,112 @@
+/**
+ * Turns that nobody executes, and the statements that take them over. Each comes back with its attempt counted up.
+ *
+ * Those of a replica that ended abruptly are suspects: one of them may be what ended it. The statement that takes a suspect
+ * over counts that end against it, unless the turn has completed a step since the last: docs/decisions/0012-abrupt-ends.md.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { TurnKey } from '../turn.ts';
+import { LEASE_SECONDS } from './replica.ts';
+import type { RunRow } from './run-row.ts';
+
+/** A turn of this replica that it does not execute is one that has just started, unless it is older than this. */
+const ABANDONED_SECONDS = 10;
+/** Turns taken over at once, so that a fleet shares the work of a dead member. */
+export const ADOPT_AT_ONCE = 16;
+/** Abrupt ends of other replicas within this time are a sign that something else than a turn ends them. */
+const SAME_CAUSE_WITHIN = '1 minute';
+
+const LAPSED = `p.heartbeat_at <= now() - interval '${LEASE_SECONDS} seconds'`;
+
+/**
+ * Takes over turns that were left in order: that their replica has released, or that it left behind while it stopped, and
+ * this replica's own where the store failed to take a step (`executing` names the others).
+ */
+export async function adoptReleased(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
+  const { rows } = await db.query<RunRow>({
+    text: `
+      with orphan as (
+        select r.project_id, r.id from runs r
+        where r.status = 'in_progress' and case
+          when r.replica_id is null then true
+          when r.replica_id = $1 then r.updated_at < now() - interval '${ABANDONED_SECONDS} seconds' and r.id <> all ($2)
+          else exists (select 1 from replicas p where p.id = r.replica_id and p.leaving and ${LAPSED})
+          end
+        limit ${ADOPT_AT_ONCE}
+        for update of r skip locked
+      )
+      update runs set replica_id = $1, attempt = attempt + 1, updated_at = now()
+      from orphan
+      where runs.project_id = orphan.project_id and runs.id = orphan.id
+      returning runs.*`,
+    values: [replicaId, executing],
+  });
+  return rows;
+}
+
+/** A turn whose replica ended abruptly. */
+export interface Suspect extends RunRow {
+  readonly interrupted_by: string[];
+  /** No other suspect was executed beside it, and it had shown no sign of life, when its replica ended. */
+  readonly was_alone: boolean;
+  /** Of late, replicas have ended abruptly that did not execute this turn, and nothing explains it. */
+  readonly others_ended: boolean;
+}
+
+/**
+ * Takes over turns whose replica has fallen silent, those first that are to blame most likely: what was done last before
+ * the end. `alone`: one turn, which is marked as being on trial. Else up to ADOPT_AT_ONCE, of those that have been
+ * interrupted for the first time.
+ */
+export async function adoptSuspects(db: Database, replicaId: string, alone: boolean): Promise<Suspect[]> {
+  const { rows } = await db.query<Suspect>({
+    text: `
+      with suspect as (
+        select r.project_id, r.id, steps.done, coalesce(r.trial_attempt = r.attempt, false) as was_alone,
+          case when steps.done > coalesce(r.progress_mark, 0) then '{}' else coalesce(r.interrupted_by, '{}') end
+            || r.replica_id as interrupted_by
+        from runs r cross join lateral (
+          select count(*)::int as done from run_steps s
+          where s.project_id = r.project_id and s.run_id = r.id and s.status = 'completed'
+        ) steps
+        where r.status = 'in_progress' and r.replica_id <> $1 and ($2 or r.interrupted_by is null)
+          and not exists (select 1 from replicas p where p.id = r.replica_id and (p.leaving or not ${LAPSED}))
+        order by was_alone desc, cardinality(coalesce(r.interrupted_by, '{}')), r.updated_at desc
+        limit case when $2 then 1 else ${ADOPT_AT_ONCE} end
+        for update of r skip locked
+      )
+      update runs set replica_id = $1, attempt = attempt + 1, updated_at = now(), progress_mark = suspect.done,
+        interrupted_by = suspect.interrupted_by, trial_attempt = case when $2 then attempt + 1 end
+      from suspect
+      where runs.project_id = suspect.project_id and runs.id = suspect.id
+      returning runs.*, suspect.was_alone, exists (
+        select 1 from replicas p
+        where p.id <> $1 and p.id <> all (suspect.interrupted_by) and not p.leaving and not p.explained
+          and ${LAPSED} and p.heartbeat_at > now() - interval '${SAME_CAUSE_WITHIN}'
+      ) as others_ended`,
+    values: [replicaId, alone],
+  });
+  return rows;
+}
+
+/** The turn has shown a sign of life, or made room for the next: it is not alone any more. */
+export async function endTrial(db: Database, { projectId, runId, attempt }: TurnKey): Promise<void> {
+  await db.query({
+    text: 'update runs set trial_attempt = null where project_id = $1 and id = $2 and trial_attempt = $3',
+    values: [projectId, runId, attempt],
+  });
+}
+
+/** It is known why these replicas ended. */
+export async function explainEnds(db: Database, replicaIds: readonly string[]): Promise<void> {
+  await db.query({ text: 'update replicas set explained = true where id = any ($1)', values: [replicaIds] });
+}
+
+/** Number of the last stored frame. */
+export async function findLastSeq(db: Database, { projectId, runId }: TurnKey): Promise<number> {
+  const { rows } = await db.query<{ seq: number }>({
+    text: 'select coalesce(max(seq), 0) as seq from run_events where project_id = $1 and run_id = $2',
+    values: [projectId, runId],
+  });
+  return Number(rows[0]?.seq ?? 0);
+}
