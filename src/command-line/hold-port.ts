@@ -35,7 +35,13 @@ function listen(server: Server, host: string, port: number, variable: string): P
 }
 
 /** The error of a failed listen in the operator's words. */
-export function explainListenError(error: Error, host: string, port: number, variable: string): CommandError {
+export function explainListenError(
+  error: Error,
+  host: string,
+  port: number,
+  variable: string,
+  hostVariable = 'IRONCRAFT_HOST',
+): CommandError {
   const where = `${host} port ${port}`;
   const code = 'code' in error ? error.code : undefined;
   switch (code) {
@@ -53,7 +59,7 @@ export function explainListenError(error: Error, host: string, port: number, var
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new CommandError(
-        `This machine has no address ${host}. Set IRONCRAFT_HOST to one it has, such as 127.0.0.1 or 0.0.0.0.`,
+        `This machine has no address ${host}. Set ${hostVariable} to one it has, such as 127.0.0.1 or 0.0.0.0.`,
         { cause: error },
       );
     default:

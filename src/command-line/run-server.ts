@@ -9,7 +9,8 @@ import { openDatabase } from '../kernel/db/open-database.ts';
 import { mountHealth } from '../kernel/http/health.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { openLogOutput } from '../kernel/log/open-log-output.ts';
-import { createMetrics } from '../kernel/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../kernel/metrics/metrics.ts';
+import { startMetricsServer } from '../kernel/metrics/serve-metrics.ts';
 import { type OperatorSocket, operatorSocketPath, startOperatorSocket } from '../kernel/operator/index.ts';
 import { createOutbound, type Outbound } from '../kernel/outbound/outbound.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
@@ -105,6 +106,7 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   }
   stop.throwIfReceived();
   for (const one of running) await listen(one);
+  opened.defer(await listenForMetrics(config, logger, running));
   const operator = await openOperatorSocket(config, logger, db, running);
   opened.defer(async () => operator?.close());
   for (const one of running) one.setServing(true);
@@ -157,6 +159,7 @@ async function prepareStore(config: Config, logger: Logger, db: Database) {
 interface Running {
   readonly place: Place;
   readonly served: ServedService;
+  readonly metrics: Metrics;
   /** Whether the service says that it is ready. */
   setServing(isServing: boolean): void;
 }
@@ -172,12 +175,14 @@ async function prepare(parts: ProcessParts, place: Place, makeService: MakeServi
     service: serviceName(place.service),
     commit: readSourceCommit(sourceRoot),
     checks: { db: () => parts.db.ping() },
-    metrics,
+    metrics: parts.config.metrics.port === undefined ? metrics : undefined,
+    metricsToken: parts.config.metrics.token,
     isServing: () => serving,
   });
   return {
     place,
     served,
+    metrics,
     setServing(isServing) {
       serving = isServing;
     },
@@ -192,6 +197,25 @@ async function listen({ place, served }: Running): Promise<void> {
     await served.app.listen({ host, port });
   } catch (error) {
     throw error instanceof Error ? explainListenError(error, host, port, variable) : error;
+  }
+}
+
+/** Serves metrics on their own address, where the operator has chosen one. Returns what closes it. */
+async function listenForMetrics(
+  { metrics: { host, port, token } }: Config,
+  logger: Logger,
+  running: readonly Running[],
+): Promise<() => Promise<void>> {
+  if (port === undefined) return async () => undefined;
+  const pages = Object.fromEntries(running.map(({ place, metrics }) => [place.service, metrics]));
+  try {
+    const server = await startMetricsServer({ host, port, token, pages });
+    logger.info({ host, port: server.port }, 'metrics are served');
+    return () => server.close();
+  } catch (error) {
+    throw error instanceof Error
+      ? explainListenError(error, host, port, 'IRONCRAFT_METRICS_PORT', 'IRONCRAFT_METRICS_HOST')
+      : error;
   }
 }
 

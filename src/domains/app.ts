@@ -72,6 +72,8 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
+    connections: config.connections,
+    stallMs: config.stallMs,
     ...(given.overloadDelayMs === undefined ? {} : { overloadDelayMs: given.overloadDelayMs }),
   });
   return {

@@ -15,7 +15,12 @@ import type { Payments } from './wallet/payments/payments.ts';
 export interface GivenDependencies {
   readonly config: Pick<
     Config,
-    'projectRequestsPerMinute' | 'addressRequestsPerMinute' | 'bodyLimitBytes' | 'trustProxy'
+    | 'projectRequestsPerMinute'
+    | 'addressRequestsPerMinute'
+    | 'bodyLimitBytes'
+    | 'trustProxy'
+    | 'connections'
+    | 'stallMs'
   >;
   /** The service's root, without the base path. */
   readonly publicUrl: string;

@@ -113,6 +113,7 @@ export const domainErrorDialect: ErrorDialect = {
     invalid_request: 'bad_request',
     invalid_cursor: 'bad_request',
     invalid_limit: 'bad_request',
+    unauthenticated: 'invalid_token',
     internal_error: 'internal',
   },
   render: ({ code, message, param, details }) => ({

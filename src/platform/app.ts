@@ -65,6 +65,8 @@ export interface GivenDependencies {
     | 'addressRequestsPerMinute'
     | 'bodyLimitBytes'
     | 'trustProxy'
+    | 'connections'
+    | 'stallMs'
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
     | 'projectStorageBytes'
@@ -180,6 +182,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
+    connections: config.connections,
+    stallMs: config.stallMs,
     ...(deps.overloadDelayMs === undefined ? {} : { overloadDelayMs: deps.overloadDelayMs }),
   });
   return {

@@ -153,14 +153,29 @@ describe('an address', () => {
     assert.equal(remainingIn(await from(address).get('/v1/agents')), ADDRESS_LIMIT - 1);
   });
 
-  test('is not charged for documents and broken HTTP, which show what is left all the same', async () => {
+  test('has a budget of its own for documents, which shows what is left of it', async () => {
     const address = newAddress();
-    for (const path of ['/openapi.json', '/docs', '/docs/static/swagger-ui.css']) {
+    const paths = ['/openapi.json', '/docs', '/docs/static/swagger-ui.css', '/docs/json', '/', '/no/such/route'];
+    const left: (string | null)[] = [];
+    for (const path of paths) {
       const answer = await from(address).open('GET', path);
       await answer.arrayBuffer();
-      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"address"/);
-      assert.equal(answer.headers.get('x-ratelimit-remaining-requests'), String(ADDRESS_LIMIT));
+      left.push(answer.headers.get('ratelimit')?.replace(/;t=\d+$/, '') ?? null);
     }
+    const documents = [599, 598, 597, 596, 595].map((remaining) => `"document";r=${remaining}`);
+    assert.deepEqual(left, [...documents, `"address";r=${ADDRESS_LIMIT - 1}`]);
+    let refused = 0;
+    for (let sent = 0; sent < 600; sent += 1) {
+      const answer = await from(address).open('HEAD', '/openapi.json');
+      if (answer.status === 429) refused += 1;
+    }
+    assert.equal(refused, 5);
+    assertRefusal429(await from(address).get('/openapi.json'));
+    assert.equal((await from(newAddress()).open('HEAD', '/openapi.json')).status, 200);
+    assert.equal(remainingIn(await from(address).get('/v1/agents')), ADDRESS_LIMIT - 2);
+  });
+
+  test('is not charged for broken HTTP, which shows what is left all the same', async () => {
     const left = async () => remainingIn(await sendRaw(platform.url, ['G@T / HTTP/1.1']));
     assert.equal(await left(), await left());
   });

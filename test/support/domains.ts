@@ -94,6 +94,8 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
       addressRequestsPerMinute: UNLIMITED,
       bodyLimitBytes: 10 * 1024 * 1024,
       trustProxy: false,
+      connections: { perAddress: UNLIMITED, total: UNLIMITED },
+      stallMs: 30_000,
     },
     publicUrl: 'http://127.0.0.1:8788',
     db,

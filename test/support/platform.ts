@@ -117,6 +117,8 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       fileLimitBytes: 64 * 1024 * 1024,
       projectStorageBytes: 1024 ** 4,
       trustProxy: false,
+      connections: { perAddress: UNLIMITED, total: UNLIMITED },
+      stallMs: 30_000,
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
       ...options.limits,

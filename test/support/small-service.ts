@@ -76,6 +76,7 @@ export async function startSmallService(
     addressRequestsPerMinute: 1_000,
     bodyLimitBytes: 1_024,
     trustProxy: false,
+    connections: { perAddress: 1_000, total: 1_000 },
     // A busy machine must not look like an overload to a test.
     overloadDelayMs: 60_000,
     ...options,

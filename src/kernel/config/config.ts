@@ -5,6 +5,7 @@ import { parseAllowEntry } from '../outbound/allow-list.ts';
 import { decodeMasterKey } from '../vault/decode-master-key.ts';
 import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './environment.ts';
 import {
+  parseBearer,
   parseChoice,
   parseDatabaseUrl,
   parseEppUrl,
@@ -44,6 +45,12 @@ export interface Config {
   readonly projectRequestsPerMinute: number;
   readonly projectRunsInFlight: number;
   readonly addressRequestsPerMinute: number;
+  /** Of one service of the process. */
+  readonly connections: { readonly perAddress: number; readonly total: number };
+  /** How long a caller may stall. */
+  readonly stallMs: number;
+  /** `port` undefined: metrics are served where the services are. The token is a secret. */
+  readonly metrics: { readonly host: string; readonly port: number | undefined; readonly token: string | undefined };
   /** Ready for Fastify's option of the same name. */
   readonly trustProxy: TrustProxy;
   /** Entries of `parseAllowEntry`. */
@@ -103,6 +110,7 @@ export class ConfigError extends Error {
 }
 
 const RATE_MAX = 1_000_000_000;
+const CONNECTIONS_MAX = 1_000_000;
 
 /**
  * Checks the settings in `env`; without it, those of the process and of `.env` in `cwd`. An empty value counts as
@@ -129,6 +137,16 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     projectRequestsPerMinute: read('IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE', 0, parseRate),
     projectRunsInFlight: read('IRONCRAFT_PROJECT_RUNS_IN_FLIGHT', 0, parseRate),
     addressRequestsPerMinute: read('IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE', 0, parseRate),
+    connections: Object.freeze({
+      perAddress: read('IRONCRAFT_ADDRESS_CONNECTIONS', 0, parseConnections),
+      total: read('IRONCRAFT_CONNECTIONS', 0, parseConnections),
+    }),
+    stallMs: read('IRONCRAFT_STALL_SECONDS', 0, (text) => parseInteger(text, 1, 3600) * 1000),
+    metrics: Object.freeze({
+      host: read('IRONCRAFT_METRICS_HOST', '', parseHost),
+      port: read<number | undefined>('IRONCRAFT_METRICS_PORT', undefined, (text) => parseInteger(text, 0, 65_535)),
+      token: read<string | undefined>('IRONCRAFT_METRICS_TOKEN', undefined, parseBearer),
+    }),
     trustProxy: read<TrustProxy>('IRONCRAFT_TRUST_PROXY', false, parseTrustProxy),
     outboundAllow: Object.freeze(read<string[]>('IRONCRAFT_OUTBOUND_ALLOW', [], parseAllowList)),
     modelPrivateAddresses: read<'allow' | 'deny'>('IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'deny', (text) =>
@@ -229,6 +247,10 @@ function serviceLinkHint(text: string): string {
 
 function parseRate(text: string): number {
   return parseInteger(text, 1, RATE_MAX);
+}
+
+function parseConnections(text: string): number {
+  return parseInteger(text, 1, CONNECTIONS_MAX);
 }
 
 function parseAllowList(text: string): string[] {

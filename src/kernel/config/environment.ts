@@ -62,6 +62,42 @@ export const ENVIRONMENT = [
     meaning: 'Requests per minute of callers without a valid token, per address (IPv6: per /64)',
   },
   {
+    name: 'IRONCRAFT_ADDRESS_CONNECTIONS',
+    default: '2000',
+    meaning:
+      'Connections that one address may hold to one service of a process (IPv6: per /64), 1 to 1000000; a proxy that ' +
+      'IRONCRAFT_TRUST_PROXY names is not limited',
+  },
+  {
+    name: 'IRONCRAFT_CONNECTIONS',
+    default: '10000',
+    meaning: 'Connections that one service of a process holds in all, 1 to 1000000',
+  },
+  {
+    name: 'IRONCRAFT_STALL_SECONDS',
+    default: '30',
+    meaning:
+      'Seconds in which a request must have its headers sent and a body must bring 1000 bytes a second, 1 to 3600; ' +
+      'whoever reads an answer may take twice as long',
+  },
+  {
+    name: 'IRONCRAFT_METRICS_HOST',
+    default: '127.0.0.1',
+    meaning: 'Address to serve metrics on where IRONCRAFT_METRICS_PORT is set',
+  },
+  {
+    name: 'IRONCRAFT_METRICS_PORT',
+    default: '',
+    meaning:
+      'Port of metrics, as /metrics/platform and /metrics/domains; 0 takes any free one; absent: /metrics of each service',
+  },
+  {
+    name: 'IRONCRAFT_METRICS_TOKEN',
+    default: '',
+    meaning: 'Token that metrics ask for, as Authorization: Bearer, at least 16 visible characters; absent: none',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_TRUST_PROXY',
     default: 'false',
     meaning:

@@ -96,6 +96,13 @@ export function parseNameservers(text: string): string[] {
   return names;
 }
 
+/** A token as it can stand behind `Bearer`, too long to be guessed. */
+export function parseBearer(text: string): string {
+  if (!/^[\x21-\x7e]{16,}$/.test(text))
+    throw new ValueError('use at least 16 visible ASCII characters, without spaces');
+  return text;
+}
+
 export function parseMailUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if ((url?.protocol !== 'smtp:' && url?.protocol !== 'smtps:') || url.hostname === '') {

@@ -1,10 +1,10 @@
-/** Answers what is no HTTP request. No hook has seen it, so what every answer carries is written here again. */
+/** Answers what is no HTTP request, or comes on a connection too many. No hook has seen it, so what every answer carries is written here again. */
 import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiVersion } from './check-request.ts';
-import { ApiError, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
-import { addressKey, type Meter, quotaHeaders } from './rate-limit.ts';
+import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
+import { addressKey, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
 
 /** Node's errors that have a status of their own; every other is 400. */
 const STATUSES: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
@@ -12,6 +12,8 @@ const STATUSES: Readonly<Record<string, { readonly status: number; readonly mess
   HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large. Send fewer, or shorter ones.' },
 };
 const OTHER = { status: 400, message: 'This is no HTTP/1.1 request. Check its request line, headers and framing.' };
+/** How long who has been answered may go on before the connection is cut off. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 export interface BrokenRequestOptions {
   readonly errors: ErrorCatalogue;
@@ -25,10 +27,10 @@ export interface BrokenRequestOptions {
 export async function answerBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  { errors, errorDialect, apiVersion, addressMeter }: BrokenRequestOptions,
+  options: BrokenRequestOptions,
 ): Promise<void> {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const quota = await addressMeter.look(addressKey(socket.remoteAddress ?? ''));
+  const quota = await options.addressMeter.look(addressKey(socket.remoteAddress ?? ''));
   if (!socket.writable) return;
   // Node keeps the answer in progress here, and looks at it before it would answer by itself.
   const { _httpMessage: answering } = socket as Socket & { _httpMessage?: ServerResponse };
@@ -36,18 +38,49 @@ export async function answerBrokenRequest(
     socket.destroy();
     return;
   }
-  const { status, message } = STATUSES[error.code ?? ''] ?? OTHER;
-  const body = JSON.stringify(errorBody(errors, new ApiError('invalid_request', { message }), errorDialect));
+  const detail = STATUSES[error.code ?? ''] ?? OTHER;
+  endWith(socket, renderAnswer(new ApiError('invalid_request', detail), quota, options));
+}
+
+/** Tells a connection that was not let in why, and closes it. */
+export async function answerRefusedConnection(
+  socket: Socket,
+  refusal: ApiError,
+  options: BrokenRequestOptions,
+): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  const quota = await options.addressMeter.look(addressKey(socket.remoteAddress ?? ''));
+  if (socket.writable) endWith(socket, renderAnswer(refusal, quota, options));
+  else socket.destroy();
+}
+
+/** What still comes is taken in and dropped for a moment: upon unread bytes the connection would be reset, and the answer lost. */
+function endWith(socket: Socket, answer: string): void {
+  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+  socket.end(answer);
+  socket.resume();
+}
+
+function renderAnswer(
+  refusal: ApiError,
+  quota: Quota,
+  { errors, errorDialect, apiVersion }: BrokenRequestOptions,
+): string {
+  const { retryAfterSeconds } = refusal.detail;
+  const status = refusal.detail.status ?? errors[codeIn(errors, errorDialect, refusal.code)]?.status ?? 500;
+  const body = JSON.stringify(errorBody(errors, refusal, errorDialect));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,
     ...(apiVersion === undefined ? [] : [`${apiVersion.header}: ${apiVersion.live.at(-1)}`]),
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     ...Object.entries(quotaHeaders(quota)).map(([name, value]) => `${name}: ${value}`),
     'Access-Control-Allow-Origin: *',
     'Access-Control-Expose-Headers: *',
     'Connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

@@ -26,6 +26,10 @@ export interface Gate<Caller> {
 export interface Meters {
   readonly owner: Meter;
   readonly address: Meter;
+  /** By address, for what is no operation: documentation, the front page, metrics. */
+  readonly document: Meter;
+  /** By address, for health. */
+  readonly probe: Meter;
 }
 
 /** A header that names the version which the caller speaks; without it the last live one is served. */
@@ -101,8 +105,11 @@ async function checkCaller<Caller>(
 ): Promise<void> {
   const { gate, meters } = options;
   const operation = request.state.operation as Operation<Caller> | undefined;
-  // Documentation, health and metrics: free.
-  if (operation === undefined && !request.is404) return showQuota(request, reply, options);
+  if (operation === undefined && !request.is404) {
+    // Budgets of their own: neither side can use up the other's.
+    const meter = request.routeOptions.config.isProbe === true ? meters.probe : meters.document;
+    return setQuota(request, reply, await meter.take(addressKey(request.ip)));
+  }
   const takeFromAddress = async () => setQuota(request, reply, await meters.address.take(addressKey(request.ip)));
   if (operation?.posture === 'public') return takeFromAddress();
   let caller: Caller;

@@ -68,7 +68,7 @@ describe('the root', () => {
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
       assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
-      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"address"/);
+      assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"document"/);
       const text = await answer.text();
       assert.match(text, /<title>Things<\/title>/);
       const links = [...text.matchAll(/<a href="([^"]+)"/g)].map((match) => match[1] ?? '');
@@ -135,5 +135,74 @@ describe('an answer', () => {
     const answer = await get('/v1/docs/static/swagger-ui.css', { 'accept-encoding': 'gzip' });
     assert.equal(answer.headers.get('content-encoding'), 'gzip');
     assert.match(await answer.text(), /swagger-ui/);
+  });
+});
+
+describe('the reference page', () => {
+  const get = (path: string) => fetch(service.url + path);
+
+  test('may run and load its own files alone, and be framed by nobody', async () => {
+    for (const path of [
+      '/v1/docs',
+      '/v1/docs/',
+      '/v1/docs/static/swagger-initializer.js',
+      '/v1/docs/static/index.css',
+    ]) {
+      const { headers } = await get(path);
+      const policy = new Map(
+        (headers.get('content-security-policy') ?? '')
+          .split('; ')
+          .map((directive) => directive.split(' '))
+          .map(([name = '', ...sources]) => [name, sources]),
+      );
+      assert.deepEqual(
+        [...policy],
+        [
+          ['default-src', ["'none'"]],
+          ['script-src', ["'self'"]],
+          ['style-src', ["'self'"]],
+          ['img-src', ["'self'", 'data:']],
+          ['font-src', ["'self'"]],
+          ['connect-src', ["'self'", 'http://127.0.0.1']],
+          ['form-action', ["'none'"]],
+          ['frame-ancestors', ["'none'"]],
+          ['base-uri', ["'none'"]],
+        ],
+        path,
+      );
+      assert.equal(headers.get('x-frame-options'), 'DENY');
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+    }
+  });
+
+  test('has no script and no style in it, and names no other host', async () => {
+    const page = await (await get('/v1/docs')).text();
+    assert.doesNotMatch(page, /<style|style=|\son\w+=|javascript:/i);
+    for (const [, attributes = '', content = ''] of page.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)) {
+      assert.match(attributes, /src="\/v1\/docs\/static\/[\w.-]+\.js"/);
+      assert.equal(content.trim(), '');
+    }
+    assert.doesNotMatch(page, /\b(?:https?:)?\/\/\w/);
+  });
+
+  test('keeps nothing in the browser', async () => {
+    const initializer = await (await get('/v1/docs/static/swagger-initializer.js')).text();
+    assert.match(initializer, /"persistAuthorization":false/);
+    assert.match(initializer, /validatorUrl: null/);
+    assert.doesNotMatch(initializer, /localStorage|sessionStorage|cookie/);
+    // The only places of the bundle that keep something ask for that setting first.
+    const bundle = await (await get('/v1/docs/static/swagger-ui-bundle.js')).text();
+    for (const { index } of bundle.matchAll(/localStorage\.(?:set|get)Item/g)) {
+      assert.match(bundle.slice(index - 200, index), /persistAuthorization/);
+    }
+    assert.doesNotMatch(bundle, /sessionStorage\./);
+  });
+
+  test('has its document as JSON alone, which is the one of /openapi.json', async () => {
+    const [own, other] = await Promise.all([get('/v1/docs/json'), get('/v1/openapi.json')]);
+    assert.equal(own.headers.get('etag'), other.headers.get('etag'));
+    assert.equal(await own.text(), await other.text());
+    assert.equal((await get('/v1/docs/yaml')).status, 404);
   });
 });

@@ -78,3 +78,20 @@ test('metrics are Prometheus text', async () => {
   assert.match(reply.body, /^turns_total 1$/m);
   assert.match(reply.body, /^process_cpu_user_seconds_total /m);
 });
+
+test('metrics with a token are for whoever holds it', async () => {
+  const app = serverWith({ metricsToken: 'a-token-of-the-operator' });
+  assert.equal((await app.inject('/healthz')).statusCode, 200);
+  for (const authorization of [undefined, '', 'Bearer', 'Bearer a-token-of-the-operato', 'a-token-of-the-operator']) {
+    const headers = authorization === undefined ? {} : { authorization };
+    const reply = await app.inject({ url: '/metrics', headers });
+    assert.notEqual(reply.statusCode, 200, authorization);
+    assert.doesNotMatch(reply.body, /process_cpu/);
+  }
+  const headers = { authorization: 'Bearer a-token-of-the-operator' };
+  assert.equal((await app.inject({ url: '/metrics', headers })).statusCode, 200);
+});
+
+test('metrics that are served elsewhere are not found here', async () => {
+  assert.equal((await serverWith({ metrics: undefined }).inject('/metrics')).statusCode, 404);
+});

@@ -1,9 +1,12 @@
 /**
- * What a machine asks about a server: does it live, should it get requests, how is it doing. No token, no request
- * budget, not part of the API's document. `/metrics` tells nothing of a tenant, but a proxy should keep it inside.
+ * What a machine asks about a server: does it live, should it get requests, how is it doing. Health takes no token and has a
+ * budget of its own; none of it is part of the API's document. `/metrics` tells nothing of a tenant, but is not for everybody:
+ * it may ask for a token, or be served on another address (serve-metrics.ts).
  */
 import type { FastifyInstance } from 'fastify';
 import type { Metrics } from '../metrics/metrics.ts';
+import { holdsMetricsToken } from '../metrics/metrics-token.ts';
+import { ApiError } from './errors.ts';
 
 export interface HealthOptions {
   readonly service: string;
@@ -11,7 +14,10 @@ export interface HealthOptions {
   readonly commit: string;
   /** What the server cannot work without, by name; each rejects while it is missing. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
-  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  /** Undefined: served elsewhere. */
+  readonly metrics: Pick<Metrics, 'render' | 'contentType'> | undefined;
+  /** Without it, whoever asks gets metrics. */
+  readonly metricsToken?: string | undefined;
   /** True from the moment everything listens until the server is asked to stop. */
   readonly isServing: () => boolean;
 }
@@ -24,12 +30,13 @@ export const CHECK_TIMEOUT_MS = 2_000;
  * `/metrics` (Prometheus text). Call it before the server listens.
  */
 export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
-  const { service, commit, metrics, isServing } = options;
+  const { service, commit, isServing } = options;
   const checks = Object.entries(options.checks).map(([name, check]) => ({ name, check: shareCall(check) }));
-  app.get('/healthz', async (_request, reply) =>
+  const probe = { config: { isProbe: true } };
+  app.get('/healthz', probe, async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ ok: true, service, commit }),
   );
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/readyz', probe, async (_request, reply) => {
     const outcomes = await Promise.all(
       checks.map(async ({ name, check }) => [name, (await passes(check)) ? 'ok' : 'failed'] as const),
     );
@@ -39,7 +46,17 @@ export function mountHealth(app: FastifyInstance, options: HealthOptions): void 
       .header('cache-control', 'no-store')
       .send({ ok, service, checks: Object.fromEntries(outcomes) });
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.render()));
+  mountMetrics(app, options);
+}
+
+function mountMetrics(app: FastifyInstance, { metrics, metricsToken }: HealthOptions): void {
+  if (metrics === undefined) return;
+  app.get('/metrics', async ({ headers }, reply) => {
+    if (metricsToken !== undefined && !holdsMetricsToken(headers.authorization, metricsToken)) {
+      throw new ApiError('unauthenticated', { message: 'Send `Authorization: Bearer <IRONCRAFT_METRICS_TOKEN>`.' });
+    }
+    return reply.type(metrics.contentType).send(await metrics.render());
+  });
 }
 
 /** Probes that arrive while a check runs await that one, so that a store that hangs is not asked more and more. */

@@ -19,6 +19,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     operation?: Operation<unknown>;
+    /** Asked by machines, every second and for ever. */
+    isProbe?: boolean;
   }
 }
 

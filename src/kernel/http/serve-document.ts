@@ -6,14 +6,20 @@ import { createHash } from 'node:crypto';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CompressedText, compressAnswers } from './compression.ts';
+import { pagePolicy } from './content-security-policy.ts';
+import { ApiError } from './errors.ts';
+import { setHeader } from './request-state.ts';
 
 export interface ReferenceOptions {
   readonly title: string;
   readonly basePath: string;
+  /** Where the page tries calls out. */
+  readonly publicUrl: string;
 }
 
 /** Adds `/openapi.json` and `/docs`. The document must have been defined: see openapi.ts. */
-export async function serveDocument(app: FastifyInstance, { title, basePath }: ReferenceOptions): Promise<void> {
+export async function serveDocument(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
+  const { title, basePath } = options;
   let rendered: { readonly text: CompressedText; readonly etag: string } | undefined;
   const send = async (request: FastifyRequest, reply: FastifyReply) => {
     if (rendered === undefined) {
@@ -32,6 +38,10 @@ export async function serveDocument(app: FastifyInstance, { title, basePath }: R
   app.get(`${basePath}/openapi.json`, { logLevel: 'silent' }, send);
   await app.register(async (pages) => {
     await compressAnswers(pages);
+    const headers = Object.entries(pageHeaders(options));
+    pages.addHook('onRequest', async (request, reply) => {
+      for (const [name, value] of headers) setHeader(request, reply, name, value);
+    });
     await pages.register(swaggerUi, {
       routePrefix: `${basePath}/docs`,
       theme: { title, css: [{ filename: 'reference.css', content: STYLE }], favicon: [ICON] },
@@ -48,10 +58,34 @@ export async function serveDocument(app: FastifyInstance, { title, basePath }: R
       uiHooks: {
         onRequest: async (request, reply) => {
           if (request.routeOptions.url === `${basePath}/docs/json`) return send(request, reply);
+          // It would be made anew for each that asks.
+          if (request.routeOptions.url === `${basePath}/docs/yaml`) {
+            throw new ApiError('not_found', { message: `The document is served as JSON: ${basePath}/openapi.json.` });
+          }
         },
       },
     });
   });
+}
+
+/**
+ * The page runs its own files and nothing that stands in it, loads nothing from elsewhere, is framed by nobody, and calls
+ * this server alone, by whichever of its addresses the reader came.
+ */
+function pageHeaders({ publicUrl }: ReferenceOptions): Record<string, string> {
+  return {
+    'content-security-policy': pagePolicy({
+      scripts: ["'self'"],
+      styles: ["'self'"],
+      images: ["'self'", 'data:'],
+      fonts: ["'self'"],
+      connections: ["'self'", new URL(publicUrl).origin],
+      forms: [],
+    }),
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
 }
 
 /** No larger than a name of a call needs to be found, and the server's own font. */

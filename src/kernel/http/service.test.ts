@@ -179,14 +179,24 @@ describe('every answer says what is left of a budget, and the version', () => {
     });
   }
 
-  test('a probe takes nothing', async () => {
+  test('probes and documents take from budgets of their own', async () => {
     const { address, close } = await listen(optionsFor(operations));
     try {
-      for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const left: Record<string, string | null> = {};
+      for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/', '/nothing']) {
         const answer = await fetch(address + path);
         await answer.arrayBuffer();
-        assert.equal(answer.headers.get('ratelimit'), '"address";r=1000;t=60', path);
+        left[path] = answer.headers.get('ratelimit');
       }
+      assert.deepEqual(left, {
+        '/healthz': '"probe";r=5999;t=60',
+        '/readyz': '"probe";r=5998;t=60',
+        '/metrics': '"document";r=599;t=60',
+        '/openapi.json': '"document";r=598;t=60',
+        '/docs': '"document";r=597;t=60',
+        '/': '"document";r=596;t=60',
+        '/nothing': '"address";r=999;t=60',
+      });
     } finally {
       await close();
     }
@@ -399,6 +409,7 @@ function optionsFor(served: readonly Operation<never>[]): ServiceOptions<Caller>
     addressRequestsPerMinute: 1_000,
     bodyLimitBytes: 1_024,
     trustProxy: false,
+    connections: { perAddress: 1_000, total: 1_000 },
     overloadDelayMs: NEVER_OVERLOADED_MS,
   };
 }

@@ -11,13 +11,15 @@ import type { Database } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
-import { answerBrokenRequest } from './broken-request.ts';
+import { answerBrokenRequest, answerRefusedConnection } from './broken-request.ts';
 import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
 import { compressAnswers, isCompressible } from './compression.ts';
 import { createDeferredCompiler } from './deferred-compiler.ts';
 import { type ErrorCatalogue, type ErrorDialect, openAiErrors } from './errors.ts';
 import { serveFrontPage } from './front-page.ts';
+import { guardConnections } from './guard-connections.ts';
 import { canonicalJson, type IdempotencyStore } from './idempotency.ts';
+import type { ConnectionLimits } from './limit-connections.ts';
 import { mountOperation } from './mount-operation.ts';
 import { documentOperations } from './openapi.ts';
 import type { Operation } from './operation.ts';
@@ -29,6 +31,7 @@ import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
 import { createValidators, type RequestPart } from './validation.ts';
+import { deadlinesFor } from './watch-connections.ts';
 
 export type { Gate } from './check-request.ts';
 
@@ -64,10 +67,17 @@ export interface ServiceOptions<Caller> {
   readonly addressRequestsPerMinute: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: TrustProxy;
+  /** How long a caller may stall: see `deadlinesFor`. */
+  readonly stallMs?: number;
+  readonly connections: ConnectionLimits;
   /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
   readonly overloadDelayMs?: number;
 }
 
+/** Of one address for the documentation, the front page and metrics, which cost more to send than to ask for. */
+const DOCUMENT_REQUESTS_PER_MINUTE = 600;
+/** Of one address, for health: a whole fleet of load balancers behind one address may ask every second. */
+const PROBE_REQUESTS_PER_MINUTE = 6_000;
 /** Node takes no longer header block (`maxHeaderSize`). */
 const MAX_URL_LENGTH = 16_384;
 
@@ -83,7 +93,11 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   const meters: Meters = {
     owner: createMeter(options.ownerName ?? 'project', options.requestsPerMinute),
     address: createMeter('address', options.addressRequestsPerMinute),
+    document: createMeter('document', DOCUMENT_REQUESTS_PER_MINUTE),
+    probe: createMeter('probe', PROBE_REQUESTS_PER_MINUTE),
   };
+  const deadlines = deadlinesFor(options.stallMs);
+  const broken = { ...options, addressMeter: meters.address };
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // onResponse writes one line a request instead (countRequests).
@@ -94,11 +108,19 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     genReqId: readRequestId,
     forceCloseConnections: 'idle',
     clientErrorHandler: (error, socket) => {
-      answerBrokenRequest(error, socket, { ...options, addressMeter: meters.address }).catch(() => socket.destroy());
+      answerBrokenRequest(error, socket, broken).catch(() => socket.destroy());
     },
     // Both are refused by the checks instead, with the headers that every answer carries.
     return503OnClosing: false,
-    http: { requireHostHeader: false, shouldUpgradeCallback: isSocketUpgrade },
+    http: {
+      requireHostHeader: false,
+      shouldUpgradeCallback: isSocketUpgrade,
+      headersTimeout: deadlines.headersMs,
+      connectionsCheckingInterval: deadlines.sweepMs,
+    },
+    keepAliveTimeout: deadlines.keepAliveMs,
+    // How long a body may take depends on its size: see watch-connections.ts.
+    requestTimeout: 0,
     // As long as a URL can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     rewriteUrl: ({ url = '/' }) => takePercentSignsLiterally(url),
@@ -119,6 +141,13 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1); Node would refuse it without a body.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.decorateRequest('state', null as never);
+  guardConnections(app, {
+    ...options,
+    deadlines,
+    refuse(socket, refusal) {
+      answerRefusedConnection(socket, refusal, broken).catch(() => socket.destroy());
+    },
+  });
   await acceptBodies(app, 'json');
   countRequests(app, options.metrics);
   checkRequests(app, { ...options, meters });

@@ -1,4 +1,4 @@
-/** Watches a body that is read for long: how much of it there is, and whether its sender is still there. */
+/** Watches a body that is read for long: how much of it there is, and whether its sender keeps up (see watch-connections.ts). */
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
 
@@ -8,8 +8,6 @@ const DROP_TIMEOUT_MS = 10_000;
 interface WatchLimits {
   /** Of the whole body. */
   readonly maxBytes: number;
-  readonly idleTimeoutMs: number;
-  readonly totalTimeoutMs: number;
   readonly tooLarge: () => ApiError;
 }
 
@@ -17,8 +15,6 @@ export class UploadWatch {
   readonly #request: IncomingMessage;
   readonly #limits: WatchLimits;
   readonly #broken = Promise.withResolvers<never>();
-  readonly #idleTimer: NodeJS.Timeout;
-  readonly #totalTimer: NodeJS.Timeout;
   readonly #listeners = new Set<(error: ApiError) => void>();
   #bytes = 0;
 
@@ -26,11 +22,10 @@ export class UploadWatch {
   constructor(request: IncomingMessage, limits: WatchLimits) {
     this.#request = request;
     this.#limits = limits;
-    this.#idleTimer = setTimeout(() => this.#onSilence(), limits.idleTimeoutMs).unref();
-    this.#totalTimer = setTimeout(() => this.#break(tooSlow()), limits.totalTimeoutMs).unref();
     // Nobody may be waiting when it breaks.
     this.#broken.promise.catch(() => undefined);
     request.on('data', this.#onData);
+    request.on('error', this.#onError);
   }
 
   /** The promise's outcome, or the refusal of a body that breaks a limit first. */
@@ -45,22 +40,18 @@ export class UploadWatch {
   }
 
   end(): void {
-    clearTimeout(this.#idleTimer);
-    clearTimeout(this.#totalTimer);
     this.#request.off('data', this.#onData);
+    this.#request.off('error', this.#onError);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#idleTimer.refresh();
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#limits.maxBytes) this.#break(this.#limits.tooLarge());
   };
 
-  #onSilence(): void {
-    // Held back by ourselves: what is slow is the store.
-    if (this.#request.isPaused()) this.#idleTimer.refresh();
-    else this.#break(tooSlow());
-  }
+  readonly #onError = (error: Error): void => {
+    if (error instanceof ApiError) this.#break(error);
+  };
 
   #break(error: ApiError): void {
     this.#broken.reject(error);
@@ -81,10 +72,4 @@ export function dropRest(request: IncomingMessage): void {
   request.once('end', stop).once('close', stop);
   request.on('error', () => undefined);
   request.resume();
-}
-
-function tooSlow(): ApiError {
-  return new ApiError('invalid_request', {
-    message: 'The upload stopped arriving and was given up. Send it again on a better connection.',
-  });
 }

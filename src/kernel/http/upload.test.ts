@@ -15,7 +15,7 @@ import { createService, type Gate, type ServiceOptions } from './service.ts';
 import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
 
 const MAX_BYTES = 100_000;
-const IDLE_TIMEOUT_MS = 150;
+const STALL_MS = 150;
 
 const errors = {
   unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
@@ -82,7 +82,6 @@ const operation = operationsFor<string>().upload({
   upload: {
     field: 'text',
     maxBytes: MAX_BYTES,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
     store: (_caller, part) => storeText(part),
     discard: forget,
   },
@@ -148,6 +147,8 @@ const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
   addressRequestsPerMinute: 10_000,
   bodyLimitBytes: 1_024,
   trustProxy: false,
+  connections: { perAddress: 1_000, total: 1_000 },
+  stallMs: STALL_MS,
   overloadDelayMs: 60_000,
 });
 const app = await createService(optionsFor(10_000));
@@ -281,8 +282,8 @@ describe('a form is refused, and nothing of it stays', () => {
   ] as const) {
     test(`that falls silent ${what}`, { timeout: 10_000 }, async () => {
       const answer = await sendRaw(url, [...rawHead(), 'Content-Length: 5000'], sent);
-      assert.deepEqual([answer.status, answer.body.error.code], [422, 'invalid_request']);
-      assert.match(answer.body.error.message, /stopped arriving/);
+      assert.deepEqual([answer.status, answer.body.error.code], [408, 'invalid_request']);
+      assert.match(answer.body.error.message, /came too slowly/);
       assert.equal(held.size, 0);
     });
   }
@@ -331,7 +332,7 @@ describe('before a form is read', () => {
     try {
       const address = await limited.listen({ host: '127.0.0.1', port: 0 });
       const head = [...rawHead(), 'Content-Length: 5000'];
-      assert.equal((await sendRaw(address, head, filePart('a'))).status, 422);
+      assert.equal((await sendRaw(address, head, filePart('a'))).status, 408);
       assert.equal((await sendRaw(address, head)).status, 429);
     } finally {
       await limited.close();

@@ -20,10 +20,6 @@ const MAX_PARTS = 48;
 const MAX_HEADERS_PER_PART = 32;
 /** What a form may hold beside its file: the fields, the parts' headers, the boundaries. */
 const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
-/** A sender that is silent for longer has gone. */
-const IDLE_TIMEOUT_MS = 60_000;
-/** A sender of single bytes is never silent. */
-const TOTAL_TIMEOUT_MS = 6 * 3_600_000;
 
 /** The file of a form, while it arrives. */
 export interface FilePart {
@@ -51,8 +47,6 @@ export interface UploadTarget<Caller, Stored extends StoredUpload = StoredUpload
   readonly maxFiles?: number;
   /** Of all files together. Default: `maxFiles` times `maxBytes`. */
   readonly maxTotalBytes?: number;
-  /** Silence after which the sender is given up. Default 60,000. */
-  readonly idleTimeoutMs?: number;
   /** Keeps the bytes while they arrive. What it keeps counts for nothing until the handler's transaction commits. */
   store(caller: Caller, part: FilePart): Promise<Stored>;
   /** Removes what was stored: the request was refused after all, or has been answered before. */
@@ -117,8 +111,6 @@ async function readWatched<Caller>(
 ): Promise<ReceivedForm> {
   const watch = new UploadWatch(request.raw, {
     maxBytes: maxTotalBytes(upload) + MAX_FORM_OVERHEAD_BYTES,
-    idleTimeoutMs: upload.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
-    totalTimeoutMs: TOTAL_TIMEOUT_MS,
     tooLarge: () => ((upload.maxFiles ?? 1) === 1 ? tooLarge(upload) : tooLargeTogether(upload)),
   });
   const form = new FormReader(caller, upload, watch);

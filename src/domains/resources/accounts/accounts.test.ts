@@ -34,6 +34,8 @@ const cardless = await startDomains({
       bodyLimitBytes: 1e6,
       // So that one machine can call from two addresses.
       trustProxy: ['127.0.0.0/8'],
+      connections: { perAddress: 1e6, total: 1e6 },
+      stallMs: 30_000,
     },
   },
 });
