@@ -195,7 +195,7 @@ const closedFor = async (reason: string) =>
 
 describe('a body that drips is refused with 408, and its connection closed:', { timeout: 30_000 }, () => {
   for (const [what, head] of [
-    ['JSON of a known length', post('/v1/things', JSON_TYPE, 'Content-Length: 900000') + '{"text":"'],
+    ['JSON of a known length', `${post('/v1/things', JSON_TYPE, 'Content-Length: 900000')}{"text":"`],
     ['raw bytes', post('/v1/raw', 'Content-Length: 900000')],
     ['a form, before its file', `${post('/v1/files', FORM_TYPE, 'Content-Length: 900000')}--b\r\nContent-Disp`],
     ['the file of a form', `${post('/v1/files', FORM_TYPE, 'Content-Length: 900000')}${FILE_HEAD}`],

@@ -13,7 +13,7 @@ import { Socket } from 'node:net';
 import { ApiError } from './errors.ts';
 
 /** How long a caller may stall. Everything else follows from it: see `deadlinesFor`. */
-export const DEFAULT_STALL_MS = 30_000;
+const DEFAULT_STALL_MS = 30_000;
 /** Of a body that is sent or an answer that is read, within each stall time: less is as good as nothing. */
 const MIN_BYTES_PER_SECOND = 1_000;
 /** Of a whole body: what it may take in all follows from its size. A phone on a bad network sends 10,000. */
