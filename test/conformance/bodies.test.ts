@@ -29,10 +29,10 @@ describe('a body that is too large gets 413', () => {
   });
 
   test('and one of just the limit is taken', async () => {
-    const frame = JSON.stringify({ name: 'Large', metadata: { text: '' } }).length;
-    const body = { name: 'Large', metadata: { text: 'x'.repeat(BODY_LIMIT_BYTES - frame) } };
+    const frame = JSON.stringify({ name: 'Large', instructions: '' }).length;
+    const body = { name: 'Large', instructions: 'x'.repeat(BODY_LIMIT_BYTES - frame) };
     assert.equal(Buffer.byteLength(JSON.stringify(body)), BODY_LIMIT_BYTES);
-    const answer = await tenant.post('/v1/customers', body);
+    const answer = await tenant.post('/v1/agents', body);
     assert.equal(answer.status, 201, answer.text.slice(0, 300));
   });
 });

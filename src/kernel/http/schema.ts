@@ -58,6 +58,18 @@ export function jsonObject(options: TSchemaOptions = {}): TUnsafe<Record<string,
   return Type.Unsafe({ type: 'object', additionalProperties: true, ...options });
 }
 
+/** The keyword of a value's largest size: bytes of its JSON in UTF-8. */
+export const MAX_JSON_BYTES = 'x-max-json-bytes';
+
+/** A JSON object with members of any kind, up to so many of them and so many bytes of JSON in UTF-8. */
+export function boundedObject(
+  { members, bytes }: { readonly members: number; readonly bytes: number },
+  purpose = '',
+): TUnsafe<Record<string, unknown>> {
+  const description = `${purpose === '' ? '' : `${purpose} `}At most ${members} members, and ${bytes} bytes of JSON in UTF-8.`;
+  return jsonObject({ maxProperties: members, [MAX_JSON_BYTES]: bytes, description });
+}
+
 const UNIX_SECONDS = '^\\d{1,11}$';
 
 /** A moment in a query: an RFC 3339 timestamp, a date alone (its beginning in UTC) or Unix seconds. Read it with `readTimestamp`. */

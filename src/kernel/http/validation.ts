@@ -1,9 +1,12 @@
 /** Turns a schema violation into an error that names the field and says what would be right. */
+import type { SchemaValidateFunction } from 'ajv';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
 import { ApiError } from './errors.ts';
+import { jsonBytes } from './json-size.ts';
+import { MAX_JSON_BYTES } from './schema.ts';
 
 export type RequestPart = 'body' | 'params' | 'querystring' | 'headers';
 
@@ -54,9 +57,16 @@ function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { 
     coerceTypes,
   });
   addFormats.default(ajv);
+  ajv.addKeyword({ keyword: MAX_JSON_BYTES, schemaType: 'number', errors: true, validate: isWithinBytes });
   for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
   return ajv;
 }
+
+const isWithinBytes: SchemaValidateFunction = (limit: number, data: unknown): boolean => {
+  if (jsonBytes(data, limit) <= limit) return true;
+  isWithinBytes.errors = [{ keyword: MAX_JSON_BYTES, params: { limit } }];
+  return false;
+};
 
 /** As Ajv compiles it: `errors` has the first violation after a call that returned false. */
 export interface Validator {
@@ -133,6 +143,10 @@ function sayWhatWouldBeRight(error: ErrorObject): string {
       return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
     case 'maxLength':
       return `must have at most ${limit} characters`;
+    case MAX_JSON_BYTES:
+      return `must have at most ${limit} bytes of JSON in UTF-8`;
+    case 'maxProperties':
+      return `must have at most ${limit} members`;
     default:
       return error.message ?? 'is not valid';
   }

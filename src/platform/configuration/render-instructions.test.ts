@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { AgentVariable } from '../tables.ts';
-import { renderInstructions } from './render-instructions.ts';
+import { MAX_INSTRUCTIONS_BYTES, renderInstructions } from './render-instructions.ts';
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,10}$/);
 const plain = fc.string().filter((text) => !text.includes('{{'));
@@ -28,6 +28,7 @@ test('a required variable without metadata or default is missing, whether or not
   ];
   assert.deepEqual(renderInstructions('In {{city}}.', variables, { tone: 'warm' }), {
     text: 'In Oslo.',
+    bytes: 8,
     missing: ['plan'],
   });
   assert.deepEqual(renderInstructions('', variables, { plan: '', tone: null }).missing, ['tone']);
@@ -49,7 +50,11 @@ test('values that are no text are written as JSON', () => {
 test('text without placeholders comes out as it went in', () => {
   fc.assert(
     fc.property(plain, fc.dictionary(name, fc.string()), (text, metadata) => {
-      assert.deepEqual(renderInstructions(text, [], metadata), { text, missing: [] });
+      assert.deepEqual(renderInstructions(text, [], metadata), {
+        text,
+        bytes: Buffer.byteLength(text),
+        missing: [],
+      });
     }),
   );
 });
@@ -74,11 +79,56 @@ test('once every required variable has a value nothing is missing, and each one 
       const keys = Object.keys(metadata);
       const variables = keys.map((key) => variable({ name: key, required: true }));
       const instructions = keys.map((key) => `{{${key}}}`).join('|');
+      const text = keys.map((key) => metadata[key]).join('|');
       assert.deepEqual(renderInstructions(instructions, variables, metadata), {
-        text: keys.map((key) => metadata[key]).join('|'),
+        text,
+        bytes: Buffer.byteLength(text),
         missing: [],
       });
       assert.deepEqual(renderInstructions(instructions, variables, {}).missing, keys);
     }),
   );
+});
+
+test('the size that is summed is that of the text', () => {
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('{{a}}', '{{ b }}', '{{\u3000c\u00a0}}', '{{d}}', '{{{a}}}', '{{'),
+  );
+  const metadata = fc.record({ a: fc.string({ unit: 'binary' }), b: fc.jsonValue(), d: fc.constant(null) });
+  fc.assert(
+    fc.property(fc.array(piece), metadata, (pieces, given) => {
+      const { text, bytes } = renderInstructions(pieces.join(''), [variable({ name: 'c', default: 'é' })], given);
+      assert.equal(bytes, Buffer.byteLength(text ?? ''));
+    }),
+  );
+});
+
+test('a text of the largest size is made, and of one byte more only its size is told', () => {
+  const [half, metadata] = ['{{x}}', { x: 'é'.repeat(MAX_INSTRUCTIONS_BYTES / 4) }];
+  const whole = renderInstructions(half + half, [], metadata);
+  assert.deepEqual(
+    [whole.bytes, Buffer.byteLength(whole.text ?? '')],
+    [MAX_INSTRUCTIONS_BYTES, MAX_INSTRUCTIONS_BYTES],
+  );
+  const larger = renderInstructions(`${half}.${half}`, [], metadata);
+  assert.deepEqual([larger.bytes, larger.text], [MAX_INSTRUCTIONS_BYTES + 1, undefined]);
+});
+
+test('forty thousand placeholders of a large value are summed in no time, and no text is made', () => {
+  const metadata = { x: { list: Array.from({ length: 1_000_000 }, () => 'nine bytes') } };
+  const start = performance.now();
+  const { bytes, text } = renderInstructions('{{x}}'.repeat(40_000), [], metadata);
+  assert.ok(performance.now() - start < 2_000);
+  assert.equal(text, undefined);
+  assert.ok(bytes > 5e11);
+});
+
+test('braces, blanks and names that come to nothing are read in linear time', () => {
+  const start = performance.now();
+  for (const text of ['{', '{{', '{{ ', '{{x', '{{x ', `{{${'x'.repeat(70)}`, `{{${' '.repeat(100)}`]) {
+    renderInstructions(text.repeat(200_000 / text.length), [], { x: 'x' });
+    renderInstructions(text + ' '.repeat(200_000), [], { x: 'x' });
+  }
+  assert.ok(performance.now() - start < 5_000);
 });

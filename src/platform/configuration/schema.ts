@@ -1,6 +1,7 @@
 /** The settings that agents and smiths share, as requests may give them. Null means "not set here". */
 import Type, { type Static } from 'typebox';
 import {
+  boundedObject,
   closedObject,
   component,
   failsWith,
@@ -10,8 +11,17 @@ import {
   oneOf,
 } from '../../kernel/http/schema.ts';
 
+import { MAX_INSTRUCTIONS_BYTES } from './render-instructions.ts';
+
 const MAX_INSTRUCTIONS_LENGTH = 200_000;
 const MAX_METADATA_MEMBERS = 100;
+/** Of JSON in UTF-8. */
+export const MAX_METADATA_BYTES = 16_384;
+/**
+ * Of the metadata of OpenAI's objects, whose own limit is 16 pairs of up to 64 and 512 characters: in no script and with no
+ * escapes are they larger.
+ */
+export const MAX_DIALECT_METADATA_BYTES = 65_536;
 const MAX_VARIABLES = 100;
 /** Versions and revisions are 32-bit counters. */
 export const MAX_VERSION = 2_147_483_647;
@@ -42,7 +52,9 @@ export const configFields = {
   ),
   instructions: Type.Optional(
     nullable(Type.String({ maxLength: MAX_INSTRUCTIONS_LENGTH }), {
-      description: 'The system prompt. `{{name}}` is filled from the smith’s metadata, then the variable’s default.',
+      description:
+        'The system prompt. `{{name}}` is filled from the smith’s metadata, then the variable’s default; the whole has at ' +
+        `most ${MAX_INSTRUCTIONS_BYTES} bytes in UTF-8, before and after.`,
     }),
   ),
   enabled_hosted_tools: Type.Optional(
@@ -61,10 +73,10 @@ export const configFields = {
   ),
 };
 
-export const metadataField = jsonObject({
-  maxProperties: MAX_METADATA_MEMBERS,
-  description: `At most ${MAX_METADATA_MEMBERS} members; also fills the variables of the instructions.`,
-});
+export const metadataField = boundedObject(
+  { members: MAX_METADATA_MEMBERS, bytes: MAX_METADATA_BYTES },
+  'Yours to set; also fills the variables of the instructions.',
+);
 
 /** The same settings, all present, as replies show them. */
 export const configReplyFields = {

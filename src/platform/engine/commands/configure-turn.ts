@@ -1,7 +1,7 @@
 /** Everything that a turn runs with: what its smith is set to, and what the request asks for this turn. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { effectiveConfig } from '../../configuration/effective-config.ts';
-import { renderInstructions } from '../../configuration/render-instructions.ts';
+import { MAX_INSTRUCTIONS_BYTES, renderInstructions } from '../../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../../models/index.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import type { FileSearchConfig, MemoryConfig } from '../../tools/tool.ts';
@@ -43,11 +43,20 @@ export function configureTurn(
 
 function renderForSmith(instructions: string, smith: SmithForTurn): string {
   const rendered = renderInstructions(instructions, smith.agent_snapshot?.variables ?? [], smith.metadata);
-  if (rendered.missing.length === 0) return rendered.text;
+  if (rendered.missing.length > 0) {
+    throw new ApiError('invalid_variables', {
+      param: 'metadata',
+      message: `Set these members of the smith's metadata first: ${rendered.missing.join(', ')}.`,
+      details: { missing: rendered.missing },
+    });
+  }
+  if (rendered.text !== undefined) return rendered.text;
   throw new ApiError('invalid_variables', {
     param: 'metadata',
-    message: `Set these members of the smith's metadata first: ${rendered.missing.join(', ')}.`,
-    details: { missing: rendered.missing },
+    message:
+      `The smith's instructions have ${rendered.bytes} bytes once their variables are filled in, and at most ` +
+      `${MAX_INSTRUCTIONS_BYTES} are allowed. Shorten them, or the members of its metadata that they name.`,
+    details: { bytes: rendered.bytes, limit_bytes: MAX_INSTRUCTIONS_BYTES },
   });
 }
 

@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { component, failsWith, jsonObject, missingFailsWith, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import {
+  boundedObject,
+  component,
+  failsWith,
+  jsonObject,
+  missingFailsWith,
+  nullable,
+  oneOf,
+} from '../../../kernel/http/schema.ts';
+import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const MAX_MODEL_CHARACTERS = 256;
 const MAX_OUTPUT_TOKENS = 1_000_000;
@@ -65,7 +74,7 @@ export const ChatCompletionIn = component(
       }),
     ),
     n: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1 }), { description: 'A turn has one answer.' })),
-    metadata: Type.Optional(nullable(jsonObject({ maxProperties: MAX_METADATA }))),
+    metadata: Type.Optional(nullable(boundedObject({ members: MAX_METADATA, bytes: MAX_DIALECT_METADATA_BYTES }))),
     user: Type.Optional(nullable(Type.String(), { description: 'The external id of the smith’s end user.' })),
     store: Type.Optional(nullable(Type.Boolean())),
   }),

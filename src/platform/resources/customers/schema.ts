@@ -1,6 +1,7 @@
 /** A customer: the company or person on whose behalf smiths work, for grouping and budgets. */
 import Type, { type Static } from 'typebox';
 import {
+  boundedObject,
   closedObject,
   component,
   failsWith,
@@ -9,6 +10,7 @@ import {
   nullable,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const name = Type.String({
   minLength: 1,
@@ -20,11 +22,12 @@ const name = Type.String({
 const externalIds = Type.Unsafe<Record<string, string>>({
   type: 'object',
   additionalProperties: { type: 'string', maxLength: 512 },
+  propertyNames: { type: 'string', maxLength: 128 },
   maxProperties: 50,
-  description: 'The customer’s ids in other systems, by system name.',
+  description: 'The customer’s ids in other systems, by system name: up to 50, names of up to 128 characters.',
 });
 
-const metadata = jsonObject({ maxProperties: 50 });
+const metadata = boundedObject({ members: 50, bytes: MAX_METADATA_BYTES });
 
 export const Customer = component(
   'Customer',

@@ -1,6 +1,7 @@
 /** A project: one tenant. It holds agents, smiths and everything they make; an organization owns it. */
 import Type, { type Static } from 'typebox';
 import {
+  boundedObject,
   closedObject,
   component,
   failsWith,
@@ -11,6 +12,7 @@ import {
   timestamp,
 } from '../../../kernel/http/schema.ts';
 import { MAX_TTL_SECONDS } from '../../access/issue-token.ts';
+import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const MAX_NAME_LENGTH = 200;
 
@@ -36,7 +38,7 @@ export const Project = component(
 
 export const ProjectIn = component(
   'ProjectIn',
-  closedObject({ name, metadata: Type.Optional(nullable(jsonObject({ maxProperties: 50 }))) }),
+  closedObject({ name, metadata: Type.Optional(nullable(boundedObject({ members: 50, bytes: MAX_METADATA_BYTES }))) }),
 );
 
 export const ProjectTokenIn = component(

@@ -1,7 +1,15 @@
 /** A response: one segment of a run, in the OpenAI dialect. */
 import Type, { type Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
-import { component, failsWith, jsonObject, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';
+import {
+  boundedObject,
+  component,
+  failsWith,
+  jsonObject,
+  missingFailsWith,
+  nullable,
+} from '../../../kernel/http/schema.ts';
+import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };
 
@@ -37,7 +45,7 @@ export const ResponseIn = component(
       description: '`{format}`: `text`, `json_object`, or `json_schema` with its `schema`, which is enforced.',
     }),
     reasoning: optional(jsonObject(), { description: '`{effort}`.' }),
-    metadata: optional(jsonObject({ maxProperties: 100 })),
+    metadata: optional(boundedObject({ members: 100, bytes: MAX_DIALECT_METADATA_BYTES })),
     stream: optional(Type.Boolean()),
     background: optional(Type.Boolean(), {
       description: 'Answer at once; the response goes on, to be retrieved, streamed or cancelled.',

@@ -1,6 +1,7 @@
 /** A run: one turn of a smith. */
 import Type, { type Static } from 'typebox';
 import {
+  boundedObject,
   closedObject,
   component,
   failsWith,
@@ -10,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 
 const Actor = Type.Object({
@@ -151,7 +153,7 @@ export const RunIn = component(
     ),
     stream: Type.Optional(Type.Boolean({ default: false })),
     channel: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'api' })),
-    metadata: Type.Optional(jsonObject({ maxProperties: 100 })),
+    metadata: Type.Optional(boundedObject({ members: 100, bytes: MAX_METADATA_BYTES })),
     response_format: Type.Optional(
       nullable(jsonObject(), {
         description: '`{type: "text" | "json_object"}` or `{type: "json_schema", json_schema: {name, schema}}`.',

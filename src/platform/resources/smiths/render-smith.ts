@@ -19,7 +19,7 @@ export function renderSmith(row: SmithRow): Smith {
     customer_id: row.customer_id,
     metadata: row.metadata,
     ...config,
-    rendered_instructions: rendered.missing.length > 0 ? null : rendered.text,
+    rendered_instructions: rendered.missing.length > 0 ? null : (rendered.text ?? null),
     config_source: row.agent_id === null ? 'custom' : overrides.length > 0 ? 'override' : 'agent',
     agent_id: row.agent_id,
     agent_version: row.agent_version,

@@ -1,5 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { jsonBytes } from '../../../kernel/http/json-size.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 import { changeSmith } from '../../smiths/change-smith.ts';
 import { lockLinkedSmith } from '../../smiths/customer-link.ts';
 import { findRevision } from '../../smiths/revision-store.ts';
@@ -17,6 +19,7 @@ export async function restoreRevision({
   const revision = await findRevision(tx, params.sid, params.n);
   if (revision === undefined) throw new ApiError('not_found');
   const next = revision.snapshot;
+  if (jsonBytes(next.metadata, MAX_METADATA_BYTES) > MAX_METADATA_BYTES) throw tooLarge(params.n);
   const { smith, hasNext } = await lockLinkedSmith(tx, params.sid, next.customer_id);
   if (!hasNext) throw gone(params.n, describe(next, 'customer_id'));
   if (smith === undefined) throw new ApiError('not_found');
@@ -36,6 +39,16 @@ function describe(state: SmithState, param: string | undefined): string {
   if (param === 'customer_id') return `worked for the customer ${state.customer_id}`;
   if (param === 'agent_id' || param === 'pin') return `followed the agent ${state.agent_id}`;
   return `had others in \`${param}\``;
+}
+
+/** Of a revision from before metadata had a limit. */
+function tooLarge(version: number): ApiError {
+  return new ApiError('invalid_request', {
+    param: 'metadata',
+    message:
+      `The smith's metadata in revision ${version} has more than ${MAX_METADATA_BYTES} bytes of JSON in UTF-8. Set the ` +
+      'fields that you want back with `PATCH /v1/smiths/{sid}`.',
+  });
 }
 
 function gone(version: number, what: string): ApiError {

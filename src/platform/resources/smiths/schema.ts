@@ -10,6 +10,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { MAX_INSTRUCTIONS_BYTES } from '../../configuration/render-instructions.ts';
 import { configFields, configReplyFields, metadataField, versionNumber } from '../../configuration/schema.ts';
 import { MAX_EXTERNAL_ID_LENGTH } from '../../smiths/index.ts';
 
@@ -43,7 +44,9 @@ export const Smith = component(
     metadata: jsonObject(),
     ...configReplyFields,
     rendered_instructions: nullable(Type.String(), {
-      description: 'The instructions with their variables filled in; null while a required variable has no value.',
+      description:
+        'The instructions with their variables filled in; null while a required variable has no value, or where they would ' +
+        `be larger than ${MAX_INSTRUCTIONS_BYTES} bytes.`,
     }),
     config_source: oneOf(['agent', 'override', 'custom'], {
       description: 'Whose settings these are: the agent’s alone, the smith’s own over the agent’s, or the smith’s own.',

@@ -1,7 +1,8 @@
 /** Vector stores, the files in them and batches of files, in the OpenAI dialect. */
 import Type, { type Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
-import { component, jsonObject, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { boundedObject, component, jsonObject, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const MAX_STORE_FILES = 500;
 const MAX_BATCH_FILES = 2_000;
@@ -20,7 +21,7 @@ const bytes = Type.Integer({
 const id = Type.String({ minLength: 1, maxLength: 256 });
 const name = Type.String({ maxLength: 256 });
 const description = Type.String({ maxLength: 4_096 });
-const metadata = jsonObject({ maxProperties: 50 });
+const metadata = boundedObject({ members: 50, bytes: MAX_DIALECT_METADATA_BYTES });
 
 type Attributes = Record<string, string | number | boolean>;
 
