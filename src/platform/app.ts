@@ -159,7 +159,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
   measureStorage(metrics, db);
-  const reader = createDocumentReader();
+  const reader = createDocumentReader({ logger, metrics });
   defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({

@@ -15,6 +15,7 @@ export interface Sent {
   readonly mediaType?: string;
   readonly chunking?: Chunking;
   readonly signal?: AbortSignal;
+  readonly project?: string;
 }
 
 const CHUNKING: Chunking = { chunkTokens: 800, overlapTokens: 0 };
@@ -22,11 +23,18 @@ const CHUNKING: Chunking = { chunkTokens: 800, overlapTokens: 0 };
 export async function readAll(
   reader: DocumentReader,
   content: string | Uint8Array | AsyncIterable<Uint8Array>,
-  { filename = 'file', mediaType = '', chunking = CHUNKING, signal = new AbortController().signal }: Sent = {},
+  {
+    filename = 'file',
+    mediaType = '',
+    chunking = CHUNKING,
+    signal = new AbortController().signal,
+    project = 'proj',
+  }: Sent = {},
 ): Promise<DocumentChunk[]> {
   const bytes = typeof content === 'string' || content instanceof Uint8Array ? inPieces(Buffer.from(content)) : content;
   const chunks: DocumentChunk[] = [];
-  for await (const batch of reader.chunks({ bytes, filename, mediaType }, chunking, signal)) chunks.push(...batch);
+  for await (const batch of reader.chunks(project, { bytes, filename, mediaType }, chunking, signal))
+    chunks.push(...batch);
   return chunks;
 }
 
@@ -93,6 +101,26 @@ export function makePdfBomb(bytes: number): Buffer {
       Buffer.from('\nendstream'),
     ]),
   ]);
+}
+
+/** A page in a font whose codes mean what this range of a character map says (PDF 32000-1, 9.10.3). */
+export function makePdfOfRange(range: string): Buffer {
+  const map = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+1 begincodespacerange <00000000> <ffffffff> endcodespacerange
+1 beginbfrange ${range} endbfrange
+endcmap`;
+  const content = 'BT /F1 12 Tf 72 720 Td (Hello) Tj ET';
+  const stream = (text: string) => `<< /Length ${text.length} >>\nstream\n${text}\nendstream`;
+  return assemblePdf(
+    [
+      '<< /Type /Catalog /Pages 2 0 R >>',
+      '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+      '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 4 0 R >> >> /Contents 5 0 R >>',
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>',
+      stream(content),
+      stream(map),
+    ].map((object) => Buffer.from(object, 'latin1')),
+  );
 }
 
 function assemblePdf(objects: readonly Buffer[], trailer = ''): Buffer {

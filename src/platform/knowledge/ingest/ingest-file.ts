@@ -127,7 +127,8 @@ async function readAndStore(
   const { stream } = await openBlob(deps, source);
   try {
     const { chunkTokens, overlapTokens } = source;
-    for await (const some of deps.reader.chunks({ bytes: stream, ...file }, { chunkTokens, overlapTokens }, signal)) {
+    const sent = { bytes: stream, ...file };
+    for await (const some of deps.reader.chunks(source.projectId, sent, { chunkTokens, overlapTokens }, signal)) {
       for (const chunk of some) {
         position += 1;
         if (position === beginning.count && chunk.text !== beginning.lastText) return undefined;

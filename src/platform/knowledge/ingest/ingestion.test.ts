@@ -470,7 +470,7 @@ describeOnEachStore('ingestion', {}, (current) => {
     defineIngestion(jobs, {
       ...deps,
       reader: {
-        async *chunks(source) {
+        async *chunks(_project, source) {
           order.push(source.filename);
           yield [{ text: source.filename, tokens: 1 }];
         },

@@ -7,11 +7,13 @@ import {
   inPieces,
   makePdf,
   makePdfBomb,
+  makePdfOfRange,
   makeZip,
   readAll,
   readText,
   xlsxParts,
 } from '../../../../test/support/document-fixtures.ts';
+import { ChildCrashedError } from '../../../kernel/child-process/child-errors.ts';
 import { createDocumentReader, type DocumentReaderOptions } from './index.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -58,7 +60,7 @@ describe('a document', () => {
     const source = countedSource(prose);
     const sent = { bytes: source.bytes, filename: 'a.txt', mediaType: 'text/plain' };
     let batches = 0;
-    for await (const batch of reader.chunks(sent, CHUNKING, new AbortController().signal)) {
+    for await (const batch of reader.chunks('proj', sent, CHUNKING, new AbortController().signal)) {
       assert.ok(batch.length > 0 && batch.length <= 64);
       // A batch of 64 chunks with half of each overlapping is 100 KB of this text; a block of the reader has 256.
       assert.ok(
@@ -79,14 +81,14 @@ describe('a document', () => {
     }
   });
 
-  test('waits its turn when more come than there are threads', async () => {
-    await using reader = openReader({ workers: 2 });
+  test('waits its turn when more come than there are children', async () => {
+    await using reader = openReader({ children: 2 });
     const texts = Array.from({ length: 8 }, (_, index) => `Document ${index}`);
     assert.deepEqual(await Promise.all(texts.map((text) => readText(reader, text))), texts);
   });
 
   test('whose source fails fails with the source’s error', async () => {
-    await using reader = openReader({ workers: 1 });
+    await using reader = openReader({ children: 1 });
     const failure = new Error('the store is gone');
     async function* give(): AsyncGenerator<Uint8Array> {
       yield prose;
@@ -122,13 +124,13 @@ describe('a cap', () => {
   });
 
   test('on memory outside of the heap ends a PDF that unpacks without end', async () => {
-    await using reader = openReader({ workers: 1, bufferBytes: 64 * MEBIBYTE });
+    await using reader = openReader({ children: 1, residentBytes: 320 * MEBIBYTE });
     await assertRefused(readAll(reader, makePdfBomb(400 * MEBIBYTE)), 'invalid_file', /memory/);
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
   test('on the heap ends a sheet that fills it, and takes nothing else with it', async () => {
-    await using reader = openReader({ workers: 2, heapBytes: 128 * MEBIBYTE });
+    await using reader = openReader({ children: 2, heapBytes: 128 * MEBIBYTE });
     const corner = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>';
     const other = readText(reader, makePdf([['Unharmed']]));
     await assertRefused(readAll(reader, makeZip(xlsxParts({ Sheet: corner }))), 'invalid_file', /memory/);
@@ -137,13 +139,13 @@ describe('a cap', () => {
   });
 
   test('on time ends a document that takes too long, and takes nothing else with it', async () => {
-    await using reader = openReader({ workers: 1, workMs: 1_000, workMsPerMebibyte: 0 });
+    await using reader = openReader({ children: 1, workMs: 1_000, workMsPerMebibyte: 0 });
     await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /longer/);
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
   test('on time counts all turns of a document together', async ({ mock }) => {
-    await using reader = openReader({ workers: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    await using reader = openReader({ children: 1, workMs: 10_000, workMsPerMebibyte: 0 });
     // Each turn seems to take a second: none is too long, but there are more than ten.
     let seconds = 0;
     mock.method(performance, 'now', () => 1_000 * seconds++);
@@ -151,13 +153,13 @@ describe('a cap', () => {
   });
 
   test('on time does not count the time of the consumer', async ({ mock }) => {
-    await using reader = openReader({ workers: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    await using reader = openReader({ children: 1, workMs: 10_000, workMsPerMebibyte: 0 });
     const now = performance.now.bind(performance);
     // The consumer seems to take a minute for each batch.
     let consumedMs = 0;
     mock.method(performance, 'now', () => now() + consumedMs);
     const sent = { bytes: inPieces(Buffer.concat(Array(20).fill(prose))), filename: 'a.txt', mediaType: '' };
-    for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) consumedMs += 60_000;
+    for await (const _ of reader.chunks('proj', sent, CHUNKING, new AbortController().signal)) consumedMs += 60_000;
     assert.ok(consumedMs >= 120_000);
   });
 
@@ -167,7 +169,7 @@ describe('a cap', () => {
       const source = countedSource(Buffer.concat(Array(17).fill(prose)).subarray(0, MEBIBYTE), mebibytes);
       let peak = 0;
       const sent = { bytes: source.bytes, filename: 'a.txt', mediaType: '' };
-      for await (const _ of reader.chunks(sent, CHUNKING, new AbortController().signal)) {
+      for await (const _ of reader.chunks('proj', sent, CHUNKING, new AbortController().signal)) {
         peak = Math.max(peak, process.memoryUsage.rss());
       }
       return peak;
@@ -176,6 +178,78 @@ describe('a cap', () => {
     assert.ok((await grow(48)) - short < 128 * MEBIBYTE);
   });
 });
+
+describe('a file made to end the process', () => {
+  test('by a character map of 16 million codes ends its child alone', async () => {
+    await using reader = openReader({ heapBytes: 128 * MEBIBYTE });
+    const other = readText(reader, makePdf([['Unharmed']]), { project: 'other' });
+    const map = makePdfOfRange('<7f000000> <7fffffff> <0041>');
+    assert.ok(map.length < 1_000);
+    await assertRefused(readAll(reader, map), 'invalid_file', /memory than one document may have \(128 MiB\)/);
+    assert.match(await other, /Unharmed/);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('by a cell beyond the last of a sheet is refused before it is read', async () => {
+    await using reader = openReader();
+    const refused = ['<row r="1"><c r="ZZZZZZ99999999"><v>1</v></c></row>', '<row r="1048577"><c><v>1</v></c></row>'];
+    for (const rows of [...refused, '<row r="1"><c r="XFE1"><v>1</v></c></row>']) {
+      await assertRefused(
+        readAll(reader, makeZip(xlsxParts({ Sheet: rows }))),
+        'invalid_file',
+        /XFD1048576 is the last/,
+      );
+    }
+    const last = '<row r="1"><c r="XFD1"><v>16384</v></c></row>';
+    assert.match(await readText(reader, makeZip(xlsxParts({ Sheet: last }))), /16384/);
+  });
+
+  test('by text without end from few bytes is refused with the limit', async () => {
+    await using reader = openReader({ textCharacters: 100_000, textCharactersPerByte: 2 });
+    // Every row repeats the name of its column.
+    const rows = (count: number) => `${'n'.repeat(1_000)}\n${'1\n'.repeat(count)}`;
+    const most = { filename: 'a.csv' };
+    assert.ok((await readText(reader, rows(100), most)).length > 100_000);
+    await assertRefused(
+      readAll(reader, rows(200), most),
+      'invalid_file',
+      /100000 characters, and 2 more for each byte/,
+    );
+  });
+
+  test('whose child crashes fails with that, and leaves room for the next', async () => {
+    await using reader = openReader({ children: 1 });
+    const source = hangingSource('text');
+    const reading = readAll(reader, source.bytes);
+    await source.asked.promise;
+    process.kill(await findChild(), 'SIGSEGV');
+    await assert.rejects(reading, ChildCrashedError);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+});
+
+describe('projects', () => {
+  test('take turns: slow files of one do not keep another from being read', async () => {
+    await using reader = openReader({ children: 2 });
+    const controller = new AbortController();
+    const slow = Array.from({ length: 20 }, () => hangingSource('text'));
+    const reading = slow.map(({ bytes }) => readAll(reader, bytes, { project: 'slow', signal: controller.signal }));
+    const over = Promise.all(reading.map((each) => assert.rejects(each, /enough/)));
+    await slow[0]?.asked.promise;
+    assert.equal(await readText(reader, 'prompt', { project: 'other' }), 'prompt');
+    controller.abort(new Error('enough'));
+    await over;
+  });
+});
+
+/** The process id of the only child that reads documents. */
+async function findChild(): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
+  const own = stdout.split('\n').filter((line) => line.includes('read-program.ts'));
+  const pids = own.map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === process.pid);
+  assert.equal(pids.length, 1);
+  return pids[0]?.[0] ?? assert.fail('there is no child');
+}
 
 describe('an abort', () => {
   const reason = new Error('enough');
@@ -187,8 +261,8 @@ describe('an abort', () => {
     assert.equal(source.taken, 0);
   });
 
-  test('ends a document whose source hangs, and frees its thread', async () => {
-    await using reader = openReader({ workers: 1 });
+  test('ends a document whose source hangs, and frees its child', async () => {
+    await using reader = openReader({ children: 1 });
     const controller = new AbortController();
     const source = hangingSource('text');
     const reading = readAll(reader, source.bytes, { signal: controller.signal });
@@ -198,8 +272,8 @@ describe('an abort', () => {
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
-  test('ends a document in the middle of its parsing, and frees its thread', async () => {
-    await using reader = openReader({ workers: 1 });
+  test('ends a document in the middle of its parsing, and frees its child', async () => {
+    await using reader = openReader({ children: 1 });
     await readText(reader, 'warm');
     const controller = new AbortController();
     const source = countedSource(Buffer.from(SLOW_PAGE), 1);
@@ -212,8 +286,8 @@ describe('an abort', () => {
     assert.ok(performance.now() - started < 20_000);
   });
 
-  test('ends a document that waits for a thread, and leaves the one that has it', async () => {
-    await using reader = openReader({ workers: 1 });
+  test('ends a document that waits for a child, and leaves the one that has it', async () => {
+    await using reader = openReader({ children: 1 });
     const controller = new AbortController();
     const first = hangingSource('text');
     const other = new AbortController();
@@ -226,11 +300,11 @@ describe('an abort', () => {
     await assert.rejects(reading, reason);
   });
 
-  test('frees the thread of a consumer that never comes back', async () => {
-    await using reader = openReader({ workers: 1 });
+  test('frees the child of a consumer that never comes back', async () => {
+    await using reader = openReader({ children: 1 });
     const controller = new AbortController();
     const sent = { bytes: countedSource(prose).bytes, filename: 'a.txt', mediaType: '' };
-    const batches = reader.chunks(sent, CHUNKING, controller.signal)[Symbol.asyncIterator]();
+    const batches = reader.chunks('proj', sent, CHUNKING, controller.signal)[Symbol.asyncIterator]();
     await batches.next();
     controller.abort(reason);
     assert.equal(await readText(reader, 'next'), 'next');
@@ -240,7 +314,7 @@ describe('an abort', () => {
 
 describe('closing the reader', () => {
   test('breaks off what is being read, and what waits', async () => {
-    const reader = createDocumentReader({ workers: 1 });
+    const reader = createDocumentReader({ children: 1 });
     const source = hangingSource('text');
     const reading = readAll(reader, source.bytes);
     await source.asked.promise;
@@ -258,12 +332,12 @@ describe('closing the reader', () => {
       const bytes = (async function* () { yield Buffer.from('some text'); })();
       const source = { bytes, filename: 'a.txt', mediaType: '' };
       const chunking = { chunkTokens: 100, overlapTokens: 0 };
-      for await (const batch of createDocumentReader().chunks(source, chunking, new AbortController().signal)) {
+      for await (const batch of createDocumentReader().chunks('proj', source, chunking, new AbortController().signal)) {
         console.log(batch[0].text);
       }`;
     const started = performance.now();
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
     assert.equal(stdout, 'some text\n');
-    assert.ok(performance.now() - started < 20_000, 'sooner than its idle thread would');
+    assert.ok(performance.now() - started < 20_000, 'sooner than its idle child would');
   });
 });

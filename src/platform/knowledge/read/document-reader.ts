@@ -1,91 +1,116 @@
 /**
- * Documents are read in a few worker threads, each one document at a time; further documents wait for a thread. A thread
- * starts when it is needed and ends when it has been idle for a while. One that fails, is cut short or exceeds its caps
- * is ended, and takes nothing with it but its document.
+ * Documents are read in a few child processes, each one document at a time; further documents wait for one, by turns of
+ * projects. A child starts when it is needed and ends when it has been idle for a while. One that fails, is cut short or
+ * exceeds its caps is killed, and takes nothing with it but its document.
  */
+import type { Child } from '../../../kernel/child-process/child.ts';
+import {
+  ChildAnswerTooLargeError,
+  ChildOutOfMemoryError,
+  ChildTimedOutError,
+} from '../../../kernel/child-process/child-errors.ts';
+import { type ChildPool, type ChildPoolOptions, createChildPool } from '../../../kernel/child-process/child-pool.ts';
 import { type Chunking, checkChunking, type DocumentChunk, DocumentError, type DocumentSource } from './document.ts';
-import type { ReadLimits, ToWorker } from './protocol.ts';
-import { WorkerPool } from './worker-pool.ts';
-import type { WorkerCaps } from './worker-thread.ts';
+import type { FromReader, ReadLimits, ToReader } from './protocol.ts';
 
 export interface DocumentReader {
   /**
    * The chunks in order, some at a time: the reader goes on as they are taken, and takes bytes from the source as it
-   * needs them. It holds one of its threads from the first `next` to the end, so take all of one document before the
-   * next, or leave it with `return` (as `break` does).
+   * needs them. It holds one of its children from the first `next` to the end, so take all of one document before the
+   * next, or leave it with `return` (as `break` does). Projects take turns, and none has all the children.
    *
-   * Throws DocumentError for a file that gives no text, the signal's reason when it aborts, the source's own error when
-   * that fails, and RangeError for sizes of chunks that cannot be. Chunks may have come before an error: keep none.
+   * Throws DocumentError for a file that gives no text or exceeds a cap, ChildCrashedError when the child crashed over it,
+   * the signal's reason when it aborts, the source's own error when that fails, and RangeError for sizes of chunks that
+   * cannot be. Chunks may have come before an error: keep none.
    * A source from which nothing has been taken is left to the caller; any other is closed.
    */
-  chunks(source: DocumentSource, chunking: Chunking, signal: AbortSignal): AsyncIterable<readonly DocumentChunk[]>;
-  /** Breaks off what is being read, ends the threads and starts no more. */
+  chunks(
+    project: string,
+    source: DocumentSource,
+    chunking: Chunking,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly DocumentChunk[]>;
+  /** Breaks off what is being read, ends the children and starts no more. */
   close(): Promise<void>;
 }
 
-export interface DocumentReaderOptions extends Partial<ReadLimits>, Partial<WorkerCaps> {
-  /** Documents read at once. */
-  readonly workers?: number;
+export interface DocumentReaderOptions
+  extends Partial<ReadLimits>,
+    Partial<Pick<ChildPoolOptions, 'children' | 'heapBytes' | 'residentBytes' | 'idleMs'>>,
+    Pick<ChildPoolOptions, 'logger' | 'metrics'> {
   /** Work on one document; waiting for the source and for the consumer does not count. */
   readonly workMs?: number;
   /** More work for each MiB that is read, so that a large file may take longer. */
   readonly workMsPerMebibyte?: number;
-  /** After which an idle thread ends. */
-  readonly idleMs?: number;
 }
 
 const MEBIBYTE = 1_048_576;
 
-const DEFAULTS: Required<DocumentReaderOptions> = {
-  workers: 2,
+const DEFAULTS = {
+  // One project can have all but one of them.
+  children: 3,
   streamedBytes: 512 * MEBIBYTE,
   wholeBytes: 128 * MEBIBYTE,
+  textCharacters: 4_000_000,
+  textCharactersPerByte: 32,
   heapBytes: 512 * MEBIBYTE,
-  bufferBytes: 512 * MEBIBYTE,
+  // The heap, as much again for the bytes of files, and the program itself.
+  residentBytes: 1_152 * MEBIBYTE,
   workMs: 120_000,
   workMsPerMebibyte: 1_000,
   idleMs: 30_000,
-};
+} satisfies DocumentReaderOptions;
 
-/** Blocks that go to a thread: fewer messages than small ones, less memory than large ones. */
+type Settings = typeof DEFAULTS;
+type Reader = Child<ToReader, FromReader>;
+
+/** Of one message: a batch of chunks has a quarter of a million characters and one chunk more. */
+const ANSWER_BYTES = 8 * MEBIBYTE;
+/** Blocks that go to a child: fewer messages than small ones, less memory than large ones. */
 const BLOCK_BYTES = 262_144;
 
 export function createDocumentReader(options: DocumentReaderOptions = {}): DocumentReader {
   const settings = { ...DEFAULTS, ...options };
-  const pool = new WorkerPool(settings);
+  const pool = createChildPool<ToReader, FromReader>({
+    ...settings,
+    name: 'document reader',
+    program: new URL('./read-program.ts', import.meta.url),
+    answerBytes: ANSWER_BYTES,
+  });
   return {
-    chunks: (source, chunking, signal) => readChunks(pool, settings, source, chunking, signal),
+    chunks: (project, source, chunking, signal) => readChunks(pool, settings, project, source, chunking, signal),
     close: () => pool.close(),
   };
 }
 
 async function* readChunks(
-  pool: WorkerPool,
-  settings: Required<DocumentReaderOptions>,
+  pool: ChildPool<ToReader, FromReader>,
+  settings: Settings,
+  project: string,
   source: DocumentSource,
   chunking: Chunking,
   signal: AbortSignal,
 ): AsyncGenerator<readonly DocumentChunk[]> {
   checkChunking(chunking);
-  const thread = await pool.take(signal);
-  const abort = (): void => pool.end(thread, signal.reason);
+  const child = await pool.take(project, signal);
+  const abort = (): void => pool.end(child, signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
-  const blocks = gatherBlocks(source.bytes, thread.gone);
-  const { streamedBytes, wholeBytes } = settings;
+  const blocks = gatherBlocks(source.bytes, child.gone);
+  const { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte } = settings;
   let workMs = settings.workMs;
   let finished = false;
   try {
-    let message: ToWorker = {
+    let message: ToReader = {
       kind: 'open',
       filename: source.filename,
       mediaType: source.mediaType,
       chunking,
-      limits: { streamedBytes, wholeBytes },
+      limits: { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte },
     };
     while (!finished) {
       const started = performance.now();
-      const answer = await thread.ask(message, workMs);
+      const answer = await ask(child, message, workMs, settings);
       workMs -= performance.now() - started;
       switch (answer.kind) {
         case 'read': {
@@ -108,10 +133,42 @@ async function* readChunks(
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    if (finished) pool.giveBack(thread);
-    else pool.end(thread, new Error('the document is read no further'));
+    if (finished) pool.giveBack(child);
+    else pool.end(child, new Error('the document is read no further'));
     await blocks.return(undefined);
   }
+}
+
+/** Throws DocumentError where the child was ended for what the document did to it. */
+async function ask(child: Reader, message: ToReader, timeoutMs: number, settings: Settings): Promise<FromReader> {
+  try {
+    return await child.ask(message, { timeoutMs });
+  } catch (error) {
+    if (error instanceof ChildTimedOutError) throw tooSlow(settings, error);
+    if (error instanceof ChildOutOfMemoryError) throw tooLarge(error);
+    if (error instanceof ChildAnswerTooLargeError) {
+      throw new DocumentError('invalid_file', 'The file is damaged: a part of its text has no end.', { cause: error });
+    }
+    throw error;
+  }
+}
+
+function tooLarge(cause: ChildOutOfMemoryError): DocumentError {
+  const limit = Math.floor(cause.limitBytes / MEBIBYTE);
+  return new DocumentError(
+    'invalid_file',
+    `Reading the file takes more memory than one document may have (${limit} MiB). It may be damaged; if not, split it up.`,
+    { cause },
+  );
+}
+
+function tooSlow({ workMs, workMsPerMebibyte }: Settings, cause: Error): DocumentError {
+  return new DocumentError(
+    'invalid_file',
+    `Reading the file takes longer than one document may (${workMs / 1_000} seconds, and ${workMsPerMebibyte / 1_000} for ` +
+      'each MiB). It may be damaged; if not, split it up.',
+    { cause },
+  );
 }
 
 /** Blocks of one size, so that what is sent does not depend on the source's. Each has a buffer of its own. */

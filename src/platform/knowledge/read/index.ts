@@ -1,4 +1,4 @@
-/** Files into chunks of text, in worker threads with caps on time and memory. */
+/** Files into chunks of text, in child processes with caps on time, memory and text. */
 export type { Chunking, DocumentChunk, DocumentErrorCode, DocumentSource } from './document.ts';
 export { DocumentError } from './document.ts';
 export type { DocumentReader, DocumentReaderOptions } from './document-reader.ts';

@@ -1,10 +1,10 @@
 /**
- * What the reader and its worker say to each other. They take turns: each message is the answer to the last one, so that
- * neither runs ahead of the other, and so that it is always clear who is at work.
+ * What this process and the child that reads a document say to each other. They take turns: each message is the answer to
+ * the last one, so that neither runs ahead of the other, and so that it is always clear who is at work.
  *
  * ```
- * reader         open ─▶        bytes ─▶          taken ─▶
- * worker  ready         ◀─ read          ◀─ chunks         … ◀─ done | failed
+ * here   open ─▶        bytes ─▶          taken ─▶
+ * child         ◀─ read          ◀─ chunks         … ◀─ done | failed
  * ```
  */
 import type { Chunking, DocumentChunk, DocumentErrorCode } from './document.ts';
@@ -14,9 +14,12 @@ export interface ReadLimits {
   readonly streamedBytes: number;
   /** Of files that a parser needs whole. */
   readonly wholeBytes: number;
+  /** Of the text that a file gives: so much, and so much more for each of its bytes. */
+  readonly textCharacters: number;
+  readonly textCharactersPerByte: number;
 }
 
-export type ToWorker =
+export type ToReader =
   | {
       readonly kind: 'open';
       readonly filename: string;
@@ -28,9 +31,7 @@ export type ToWorker =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array | undefined }
   | { readonly kind: 'taken' };
 
-export type FromWorker =
-  /** Once, when documents can come. */
-  | { readonly kind: 'ready' }
+export type FromReader =
   | { readonly kind: 'read' }
   | { readonly kind: 'chunks'; readonly chunks: readonly DocumentChunk[] }
   | { readonly kind: 'done' }

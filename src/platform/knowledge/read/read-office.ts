@@ -1,6 +1,7 @@
 /** DOCX by mammoth, XLSX by read-excel-file, PPTX here: each from XML that has been unpacked and measured. */
 import mammoth from 'mammoth';
 import readXlsxFile, { type CellValue } from 'read-excel-file/universal';
+import { checkCells } from './check-cells.ts';
 import { DocumentError } from './document.ts';
 import type { OfficePackage } from './open-office-package.ts';
 import { readHtml } from './read-html.ts';
@@ -39,6 +40,7 @@ async function readDocx(parts: ReadonlyMap<string, Buffer>): Promise<string> {
 
 /** Sheets by name. A first row of nothing but text names the columns. */
 async function* readWorkbook(parts: ReadonlyMap<string, Buffer>): AsyncGenerator<string> {
+  checkCells(parts);
   const archive = writeStoredZip(parts);
   for (const { sheet, data } of await readXlsxFile(new Uint8Array(archive).buffer, { trim: false })) {
     yield `${sheet}\n\n`;

@@ -3,7 +3,7 @@
  * file may hold what a prompt never does (a megabyte without a space takes that package's quadratic merge minutes), and
  * because its cache keeps every text alive that a cached word was cut from.
  *
- * Loading the vocabulary takes a quarter of a second and some 60 MB: import this in a worker thread only.
+ * Loading the vocabulary takes a quarter of a second and some 60 MB: import this in a child process only.
  */
 import vocabulary from 'gpt-tokenizer/bpeRanks/o200k_base';
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
