@@ -49,6 +49,7 @@ import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
+import { createForeignSchemas } from './schemas/index.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
@@ -139,11 +140,13 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const search = createKnowledgeSearch({ db, embedders });
   const jobs = createJobs(db, { logger });
   const memory = createMemory({ db, jobs, embedders, logger });
+  const schemas = createForeignSchemas({ logger, metrics });
   const engine = createEngine({
     db,
     logger,
     metrics,
-    models: createModelOpener(vault, outbound, allowPrivate),
+    schemas,
+    models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
     files: createTurnFiles(deps),
     toolSources: [
@@ -193,7 +196,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [{ stop: () => reader.close() }, { stop: () => embedders.close() }],
+      resources: [{ stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [engine, jobsWorker(jobs)],
     }),

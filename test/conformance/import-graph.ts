@@ -24,6 +24,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'resources',
       'engine',
       'models',
+      'schemas',
       'tools',
       'knowledge',
       'configuration',
@@ -43,6 +44,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'smiths',
       'engine',
       'models',
+      'schemas',
       'tools',
       'knowledge',
       'configuration',
@@ -55,17 +57,18 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   // Whoever starts, follows, pauses, resumes and answers turns.
   surfaces: {
     paths: ['src/platform/surfaces/'],
-    may: ['smiths', 'engine', 'models', 'tools', 'knowledge', 'feed', 'threads', 'access', 'tables'],
+    may: ['smiths', 'engine', 'models', 'schemas', 'tools', 'knowledge', 'feed', 'threads', 'access', 'tables'],
   },
   smiths: { paths: ['src/platform/smiths/'], may: ['configuration', 'feed', 'threads', 'access', 'tables'] },
   engine: {
     paths: ['src/platform/engine/'],
-    may: ['models', 'tools', 'knowledge', 'configuration', 'feed', 'threads', 'access', 'tables'],
+    may: ['models', 'schemas', 'tools', 'knowledge', 'configuration', 'feed', 'threads', 'access', 'tables'],
   },
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
   tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
   knowledge: { paths: ['src/platform/knowledge/'], may: ['models', 'feed', 'threads', 'tables'] },
-  models: { paths: ['src/platform/models/'], may: ['tables'] },
+  models: { paths: ['src/platform/models/'], may: ['schemas', 'tables'] },
+  schemas: { paths: ['src/platform/schemas/'], may: ['tables'] },
   access: {
     paths: ['src/platform/access/'],
     may: ['feed', 'tables'],
@@ -147,6 +150,7 @@ const STORE_MAY = [
 /** Folders with rooms inside: whoever is outside knows their `index.ts` alone. An inner door stands behind its outer one. */
 const FRONT_DOORS = [
   'src/platform/engine/',
+  'src/platform/schemas/',
   'src/platform/surfaces/',
   'src/platform/surfaces/openai/',
   'src/platform/threads/',

@@ -5,6 +5,7 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import type { ModelCallLimits } from '../models/index.ts';
+import type { ForeignSchemas } from '../schemas/index.ts';
 import type { ToolSource } from '../tools/tool.ts';
 import type { ModelOpener } from './execution/open-turn-model.ts';
 import { type Execution, startExecution } from './execution/start-execution.ts';
@@ -30,6 +31,7 @@ export interface EngineDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly models: ModelOpener;
+  readonly schemas: ForeignSchemas;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
   /** Told of each turn that has ended and is to be found by recall. */
@@ -43,6 +45,8 @@ export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
   readonly models: ModelOpener;
+  /** Of callers: what answers are checked by. */
+  readonly schemas: ForeignSchemas;
   readonly files: TurnFiles;
   readonly signals: RunSignals;
   start(): Promise<void>;
@@ -90,6 +94,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     replicaId,
     db,
     models: deps.models,
+    schemas: deps.schemas,
     files: deps.files,
     signals,
     async start() {

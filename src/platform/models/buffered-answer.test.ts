@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fakes/anthropic-upstream.ts';
 import { type OpenAiBehaviour, type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { makeInstance } from '../../../test/support/schemas.ts';
 import { type ModelCall, ModelCallError, openModel, streamModelCall } from './index.ts';
 
 let openai: OpenAiUpstream;
@@ -20,7 +21,7 @@ beforeEach(() => openai.respondWith({ type: 'answer', deltas: ['Hello', ' there'
 
 function open(provider = 'openai-compatible'): Promise<LanguageModelV4> {
   const { url } = provider === 'anthropic' ? anthropic : openai;
-  return openModel(`${provider}/test-model`, { apiKey: 'sk-test-0123456789abcdef', baseUrl: url }, fetch);
+  return openModel(`${provider}/test-model`, { apiKey: 'sk-test-0123456789abcdef', baseUrl: url }, fetch, makeInstance);
 }
 
 async function run(model: LanguageModelV4, call: Partial<ModelCall> = {}) {

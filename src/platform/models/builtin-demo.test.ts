@@ -7,6 +7,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
+import { makeInstance } from '../../../test/support/schemas.ts';
 import { createDemoModel } from './builtin-demo.ts';
 import { WORDS } from './demo/word-list.ts';
 import {
@@ -18,7 +19,7 @@ import {
   wrapSection,
 } from './index.ts';
 
-const model = createDemoModel();
+const model = createDemoModel(makeInstance);
 const WEATHER: LanguageModelV4FunctionTool = {
   type: 'function',
   name: 'get_weather',

@@ -9,6 +9,7 @@ import type {
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import type { MakeInstance } from '../schemas/index.ts';
 import { DEMO_CONTEXT_WINDOW, DEMO_MODEL_ID } from './catalogue.ts';
 import { streamParts } from './demo/demo-stream.ts';
 import { planReply, type Reply } from './demo/reply.ts';
@@ -43,27 +44,33 @@ type Part = LanguageModelV4StreamPart;
  *
  * Ids of tool calls are a hash of the prompt: the same call made again has the same id. Two runs with the same prompt
  * are told apart by `providerOptions.builtin.callIdSeed`.
+ *
+ * `makeInstance` makes what a schema asks for.
  */
-export function createDemoModel(): LanguageModelV4 {
+export function createDemoModel(makeInstance: MakeInstance): LanguageModelV4 {
+  const start = (options: LanguageModelV4CallOptions) => startStream(options, makeInstance);
   return {
     specificationVersion: 'v4',
     provider: PROVIDER,
     modelId: MODEL,
     // Addresses are named in the reply and never fetched.
     supportedUrls: { '*/*': [/.*/] },
-    doStream: startStream,
-    doGenerate: generate,
+    doStream: start,
+    doGenerate: async (options) => collect(await start(options)),
   };
 }
 
-async function startStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+async function startStream(
+  options: LanguageModelV4CallOptions,
+  makeInstance: MakeInstance,
+): Promise<LanguageModelV4StreamResult> {
   options.abortSignal?.throwIfAborted();
   const inputTokens = estimatePromptTokens(options.prompt, options.tools);
   if (inputTokens > DEMO_CONTEXT_WINDOW) {
     const said = `This model's maximum context length is ${DEMO_CONTEXT_WINDOW} tokens; the prompt has ${inputTokens}.`;
     throw await makeFailure(400, said, 'context_length_exceeded');
   }
-  const reply = await planReply(options);
+  const reply = await planReply(options, makeInstance);
   if (reply.type === 'fail') {
     throw await makeFailure(reply.status, `The message asked for a failure with status ${reply.status}`, undefined);
   }
@@ -180,8 +187,7 @@ function makeUsage(input: number, text: number, reasoning: number): LanguageMode
   };
 }
 
-async function generate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
-  const { stream } = await startStream(options);
+async function collect({ stream }: LanguageModelV4StreamResult): Promise<LanguageModelV4GenerateResult> {
   const content: LanguageModelV4Content[] = [];
   let reasoning = '';
   let text = '';

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fakes/anthropic-upstream.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { makeInstance } from '../../../test/support/schemas.ts';
 import { type ModelCall, ModelCallError, openModel, type RetryNotice, streamModelCall } from './index.ts';
 
 const KEY = 'sk-test-0123456789abcdef';
@@ -28,7 +29,7 @@ beforeEach(() => {
 });
 
 function open(provider: keyof typeof upstreams = 'openai'): Promise<LanguageModelV4> {
-  return openModel(`${provider}/test-model`, { apiKey: KEY, baseUrl: upstreams[provider]() }, fetch);
+  return openModel(`${provider}/test-model`, { apiKey: KEY, baseUrl: upstreams[provider]() }, fetch, makeInstance);
 }
 
 interface Outcome {
@@ -184,7 +185,7 @@ describe('a transient failure before any content', () => {
 
   test('of the network is tried again', async () => {
     const gone = await startOpenAiUpstream();
-    const model = await openModel('vllm/test-model', { apiKey: '', baseUrl: gone.url }, fetch);
+    const model = await openModel('vllm/test-model', { apiKey: '', baseUrl: gone.url }, fetch, makeInstance);
     await gone.close();
     const { error, slept } = await run(model);
     assert.equal(assertFailure(error, 'upstream').attempts, 3);

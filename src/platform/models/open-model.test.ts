@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { makeInstance } from '../../../test/support/schemas.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { listProviders, type ModelCredentials, openModel, reasoningOptions, streamModelCall } from './index.ts';
 
@@ -28,14 +29,15 @@ async function capture(
   options: object = {},
 ): Promise<SentRequest> {
   let sent: SentRequest | undefined;
-  const model = await openModel(modelId, credentials, async (input, init) => {
+  const refuse = async (input: string | URL | Request, init?: RequestInit) => {
     const request = new Request(input, init);
     sent = { url: request.url, headers: request.headers, body: JSON.parse(await request.text()) };
     return new Response('{"error":{"message":"stop here"}}', {
       status: 400,
       headers: { 'content-type': 'application/json' },
     });
-  });
+  };
+  const model = await openModel(modelId, credentials, refuse, makeInstance);
   try {
     for await (const _ of streamModelCall({ model, options: { prompt: PROMPT, ...options } }));
   } catch {
@@ -201,7 +203,7 @@ describe('Bedrock credentials', () => {
 
   for (const apiKey of ['', '{oops', '{}', `${ACCESS}:`, `${ACCESS}:secret:nowhere`, '{"access_key_id":"A"}']) {
     test(`as ${JSON.stringify(apiKey)} are refused without being repeated`, async () => {
-      await assert.rejects(openModel('bedrock/x', { apiKey }, fetch), (error) => {
+      await assert.rejects(openModel('bedrock/x', { apiKey }, fetch, makeInstance), (error) => {
         assert.ok(refusal('bedrock_unconfigured')(error));
         assert.ok(apiKey.length < 4 || !String(error).includes(apiKey));
         return true;
@@ -210,18 +212,24 @@ describe('Bedrock credentials', () => {
   }
 
   test('that are absent are refused', async () => {
-    await assert.rejects(openModel('bedrock/x', undefined, fetch), refusal('bedrock_unconfigured'));
+    await assert.rejects(openModel('bedrock/x', undefined, fetch, makeInstance), refusal('bedrock_unconfigured'));
   });
 });
 
 test('a provider that needs a key is refused without one, and one that needs an address without that', async () => {
   for (const { provider, needsKey } of listProviders()) {
     if (!needsKey || provider === 'bedrock') continue;
-    await assert.rejects(openModel(`${provider}/x`, undefined, fetch), refusal('model_key_missing'));
-    await assert.rejects(openModel(`${provider}/x`, { apiKey: ' ' }, fetch), refusal('model_key_missing'));
+    await assert.rejects(openModel(`${provider}/x`, undefined, fetch, makeInstance), refusal('model_key_missing'));
+    await assert.rejects(
+      openModel(`${provider}/x`, { apiKey: ' ' }, fetch, makeInstance),
+      refusal('model_key_missing'),
+    );
   }
-  await assert.rejects(openModel('openai-compatible/x', { apiKey: KEY }, fetch), refusal('model_key_missing'));
-  await assert.rejects(openModel('nobody/x', { apiKey: KEY }, fetch), refusal('unknown_provider'));
+  await assert.rejects(
+    openModel('openai-compatible/x', { apiKey: KEY }, fetch, makeInstance),
+    refusal('model_key_missing'),
+  );
+  await assert.rejects(openModel('nobody/x', { apiKey: KEY }, fetch, makeInstance), refusal('unknown_provider'));
 });
 
 test('importing the port loads no provider and no price data', async () => {
@@ -230,7 +238,7 @@ test('importing the port loads no provider and no price data', async () => {
     const loaded = [];
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
     const { openModel } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
-    await openModel('builtin/demo', undefined, fetch);
+    await openModel('builtin/demo', undefined, fetch, async () => ({}));
     process.stdout.write(JSON.stringify(loaded.filter((url) => url.includes('/node_modules/'))));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   assert.deepEqual(JSON.parse(stdout), []);

@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { MakeInstance } from '../schemas/index.ts';
 import { DEMO_MODEL_ID, parseModelId } from './catalogue.ts';
 import {
   bedrockOptions,
@@ -22,12 +23,13 @@ export async function openModel(
   modelId: string,
   credentials: ModelCredentials | undefined,
   fetch: Fetch,
+  makeInstance: MakeInstance,
 ): Promise<LanguageModelV4> {
   const { provider, model } = parseModelId(modelId);
   const id = `${provider}/${model}`;
   if (provider === 'builtin') {
     const { createDemoModel } = await import('./builtin-demo.ts');
-    return identifyModel(createDemoModel(), id, []);
+    return identifyModel(createDemoModel(makeInstance), id, []);
   }
   if (provider === 'bedrock') return openBedrock(model, credentials, fetch);
 

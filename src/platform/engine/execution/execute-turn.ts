@@ -4,17 +4,18 @@
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { ModelCallError } from '../../models/index.ts';
+import type { AnswerProblem } from '../../schemas/index.ts';
 import { buildPrompt } from '../context/build-prompt.ts';
 import { fitContext } from '../context/fit-context.ts';
-import { findAnswerProblem } from '../input/compile-answer-schema.ts';
 import type { ApprovalRequest, StepRecord } from '../store/advance-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import { MAX_STEPS, type StoredMessage, type ToolStep } from '../turn.ts';
+import { MAX_STEPS, type ResponseFormat, type StoredMessage, type ToolStep } from '../turn.ts';
 import { callModelStep } from './call-model-step.ts';
 import { emptyAnswer, type ModelAnswer } from './collect-answer.ts';
 import { failTurn, pauseTurn, settleAfter } from './end-turn.ts';
+import { findAnswerProblem } from './find-answer-problem.ts';
 import { ServerCalls } from './run-server-calls.ts';
 import { markInterruptedCalls, planCall, untilAborted } from './tool-calls.ts';
 import { TurnContext, type TurnDependencies } from './turn-context.ts';
@@ -136,8 +137,8 @@ class TurnExecution {
   async #commitAnswer(record: StepRecord, message: StoredMessage, answer: ModelAnswer): Promise<RunRow | undefined> {
     const { finishReason, text } = answer;
     const { format } = this.#state.config.settings.answer;
-    const problem = finishReason === 'content_filter' ? undefined : findAnswerProblem(text, format);
-    if (problem !== undefined) return this.#askAgain(record, message, text, problem);
+    const found = finishReason === 'content_filter' ? undefined : await this.#findProblem(text, format);
+    if (found !== undefined) return this.#askAgain(record, message, text, found);
     if (finishReason === 'length') {
       warn(this.#state, 'output_truncated', 'The answer reached its limit of output tokens.');
     }
@@ -153,9 +154,14 @@ class TurnExecution {
     });
   }
 
-  async #askAgain(record: StepRecord, message: StoredMessage, text: string, problem: string) {
+  #findProblem(text: string, format: ResponseFormat): Promise<AnswerProblem | undefined> {
+    const { deps, live } = this.#context;
+    return findAnswerProblem(deps.schemas, live.key.projectId, { text, format, signal: live.abort.signal });
+  }
+
+  async #askAgain(record: StepRecord, message: StoredMessage, text: string, { problem, isFinal }: AnswerProblem) {
     this.#structuredAttempts += 1;
-    if (this.#structuredAttempts >= STRUCTURED_ATTEMPTS) {
+    if (isFinal || this.#structuredAttempts >= STRUCTURED_ATTEMPTS) {
       return failTurn(
         this.#context,
         {

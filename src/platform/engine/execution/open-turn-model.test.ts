@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { schemas } from '../../../../test/support/schemas.ts';
 import { createOutbound } from '../../../kernel/outbound/outbound.ts';
 import { createVault } from '../../../kernel/vault/vault.ts';
 import { modelKeyContext, type StoredModelKey, streamModelCall } from '../../models/index.ts';
@@ -15,7 +16,7 @@ after(async () => {
 });
 
 const vault = createVault([createSecretKey(randomBytes(32))]);
-const opener = createModelOpener(vault, outbound, true);
+const opener = createModelOpener(vault, outbound, true, schemas);
 const MODEL = 'openai-compatible/small';
 
 function keyOf(projectId: string, apiKey: string): StoredModelKey {

@@ -10,6 +10,7 @@ import {
   parseModelId,
   type StoredModelKey,
 } from '../../models/index.ts';
+import type { ForeignSchemas } from '../../schemas/index.ts';
 
 export interface ModelOpener {
   /** Throws `model_key_missing`, `bedrock_unconfigured` and `unknown_provider`. */
@@ -23,7 +24,12 @@ const MAX_KEPT = 1_000;
  * Caches opened models: unsealing a key and setting up a provider's package takes longer than a turn's own work. The
  * cache key includes the sealed key, so that a replaced or deleted one is not used again.
  */
-export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate: boolean): ModelOpener {
+export function createModelOpener(
+  vault: Vault,
+  outbound: Outbound,
+  allowPrivate: boolean,
+  schemas: ForeignSchemas,
+): ModelOpener {
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   const kept = new LRUCache<string, LanguageModelV4>({ max: MAX_KEPT });
   return {
@@ -33,7 +39,7 @@ export function createModelOpener(vault: Vault, outbound: Outbound, allowPrivate
       const known = kept.get(name);
       if (known !== undefined) return known;
       const { credentials, fetch } = findAccess(projectId, provider, keys);
-      const model = await openModel(modelId, credentials, fetch);
+      const model = await openModel(modelId, credentials, fetch, schemas.instanceMaker(projectId));
       kept.set(name, model);
       return model;
     },

@@ -4,6 +4,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
+import type { ForeignSchemas } from '../../schemas/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { ToolSource } from '../../tools/tool.ts';
 import { loadAttachedFiles, type TurnFiles } from '../input/attached-files.ts';
@@ -21,6 +22,7 @@ export interface ExecutionDependencies {
   readonly logger: Logger;
   readonly replicaId: string;
   readonly models: ModelOpener;
+  readonly schemas: ForeignSchemas;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
   /** Patience with model providers, where it differs from the default. */
@@ -60,6 +62,7 @@ export function startExecution(
       logger: deps.logger,
       modelCall: deps.modelCall,
       flush: deps.flush,
+      schemas: deps.schemas,
       openModel: async () =>
         model ?? deps.models.open(projectId, config.model, await loadModelKeys(tenantDb(deps.db, projectId), smithId)),
       loadFiles: (prompt) => loadAttachedFiles(deps.files, projectId, prompt),

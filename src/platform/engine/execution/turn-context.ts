@@ -3,6 +3,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { ModelCallLimits } from '../../models/index.ts';
+import type { ForeignSchemas } from '../../schemas/index.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { PartialAnswer } from './collect-answer.ts';
@@ -18,6 +19,7 @@ export interface TurnDependencies {
   readonly openModel: () => Promise<LanguageModelV4>;
   /** The prompt with the bytes of the files that it refers to. */
   readonly loadFiles: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>;
+  readonly schemas: ForeignSchemas;
   readonly listTools: () => Promise<readonly Tool[]>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;

@@ -1,9 +1,8 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FilePart } from '@ai-sdk/provider';
+import type { MakeInstance } from '../../schemas/index.ts';
 import { type Instruction, type RequestedCall, readInstruction } from './instruction.ts';
-import type { JsonSchemaOrFlag } from './json-schema.ts';
 import { type PromptView, readPrompt } from './prompt-view.ts';
 import { findBestLines } from './retrieval.ts';
-import { makeInstance } from './schema-instance.ts';
 
 /** What the built-in model will do about a prompt, decided in full before the first part is emitted. */
 export type Reply =
@@ -26,13 +25,13 @@ const SEARCH_QUERY_MAX_CHARS = 1_000;
 const SELF =
   'I am the built-in demo model of this platform: I run offline, need no key, and follow a few fixed instructions.';
 
-export async function planReply(options: LanguageModelV4CallOptions): Promise<Reply> {
+export async function planReply(options: LanguageModelV4CallOptions, makeInstance: MakeInstance): Promise<Reply> {
   const view = readPrompt(options.prompt);
   const instruction = readInstruction(view.message);
   if (instruction.type === 'fail') return instruction;
   if (instruction.type === 'refuse') return { type: 'text', text: 'I refuse to answer, as you asked.', refused: true };
   // Results end the calling: a forced tool choice would otherwise go on for ever.
-  const calls = view.results.length > 0 ? undefined : await planCalls(instruction, options, view);
+  const calls = view.results.length > 0 ? undefined : await planCalls(instruction, options, { view, makeInstance });
   if (calls?.type === 'calls') return calls;
 
   const thought =
@@ -40,18 +39,24 @@ export async function planReply(options: LanguageModelV4CallOptions): Promise<Re
       ? { reasoning: reason(instruction.subject, view) }
       : {};
   if (options.responseFormat?.type === 'json') {
-    return { type: 'text', text: await writeJson(options.responseFormat, view), ...thought };
+    return { type: 'text', text: await writeJson(options.responseFormat, { view, makeInstance }), ...thought };
   }
   if (calls !== undefined) return calls;
   if (instruction.type === 'write') return planWords(instruction.words, instruction.wordsPerSecond);
   return { type: 'text', text: writeText(view, instruction), ...thought };
 }
 
+/** What values by a schema are made with: the message that they carry, and the maker. */
+interface InstanceWriter {
+  readonly view: PromptView;
+  readonly makeInstance: MakeInstance;
+}
+
 /** The calls to make, or the sentence that says why none is made; undefined where nothing asks for one. */
 async function planCalls(
   instruction: Instruction,
   options: LanguageModelV4CallOptions,
-  view: PromptView,
+  writer: InstanceWriter,
 ): Promise<Reply | undefined> {
   const choice = options.toolChoice ?? { type: 'auto' };
   const tools = new Map(
@@ -66,7 +71,7 @@ async function planCalls(
       if (asked.length === 0) return undefined;
       return { type: 'text', text: 'I was asked to call a tool, but tool_choice is none, so that I call none.' };
     case 'auto':
-      if (asked.length === 0) return planSearch(instruction, tools, view);
+      if (asked.length === 0) return planSearch(instruction, tools, writer.view);
       if (callable.length === asked.length) return { type: 'calls', calls: callable };
       return {
         type: 'text',
@@ -78,7 +83,7 @@ async function planCalls(
     case 'required': {
       if (callable.length > 0) return { type: 'calls', calls: callable };
       const first = [...tools][0];
-      return first === undefined ? undefined : { type: 'calls', calls: [await makeCall(first[0], first[1], view)] };
+      return first === undefined ? undefined : { type: 'calls', calls: [await makeCall(first[0], first[1], writer)] };
     }
     case 'tool': {
       const named = callable.filter((call) => call.toolName === choice.toolName);
@@ -86,7 +91,7 @@ async function planCalls(
       const schema = tools.get(choice.toolName);
       if (schema === undefined)
         return { type: 'text', text: `The tool "${choice.toolName}" is not among the tools offered to me.` };
-      return { type: 'calls', calls: [await makeCall(choice.toolName, schema, view)] };
+      return { type: 'calls', calls: [await makeCall(choice.toolName, schema, writer)] };
     }
   }
 }
@@ -111,19 +116,19 @@ function explainNoCall(call: RequestedCall, tools: ReadonlyMap<string, unknown>)
   return `I did not call the tool "${call.name}", for another call of the same message was not possible.`;
 }
 
-async function makeCall(toolName: string, schema: unknown, view: PromptView) {
+async function makeCall(toolName: string, schema: unknown, { view, makeInstance }: InstanceWriter) {
   const made = await makeInstance(isSchema(schema) ? schema : {}, quoteShort(view.message));
   // Arguments are an object, whatever the schema says.
   const input = typeof made === 'object' && made !== null && !Array.isArray(made) ? made : {};
   return { toolName, input: JSON.stringify(input) };
 }
 
-async function writeJson(format: { schema?: unknown }, view: PromptView): Promise<string> {
+async function writeJson(format: { schema?: unknown }, { view, makeInstance }: InstanceWriter): Promise<string> {
   if (isSchema(format.schema)) return JSON.stringify(await makeInstance(format.schema, quoteShort(view.message)));
   return JSON.stringify({ model: 'builtin/demo', message: view.message });
 }
 
-function isSchema(value: unknown): value is JsonSchemaOrFlag {
+function isSchema(value: unknown): value is Parameters<MakeInstance>[0] {
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 

@@ -104,7 +104,11 @@ async function start(
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
   await requireStores(db, caller, fileSearch);
   const model = chooseModel(body.model);
-  const responseFormat = readResponseFormat(body.response_format, 'response_format');
+  const responseFormat = await readResponseFormat(body.response_format, {
+    schemas: engine.schemas,
+    projectId: caller.projectId,
+    param: 'response_format',
+  });
   const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
   const isAlone = tools.length === 0 && fileSearch === undefined && threadId === undefined;
   return startTurn(engine, {

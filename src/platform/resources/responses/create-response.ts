@@ -115,7 +115,11 @@ async function start(
   const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
   await requireStores(db, caller, fileSearch);
   const model = chooseModel(body.model);
-  const responseFormat = readResponseFormat(body.text?.format, 'text.format');
+  const responseFormat = await readResponseFormat(body.text?.format, {
+    schemas: engine.schemas,
+    projectId,
+    param: 'text.format',
+  });
   const isAlone = body.tools == null && continues === undefined && conversationId === undefined;
   const isOneShot = isAlone && responseFormat.type === 'json' && responseFormat.schema !== undefined;
   return startTurn(engine, {

@@ -11,6 +11,7 @@ import {
   type ToolChoice,
   type TurnSettings,
 } from '../../engine/index.ts';
+import { createParameterCheck, type ForeignSchemas } from '../../schemas/index.ts';
 import { findBegun, startTurn } from '../../surfaces/index.ts';
 import { findConversation } from '../conversations/index.ts';
 import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
@@ -47,7 +48,7 @@ export function createRun(engine: Engine) {
       metadata: body.metadata ?? {},
       actor: actorOf(caller),
       reader: caller,
-      settings: readSettings(body),
+      settings: await readSettings(engine.schemas, caller.projectId, body),
       idempotency: claimOf(options),
     });
     return answerTurn(engine, begun, options);
@@ -67,7 +68,11 @@ async function requireConversation({
   if (conversation === undefined) throw new ApiError('conversation_not_found', { param: 'thread_id' });
 }
 
-function readSettings(body: RunIn): TurnSettings {
+async function readSettings(schemas: ForeignSchemas, projectId: string, body: RunIn): Promise<TurnSettings> {
+  const checkParameters = createParameterCheck();
+  for (const [index, { parameters }] of (body.tools ?? []).entries()) {
+    if (parameters !== undefined) checkParameters(parameters, `tools.${index}.parameters`);
+  }
   return {
     overrides: {
       ...(body.model === undefined ? {} : { model: body.model }),
@@ -75,7 +80,7 @@ function readSettings(body: RunIn): TurnSettings {
     },
     sampling: { temperature: body.temperature ?? null, top_p: body.top_p ?? null, stop: body.stop ?? [] },
     answer: {
-      format: parseResponseFormat(body.response_format),
+      format: await parseResponseFormat(body.response_format, { schemas, projectId, param: 'response_format' }),
       reasoning_effort: body.reasoning_effort ?? null,
       max_output_tokens: body.max_output_tokens ?? null,
     },

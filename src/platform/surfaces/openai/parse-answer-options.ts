@@ -1,21 +1,15 @@
 /** How an answer is to be given, in the spellings of both surfaces; `param` is the member's path in the request. */
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { parseResponseFormat, type ResponseFormat } from '../../engine/index.ts';
+import { type FormatSource, parseResponseFormat, type ResponseFormat } from '../../engine/index.ts';
 import { isReasoningEffort, REASONING_EFFORTS, type ReasoningEffort } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 
-/** `response_format`, or `text.format`. Throws `invalid_response_format`. */
-export function readResponseFormat(format: unknown, param: string): ResponseFormat {
+/** `response_format`, or `text.format`. Throws `invalid_response_format`, and as `parseResponseFormat` does. */
+export async function readResponseFormat(format: unknown, source: FormatSource): Promise<ResponseFormat> {
   const isObject = format !== null && typeof format === 'object' && !Array.isArray(format);
-  if (format != null && !isObject) {
-    throw new ApiError('invalid_response_format', { param, message: `\`${param}\` must be an object with a type.` });
-  }
-  try {
-    return parseResponseFormat(format as JsonObject | null | undefined);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    throw new ApiError(error.code, { param, message: error.message.replace('`response_format`', `\`${param}\``) });
-  }
+  if (format == null || isObject) return parseResponseFormat(format as JsonObject | null | undefined, source);
+  const { param } = source;
+  throw new ApiError('invalid_response_format', { param, message: `\`${param}\` must be an object with a type.` });
 }
 
 /** `reasoning_effort`, or `reasoning.effort`. Throws `invalid_reasoning_effort`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { schemas } from '../../../../test/support/schemas.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
 import { parseTools } from './parse-tools.ts';
@@ -131,19 +132,36 @@ test('what is no tool or no choice is refused by name', () => {
   }
 });
 
-test('a format is read in both spellings, and a refusal names the member of the surface', () => {
+test('a format is read in both spellings, and a refusal names the member of the surface', async () => {
+  const from = (param: string) => ({ schemas, projectId: 'prj_1', param });
   const schema = { type: 'object', properties: {}, additionalProperties: false };
   const expected = { type: 'json', schema, name: 'thing' };
   const wrapped = { type: 'json_schema', json_schema: { name: 'thing', schema, strict: true } };
-  assert.deepEqual(readResponseFormat(wrapped, 'response_format'), expected);
-  assert.deepEqual(readResponseFormat({ type: 'json_schema', name: 'thing', schema }, 'text.format'), expected);
-  assert.deepEqual(readResponseFormat(undefined, 'text.format'), { type: 'text' });
-  for (const format of ['json', [], {}, { type: 'xml' }, { type: 'json_schema' }]) {
-    assert.throws(
-      () => readResponseFormat(format, 'text.format'),
+  assert.deepEqual(await readResponseFormat(wrapped, from('response_format')), expected);
+  assert.deepEqual(await readResponseFormat({ type: 'json_schema', name: 'thing', schema }, from('x')), expected);
+  assert.deepEqual(await readResponseFormat(undefined, from('text.format')), { type: 'text' });
+  const wide = { schema: { anyOf: Array.from({ length: 501 }, () => ({})) } };
+  for (const format of ['json', [], {}, { type: 'xml' }, { type: 'json_schema' }, { ...wrapped, json_schema: wide }]) {
+    await assert.rejects(
+      readResponseFormat(format, from('text.format')),
       refusal('invalid_response_format', 'text.format', /`text\.format`/),
     );
   }
+});
+
+test('parameters of tools are limited, each and together, and the refusal names place and limit', () => {
+  const named = (name: string, parameters: object) => ({ type: 'function', function: { name, parameters } });
+  const many = { type: 'object', properties: { size: { enum: Array.from({ length: 5_001 }, (_, n) => n) } } };
+  assert.throws(
+    () => parseTools([named('a', CITY), named('b', many)], undefined),
+    refusal('invalid_request', 'tools.1.function.parameters', /5000 values of `enum`.*`\/properties\/size\/enum`/),
+  );
+  const large = { type: 'object', description: 'x'.repeat(900_000) };
+  assert.equal(parseTools([named('a', large), named('b', large)], undefined).tools.length, 2);
+  assert.throws(
+    () => parseTools([named('a', large), named('b', large), named('c', large)], undefined),
+    refusal('invalid_request', 'tools.2.function.parameters', /all of the request to more than 2000000 bytes/),
+  );
 });
 
 test('an effort is one of the known words', () => {

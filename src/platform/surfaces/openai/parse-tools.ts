@@ -8,6 +8,7 @@ import type { ProjectCaller } from '../../access/caller.ts';
 import { requireReferences } from '../../access/references.ts';
 import type { ClientTool, ToolChoice } from '../../engine/index.ts';
 import { parseFilter } from '../../knowledge/search/index.ts';
+import { type CheckParameters, createParameterCheck } from '../../schemas/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
@@ -26,7 +27,7 @@ export interface ParsedTools {
 
 /**
  * Throws `unsupported_tools`, `invalid_tool_choice`, `schema_error` (parameters that are no object) and
- * `invalid_request`, each naming the member at fault. That a named tool exists is the engine's to say, for it knows the
+ * `invalid_request` (also parameters over the limits of schemas), each naming the member at fault. That a named tool exists is the engine's to say, for it knows the
  * smith's own.
  */
 export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
@@ -34,11 +35,12 @@ export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
   if (!Array.isArray(list)) throw invalid('tools', 'must be a list');
   if (list.length > MAX_TOOLS) throw invalid('tools', `must hold at most ${MAX_TOOLS} tools`);
   const functions: ClientTool[] = [];
+  const checkParameters = createParameterCheck();
   const searches: (FileSearchConfig | undefined)[] = [];
   for (const [index, tool] of (list as unknown[]).entries()) {
     const at = `tools.${index}`;
     if (!isObject(tool)) throw invalid(at, 'must be an object with a type');
-    if (tool.type === 'function') functions.push(parseFunction(tool, at));
+    if (tool.type === 'function') functions.push(parseFunction(tool, at, checkParameters));
     else if (tool.type === 'file_search') searches.push(parseFileSearch(tool, at));
     else throw unsupported(tool.type, at);
   }
@@ -65,7 +67,7 @@ export async function requireStores(
   });
 }
 
-function parseFunction(tool: JsonObject, at: string): ClientTool {
+function parseFunction(tool: JsonObject, at: string, checkParameters: CheckParameters): ClientTool {
   // Chat completions wrap what responses have flat.
   const wrapped = isObject(tool.function);
   const given = wrapped ? (tool.function as JsonObject) : tool;
@@ -81,6 +83,7 @@ function parseFunction(tool: JsonObject, at: string): ClientTool {
       message: `\`${path}.parameters\` must be a JSON Schema of an object, or be left out.`,
     });
   }
+  if (parameters != null) checkParameters(parameters, `${path}.parameters`);
   if (strict != null && typeof strict !== 'boolean') throw invalid(`${path}.strict`, 'must be true or false');
   return {
     name,

@@ -1,3 +1,6 @@
+import { findClassEnd } from '../pattern-states.ts';
+import { matchesPattern } from './matches-pattern.ts';
+
 /** A string of a JSON Schema format; `ordinal` sets several of them apart. Undefined for a format not known here. */
 export function makeFormatted(format: string, ordinal: number): string | undefined {
   const two = String((ordinal % 28) + 1).padStart(2, '0');
@@ -52,31 +55,14 @@ export function makeFormatted(format: string, ordinal: number): string | undefin
  * not match after all. At least `minLength` characters where the quantifiers allow it.
  */
 export function makePatterned(pattern: string, ordinal: number, minLength = 0): string | undefined {
-  if (!isPlainPattern(pattern) || minLength > REPEAT_MAX) return undefined;
+  if (minLength > REPEAT_MAX) return undefined;
   // Quantifiers without an upper bound repeat more, until the string is long enough.
   for (const extra of [ordinal, ordinal + 1, minLength, minLength + ordinal]) {
     const made = new PatternWriter(pattern, extra).write();
     if (made === undefined) return undefined;
-    if (made.length >= minLength && matches(pattern, made)) return made;
+    if (made.length >= minLength && matchesPattern(pattern, made)) return made;
   }
   return undefined;
-}
-
-/**
- * Whether a user's expression can be run on a user's text without fear. Repeated groups are what takes exponential time,
- * many open repetitions what takes a high power of it.
- */
-export function isPlainPattern(pattern: string): boolean {
-  const openRepetitions = pattern.match(/[*+]|\{\d+,/g)?.length ?? 0;
-  return pattern.length <= PATTERN_MAX_CHARS && !/\)[*+{]/.test(pattern) && openRepetitions <= OPEN_REPETITIONS_MAX;
-}
-
-function matches(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(text);
-  } catch {
-    return false;
-  }
 }
 
 class PatternWriter {
@@ -110,6 +96,7 @@ class PatternWriter {
       const atom = this.#writeAtom();
       const times = this.#readTimes();
       if (atom === undefined || times === undefined) return undefined;
+      if (made.length + atom.length * times > MADE_MAX_CHARS) return undefined;
       made += atom.repeat(times);
     }
     return made;
@@ -140,14 +127,14 @@ class PatternWriter {
   }
 
   #writeClass(): string | undefined {
-    const end = findClassEnd(this.#pattern, this.#at);
-    if (end === undefined) return undefined;
+    const end = findClassEnd(this.#pattern, this.#at - 1);
+    if (end === this.#pattern.length) return undefined;
     const source = this.#pattern.slice(this.#at - 1, end + 1);
     this.#at = end + 1;
     const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
     // Letters before digits before signs, as they read best.
     const preferred = printable.sort((a, b) => rankChar(a) - rankChar(b));
-    const allowed = preferred.filter((each) => matches(`^${source}$`, each));
+    const allowed = preferred.filter((each) => matchesPattern(`^${source}$`, each));
     return allowed[this.#extra % Math.max(1, allowed.length)];
   }
 
@@ -167,16 +154,8 @@ class PatternWriter {
 }
 
 const REPEAT_MAX = 1000;
-const PATTERN_MAX_CHARS = 500;
-const OPEN_REPETITIONS_MAX = 3;
-
-function findClassEnd(pattern: string, from: number): number | undefined {
-  for (let index = from; index < pattern.length; index++) {
-    if (pattern[index] === '\\') index++;
-    else if (pattern[index] === ']') return index;
-  }
-  return undefined;
-}
+/** Of one string that is made for a pattern. */
+const MADE_MAX_CHARS = 20_000;
 
 function rankChar(char: string): number {
   if (/[a-z]/.test(char)) return 0;

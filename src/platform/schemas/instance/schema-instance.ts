@@ -1,4 +1,4 @@
-import type { ValidateFunction } from 'ajv';
+import { compileSchema } from '../child/compile-schema.ts';
 import {
   asSchema,
   type JsonSchema,
@@ -10,8 +10,9 @@ import {
   readRestItems,
   Unsatisfiable,
 } from './json-schema.ts';
+import { matchesPattern } from './matches-pattern.ts';
 import { buildNumber } from './schema-number.ts';
-import { isPlainPattern, makeFormatted, makePatterned } from './schema-string.ts';
+import { makeFormatted, makePatterned } from './schema-string.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Members = { [name: string]: Json };
@@ -23,34 +24,59 @@ const UNHINTED_TYPES = ['string', 'integer', 'object', 'array', 'boolean', 'null
 /** Choices (of anyOf, of enum, of optional members) tried before the last attempt stands. */
 const ATTEMPTS_MAX = 24;
 const VISITS_MAX = 20_000;
+/** Characters of everything made, by all attempts together. */
+const CHARS_MAX = 500_000;
+const TIME_MAX_MS = 500;
 const STRING_MIN_LENGTH_MAX = 100_000;
 /** Keywords whose meaning a value built part by part can miss, so that the whole is checked. */
 const NEEDS_CHECK =
   /"(oneOf|not|if|pattern|contains|dependentRequired|dependentSchemas|dependencies|allOf|uniqueItems|propertyNames|patternProperties|unevaluatedProperties|multipleOf)"/;
 
+export interface InstanceOptions {
+  /** Whether what is made is checked by the whole schema, and made otherwise where it does not pass. */
+  readonly isChecked: boolean;
+}
+
 /**
  * A value that is valid by `schema` (JSON Schema, draft 7 and what 2020-12 added to structure), the same one for the same
  * arguments. Strings carry `text` where the schema leaves them free. Optional members are filled in.
  *
- * A schema that nothing satisfies, or one too intricate for the attempts made, gets the nearest value found.
+ * A schema that nothing satisfies, or one too intricate for the attempts and the time, gets the nearest value found. Only
+ * the check by the whole schema has no bound of its own.
  */
-export async function makeInstance(schema: JsonSchemaOrFlag, text: string): Promise<Json> {
-  const budget = { visits: VISITS_MAX };
+export function makeInstance(
+  schema: JsonSchemaOrFlag,
+  text: string,
+  { isChecked }: InstanceOptions = { isChecked: true },
+): Json {
+  const budget = { visits: VISITS_MAX, chars: CHARS_MAX, untilMs: performance.now() + TIME_MAX_MS };
   const build = (variant: number) => buildWhole(schema, text, variant, budget);
   const first = build(0);
-  if (first !== undefined && !NEEDS_CHECK.test(JSON.stringify(schema))) return first;
-  const validate = await compile(schema);
-  if (validate === undefined) return first ?? {};
-  for (let variant = 0; variant < ATTEMPTS_MAX; variant++) {
+  const source = JSON.stringify(schema);
+  if (!isChecked || (first !== undefined && !NEEDS_CHECK.test(source))) return first === undefined ? {} : first;
+  const compiled = typeof schema === 'boolean' ? undefined : compileSchema(source);
+  if (compiled === undefined || 'problem' in compiled) return first === undefined ? {} : first;
+  for (let variant = 0; variant < ATTEMPTS_MAX && performance.now() < budget.untilMs; variant++) {
     const value = build(variant);
-    if (value !== undefined && validate(value)) return value;
+    if (value !== undefined && isValid(compiled.validate, value)) return value;
   }
-  return first ?? {};
+  return first === undefined ? {} : first;
 }
 
-/** Places that may still be visited, by all attempts together: a small schema can describe more than any memory holds. */
+/** A schema that refers to itself in many ways can take more of the stack than there is. */
+function isValid(validate: (value: unknown) => boolean, value: Json): boolean {
+  try {
+    return validate(value);
+  } catch {
+    return false;
+  }
+}
+
+/** What all attempts together may take: a small schema can describe more than any memory holds. */
 interface Budget {
   visits: number;
+  chars: number;
+  readonly untilMs: number;
 }
 
 /** Undefined where nothing could be made: the schema is unsatisfiable, too large, or not even a schema. */
@@ -63,33 +89,8 @@ function buildWhole(schema: JsonSchemaOrFlag, text: string, variant: number, bud
   }
 }
 
-/** Undefined for a schema that is none, or whose expressions could take for ever. */
-async function compile(schema: JsonSchemaOrFlag): Promise<ValidateFunction | undefined> {
-  if (!listPatterns(schema).every(isPlainPattern)) return undefined;
-  const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = new Ajv2020({ strict: false, logger: false, validateSchema: false });
-  formats.default.default(ajv);
-  try {
-    // Without its $schema, which may name a dialect that is not loaded here.
-    const members = Object.entries(schema).filter(([name]) => name !== '$schema');
-    return ajv.compile(typeof schema === 'boolean' ? schema : Object.fromEntries(members));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Ends the whole attempt, where `Unsatisfiable` ends one branch. */
 class Exhausted extends Error {}
-
-/** Every regular expression anywhere in a schema. */
-function listPatterns(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    const here = name === 'pattern' && typeof member === 'string' ? [member] : [];
-    const names = name === 'patternProperties' && typeof member === 'object' ? Object.keys(member ?? {}) : [];
-    return [...here, ...names, ...listPatterns(member)];
-  });
-}
 
 function tryBuild<T>(build: () => T): T | undefined {
   try {
@@ -116,13 +117,12 @@ class InstanceBuilder {
 
   /** `ordinal` sets the items of one array apart. */
   build(definition: JsonSchemaOrFlag, depth: number, ordinal: number): Json {
-    this.#budget.visits--;
-    if (this.#budget.visits < 0) throw new Exhausted();
+    this.#spend(0);
     if (definition === false) throw new Unsatisfiable();
-    if (definition === true) return this.#text;
+    if (definition === true) return this.#spendText(this.#text);
     if (depth > DEPTH_MAX * 4) throw new Unsatisfiable();
     const schema = this.#flatten(definition, depth);
-    if (schema.const !== undefined) return toJson(schema.const);
+    if (schema.const !== undefined) return this.#copy(schema.const);
     if (Array.isArray(schema.enum)) return this.#pickEnum(schema, ordinal);
     const branches = schema.oneOf ?? schema.anyOf;
     if (branches !== undefined) return this.#buildBranch(schema, branches, depth, ordinal);
@@ -132,7 +132,7 @@ class InstanceBuilder {
       case 'array':
         return this.#buildArray(schema, depth);
       case 'string':
-        return this.#buildString(schema, ordinal);
+        return this.#spendText(this.#buildString(schema, ordinal));
       case 'number':
         return buildNumber(schema, ordinal, false);
       case 'integer':
@@ -144,8 +144,29 @@ class InstanceBuilder {
     }
   }
 
+  /** Takes one place and some characters from the budget. Throws where it is used up. */
+  #spend(chars: number): void {
+    this.#budget.visits -= 1;
+    this.#budget.chars -= chars;
+    const isUsedUp = this.#budget.visits < 0 || this.#budget.chars < 0;
+    if (isUsedUp || performance.now() > this.#budget.untilMs) throw new Exhausted();
+  }
+
+  #spendText(text: string): string {
+    this.#spend(text.length);
+    return text;
+  }
+
+  /** A constant of the schema as a value of its own. */
+  #copy(value: unknown): Json {
+    const json = JSON.stringify(value);
+    this.#spend(json.length);
+    return JSON.parse(json);
+  }
+
   /** Resolves references and joins allOf into one schema. */
   #flatten(schema: JsonSchema, depth: number): JsonSchema {
+    this.#spend(0);
     let flat = schema;
     for (let hops = 0; flat.$ref !== undefined; hops++) {
       if (depth > DEPTH_MAX || hops > 32) throw new Unsatisfiable();
@@ -175,12 +196,11 @@ class InstanceBuilder {
 
   #pickEnum(schema: JsonSchema, ordinal: number): Json {
     const types = listTypes(schema);
-    const allowed = (schema.enum ?? [])
-      .map(toJson)
-      .filter((value) => types === undefined || types.some((type) => isOfType(value, type)));
-    const value = allowed[(ordinal + this.#variant) % Math.max(1, allowed.length)];
-    if (value === undefined) throw new Unsatisfiable();
-    return value;
+    const allowed = (schema.enum ?? []).filter(
+      (value) => types === undefined || types.some((type) => isOfType(value, type)),
+    );
+    if (allowed.length === 0) throw new Unsatisfiable();
+    return this.#copy(allowed[(ordinal + this.#variant) % allowed.length]);
   }
 
   #buildBranch(schema: JsonSchema, branches: readonly JsonSchemaOrFlag[], depth: number, ordinal: number): Json {
@@ -254,7 +274,7 @@ class InstanceBuilder {
       schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (listed !== undefined) return listed;
     for (const [pattern, member] of Object.entries(schema.patternProperties ?? {})) {
-      if (isPlainPattern(pattern) && new RegExp(pattern, 'u').test(name)) return member;
+      if (matchesPattern(pattern, name)) return member;
     }
     return schema.additionalProperties ?? true;
   }
@@ -300,7 +320,7 @@ class InstanceBuilder {
     return made;
   }
 
-  #buildString(schema: JsonSchema, ordinal: number): Json {
+  #buildString(schema: JsonSchema, ordinal: number): string {
     const least = schema.minLength ?? 0;
     const most = schema.maxLength ?? Number.POSITIVE_INFINITY;
     if (least > most || least > STRING_MIN_LENGTH_MAX) throw new Unsatisfiable();
@@ -323,7 +343,7 @@ class InstanceBuilder {
   }
 }
 
-function isOfType(value: Json, type: string): boolean {
+function isOfType(value: unknown, type: string): boolean {
   if (type === 'null') return value === null;
   if (type === 'array') return Array.isArray(value);
   if (type === 'integer') return Number.isInteger(value);
@@ -334,8 +354,4 @@ function isOfType(value: Json, type: string): boolean {
 /** As an own member whatever its name: `__proto__` is one too. */
 function setMember(target: Members, name: string, value: Json): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
-function toJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value));
 }
