@@ -40,6 +40,13 @@ describe('canonical JSON', () => {
     assert.equal(new Set(values.map(canonicalJson)).size, values.length);
   });
 
+  test('of an object with very many members keeps them as they were sent', () => {
+    const names = Array.from({ length: 1_001 }, (_, at) => `k${1_001 - at}`);
+    const value = Object.fromEntries(names.map((name) => [name, 1]));
+    assert.equal(canonicalJson(value), JSON.stringify(value));
+    assert.equal(canonicalJson({ b: 1, a: value }), `{"a":${JSON.stringify(value)},"b":1}`);
+  });
+
   test('of nothing is empty', () => {
     assert.equal(canonicalJson(undefined), '');
   });

@@ -53,13 +53,32 @@ export function readClaim(
   return { operation, key, fingerprint };
 }
 
-/** JSON with members in a fixed order: the same request, however its client orders them. */
+/** Objects with more members than this keep them as they were sent: sorting tens of thousands would hold up everybody else. */
+const MAX_SORTED_MEMBERS = 1_000;
+
+/**
+ * JSON with members in a fixed order: the same request, however its client orders them. The value is one that was parsed from
+ * JSON, or made of such.
+ */
 export function canonicalJson(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, member: unknown) =>
-      member !== null && typeof member === 'object' && !Array.isArray(member)
-        ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : member,
-    ) ?? ''
-  );
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? '';
+  if (Array.isArray(value)) {
+    if (!value.some(isNested)) return JSON.stringify(value);
+    let list = '';
+    for (const item of value) list += `${list === '' ? '' : ','}${item === undefined ? 'null' : canonicalJson(item)}`;
+    return `[${list}]`;
+  }
+  const names = Object.keys(value);
+  if (names.length <= MAX_SORTED_MEMBERS) names.sort();
+  let members = '';
+  for (const name of names) {
+    const member: unknown = (value as Record<string, unknown>)[name];
+    if (member === undefined) continue;
+    members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
+}
+
+function isNested(value: unknown): boolean {
+  return value !== null && typeof value === 'object';
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { findExcess } from './json-body.ts';
 
-const nestsDeeper = (text: string, levels: number) =>
-  findExcess(text, { levels, values: Number.POSITIVE_INFINITY }) === 'levels';
+const UNLIMITED = { levels: 100, values: Number.POSITIVE_INFINITY, items: Number.POSITIVE_INFINITY };
+const nestsDeeper = (text: string, levels: number) => findExcess(text, { ...UNLIMITED, levels }) === 'levels';
 
 test('the depth of JSON is what walking it would find', () => {
   fc.assert(
@@ -33,8 +33,25 @@ test('the values of JSON are its objects, arrays and strings, names included', (
     fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
       const text = JSON.stringify(value);
       const values = countValues(value);
-      assert.equal(findExcess(text, { levels: 100, values }), undefined);
-      if (values > 0) assert.equal(findExcess(text, { levels: 100, values: values - 1 }), 'values');
+      assert.equal(findExcess(text, { ...UNLIMITED, values }), undefined);
+      if (values > 0) assert.equal(findExcess(text, { ...UNLIMITED, values: values - 1 }), 'values');
+    }),
+  );
+});
+
+test('a list may have as many items as are allowed, and not one more', () => {
+  const list = (length: number) => JSON.stringify(Array.from({ length }, () => 1));
+  assert.equal(findExcess(list(10), { ...UNLIMITED, items: 10 }), undefined);
+  assert.equal(findExcess(list(11), { ...UNLIMITED, items: 10 }), 'items');
+  assert.equal(findExcess(JSON.stringify({ a: ',,,,,,,,,,,', b: 1 }), { ...UNLIMITED, items: 2 }), undefined);
+});
+
+test('a string ends where JSON says that it does', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('\\', '"', 'a', '[', '\n')), (parts) => {
+      const text = JSON.stringify([parts.join(''), 1]);
+      assert.equal(findExcess(text, { levels: 1, values: 2, items: 2 }), undefined, text);
+      assert.equal(findExcess(text, { levels: 1, values: 2, items: 1 }), 'items', text);
     }),
   );
 });
