@@ -1,9 +1,10 @@
 /**
  * The checks of a request before its body is read, in their order: CORS → API version → `Host` → load shedding → token
- * (who has no good one takes from the address's budget) → posture → scope → budget of the owner. Every answer shows the
+ * (who has no good one takes from the address's budget) → posture → scope → budget of the owner → room for the body. Every answer shows the
  * budget that its request took from, or would have.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
 import { createLatenessMonitor } from './lateness.ts';
 import type { Operation, OperationFacts } from './operation.ts';
@@ -45,6 +46,8 @@ export interface CheckOptions<Caller> {
   readonly apiVersion?: ApiVersion;
   /** Prefix of the paths that browsers of any origin may call. */
   readonly corsPrefix: string;
+  readonly bodies: BodyBudget;
+  readonly bodyLimitBytes: number;
   /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
   readonly overloadDelayMs?: number;
 }
@@ -70,7 +73,13 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
     }
   });
   shedLoad(app, options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS);
-  app.addHook('onRequest', (request, reply) => checkCaller(request, reply, options));
+  app.addHook('onRequest', async (request, reply) => {
+    await checkCaller(request, reply, options);
+    const { operation, caller } = request.state;
+    if (operation === undefined || operation.bodyFormat === 'files') return;
+    const owner = caller === undefined ? addressKey(request.ip) : options.gate.meterKey(caller as Caller);
+    options.bodies.admit(request.raw, owner, operation.maxBodyBytes ?? options.bodyLimitBytes);
+  });
 }
 
 /**

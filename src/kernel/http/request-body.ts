@@ -80,14 +80,11 @@ function readForm(request: FastifyRequest, text: string): Record<string, unknown
 
 function parseForm(text: string, schema: TSchema | undefined): Record<string, unknown> {
   const body: Record<string, unknown> = Object.create(null);
-  let fields = 0;
+  // Before it is taken apart, which millions of fields would take seconds for.
+  if (hasMoreFields(text, MAX_FORM_FIELDS)) {
+    throw new ApiError('invalid_request', { message: `The form has more than ${MAX_FORM_FIELDS} fields. Send fewer.` });
+  }
   for (const [name, value] of new URLSearchParams(text)) {
-    fields += 1;
-    if (fields > MAX_FORM_FIELDS) {
-      throw new ApiError('invalid_request', {
-        message: `The form has more than ${MAX_FORM_FIELDS} fields. Send fewer.`,
-      });
-    }
     const known = body[name];
     if (Array.isArray(known)) known.push(value);
     else if (known !== undefined) {
@@ -95,6 +92,12 @@ function parseForm(text: string, schema: TSchema | undefined): Record<string, un
     } else body[name] = isList(schema, name) ? [value] : value;
   }
   return body;
+}
+
+function hasMoreFields(text: string, limit: number): boolean {
+  let fields = 1;
+  for (let at = text.indexOf('&'); at >= 0 && fields <= limit; at = text.indexOf('&', at + 1)) fields += 1;
+  return fields > limit;
 }
 
 function isList(schema: TSchema | undefined, name: string): boolean {

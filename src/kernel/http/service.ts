@@ -11,6 +11,7 @@ import type { Database } from '../db/database.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
+import { createBodyBudget } from './body-budget.ts';
 import { answerBrokenRequest, answerRefusedConnection } from './broken-request.ts';
 import { type ApiVersion, checkRequests, type Gate, type Meters, showQuota } from './check-request.ts';
 import { compressAnswers, isCompressible } from './compression.ts';
@@ -150,7 +151,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   });
   await acceptBodies(app, 'json');
   countRequests(app, options.metrics);
-  checkRequests(app, { ...options, meters });
+  checkRequests(app, { ...options, meters, bodies: createBodyBudget(options.bodyLimitBytes) });
   answerRefusals(app, {
     ...options,
     showQuota: (request, reply) => showQuota(request, reply, { gate: options.gate, meters }),

@@ -245,6 +245,10 @@ describe('a form is refused, and nothing of it stays', () => {
     'that ends behind its file': [filePart('a'), null],
     'that ends inside of a part’s headers': ['--b\r\nContent-Disp', null],
     'without its boundary': ['hello', null],
+    'with a field of JSON that nests deep': [
+      `--b\r\nContent-Disposition: form-data; name="deep"\r\nContent-Type: application/json\r\n\r\n${'['.repeat(8_000)}${']'.repeat(8_000)}\r\n${filePart('a')}${END}`,
+      'deep',
+    ],
   };
   for (const [what, [body, param]] of Object.entries(refusals)) {
     test(what, { timeout: 5_000 }, async () => {

@@ -16,6 +16,7 @@ import { refusalOf } from './validation.ts';
 
 export const MAX_FIELDS = 32;
 export const MAX_FIELD_BYTES = 16 * 1024;
+const MAX_FIELD_DEPTH = 100;
 const MAX_PARTS = 48;
 const MAX_HEADERS_PER_PART = 32;
 /** What a form may hold beside its file: the fields, the parts' headers, the boundaries. */
@@ -187,6 +188,13 @@ class FormReader<Caller> {
         message: `\`${fieldname}\` must have at most ${MAX_FIELD_BYTES} bytes.`,
       });
     }
+    // A part that says that it is JSON comes parsed.
+    if (nestsDeeper(value, MAX_FIELD_DEPTH)) {
+      throw new ApiError('invalid_request', {
+        param: fieldname,
+        message: `\`${fieldname}\` nests deeper than ${MAX_FIELD_DEPTH} levels.`,
+      });
+    }
     this.#fields.set(fieldname, value);
   }
 
@@ -226,6 +234,18 @@ class FormReader<Caller> {
       throw asRefusal(error);
     }
   }
+}
+
+/** Level by level: whatever calls itself gives up at a depth that so few bytes have. */
+function nestsDeeper(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= levels; depth += 1) {
+    level = level
+      .filter((one) => one !== null && typeof one === 'object')
+      .flatMap((one) => Object.values(one as object));
+    if (level.length === 0) return false;
+  }
+  return true;
 }
 
 function tooLarge<Caller>({ field, maxBytes }: Upload<Caller>): ApiError {

@@ -16,6 +16,8 @@ export function accountOperations(deps: AccountDependencies) {
       idempotent: true,
       status: 201,
       body: AccountCreate,
+      // Anybody may send it.
+      maxBodyBytes: 64 * 1024,
       example: { email: 'ada@example.com' },
       reply: Account,
       errors: ['email_taken', 'payment_failed'],
