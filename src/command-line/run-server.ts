@@ -111,7 +111,11 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   opened.defer(async () => operator?.close());
   for (const one of running) one.setServing(true);
   process.stdout.write(running.map(welcome).join('\n'));
-  setTimeout(releaseStartupMemory, RELEASE_MEMORY_AFTER_MS).unref();
+  setTimeout(() => {
+    // What takes long is done before somebody asks, and its garbage goes with the rest.
+    for (const { served } of running) served.app.renderDocument();
+    releaseStartupMemory();
+  }, RELEASE_MEMORY_AFTER_MS).unref();
   return running;
 }
 

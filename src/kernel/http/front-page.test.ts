@@ -199,6 +199,22 @@ describe('the reference page', () => {
     assert.doesNotMatch(bundle, /sessionStorage\./);
   });
 
+  test('has its scripts compressed once, and says when they have not changed', async () => {
+    const path = '/v1/docs/static/swagger-ui-bundle.js';
+    const first = await fetch(service.url + path, { headers: { 'accept-encoding': 'br' } });
+    assert.deepEqual(
+      ['content-encoding', 'content-type', 'vary'].map((name) => first.headers.get(name)),
+      ['br', 'text/javascript; charset=utf-8', 'accept-encoding'],
+    );
+    assert.equal(first.headers.get('content-length') === null, false);
+    const etag = first.headers.get('etag') ?? '';
+    assert.match(etag, /^W\//);
+    await first.arrayBuffer();
+    assert.equal((await fetch(service.url + path, { headers: { 'if-none-match': etag } })).status, 304);
+    assert.equal((await get('/v1/docs/static/nothing.js')).status, 404);
+    assert.equal((await get('/v1/docs/static/..%2fpackage.json')).status, 404);
+  });
+
   test('has its document as JSON alone, which is the one of /openapi.json', async () => {
     const [own, other] = await Promise.all([get('/v1/docs/json'), get('/v1/openapi.json')]);
     assert.equal(own.headers.get('etag'), other.headers.get('etag'));
