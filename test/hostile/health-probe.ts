@@ -37,7 +37,14 @@ export interface ProbeReport {
 export interface ProbeOptions {
   readonly url: string;
   readonly pid: number;
+  /** Longer gaps of the server's own are told at once, beside the report. Default: none is. */
+  readonly tellOverMs?: number;
 }
+
+export type ProbeMessage =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'gap'; readonly gap: Gap }
+  | { readonly kind: 'report'; readonly report: ProbeReport };
 
 const INTERVAL_MS = 20;
 const KEPT = 10;
@@ -50,7 +57,7 @@ interface Answered {
   readonly toMs: number;
 }
 
-async function probe({ url, pid }: ProbeOptions): Promise<void> {
+async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeOptions): Promise<void> {
   const control = fork(fileURLToPath(new URL('control-server.ts', import.meta.url)), { stdio: 'inherit' });
   const [{ url: controlUrl }] = await once(control, 'message');
   const startedMs = performance.now();
@@ -71,7 +78,9 @@ async function probe({ url, pid }: ProbeOptions): Promise<void> {
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
     const ownMs = gapMs - Math.max(queuedMs, controlMs - INTERVAL_MS, 0);
-    gaps.push({ atMs: fromMs - startedMs, gapMs, queuedMs, controlMs, ownMs });
+    const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, controlMs, ownMs };
+    gaps.push(gap);
+    if (ownMs > tellOverMs) tell({ kind: 'gap', gap });
     if (gaps.length > KEPT * 10) gaps = longest(gaps);
   };
   const keep = (answered: Answered): void => {
@@ -85,13 +94,17 @@ async function probe({ url, pid }: ProbeOptions): Promise<void> {
     askForEver(`${url}/healthz`, judge, fail, () => stopped),
     askForEver(controlUrl, keep, fail, () => stopped),
   ];
-  process.send?.('started');
+  tell({ kind: 'started' });
   await once(process, 'message');
   stopped = true;
   await Promise.all(loops);
   const report: ProbeReport = { answers, failures, gaps: longest(gaps) };
   control.disconnect();
-  process.send?.(report, () => process.disconnect());
+  tell({ kind: 'report', report }, () => process.disconnect());
+}
+
+function tell(message: ProbeMessage, told?: () => void): void {
+  process.send?.(message, undefined, undefined, told);
 }
 
 function longest(gaps: readonly Gap[]): Gap[] {

@@ -6,6 +6,8 @@ import { question } from '../support/turns.ts';
 import type { DocumentAnswer, DocumentCase, HttpTarget, SchemaCase, SchemaPlace } from './cases.ts';
 
 export interface Tenant {
+  /** Of the server. */
+  readonly url: string;
   readonly client: Client;
   readonly smithId: string;
   readonly storeId: string;
@@ -24,7 +26,7 @@ export async function openTenant({ url, organization }: Gate, name: string): Pro
   const client = createClient(url, minted.token);
   const smith = await succeed(client.post('/v1/smiths', { model: 'builtin/demo' }));
   const store = await succeed(client.post('/v1/vector_stores', { name }));
-  return { client, smithId: smith.id, storeId: store.id };
+  return { url, client, smithId: smith.id, storeId: store.id };
 }
 
 export function aimAt(tenant: Tenant, { url, organization }: Gate, pid: number): HttpTarget {
@@ -109,6 +111,7 @@ export interface IndexOutcome {
   readonly answer: DocumentAnswer | 'server_error' | 'cancelled';
   readonly message: string;
   readonly tookMs: number;
+  readonly fileId: string;
 }
 
 /** Uploads the document, adds it to the tenant's store and waits until it is indexed or has failed. */
@@ -121,7 +124,7 @@ export async function indexDocument(tenant: Tenant, document: DocumentCase): Pro
     const { status, last_error } = await succeed(tenant.client.get(`${files}/${fileId}`));
     if (status !== 'in_progress') {
       const answer = status === 'failed' ? last_error.code : status;
-      return { answer, message: last_error?.message ?? '', tookMs: performance.now() - startedMs };
+      return { answer, message: last_error?.message ?? '', tookMs: performance.now() - startedMs, fileId };
     }
     await wait(POLL_MS);
   }
