@@ -28,6 +28,8 @@ const DOCUMENT_MS = 400_000;
 /** What is larger is slow to change and to send, and rarely tells more. */
 const SEED_BYTES = 300_000;
 const MUTANT_BYTES = 1_000_000;
+/** The rest of the time would go into embeddings. */
+const TEXT_CHARACTERS = 30_000;
 
 interface Seed {
   readonly document: DocumentCase;
@@ -126,10 +128,10 @@ export function textAttempts(): MakeAttempt {
 
 function makeText(dice: Dice, pieces: readonly string[]): Buffer {
   let text = '';
-  for (let parts = 1 + dice.below(300); parts > 0 && text.length < MUTANT_BYTES / 4; parts -= 1) {
+  for (let parts = 1 + dice.below(300); parts > 0 && text.length < TEXT_CHARACTERS; parts -= 1) {
     const piece = dice.pick(pieces);
     const times = dice.chance(0.9) ? 1 : dice.pick([10, 300, 5_000]);
-    text += piece.repeat(Math.min(times, Math.ceil(100_000 / Math.max(1, piece.length))));
+    text += piece.repeat(Math.min(times, Math.ceil(TEXT_CHARACTERS / Math.max(1, piece.length))));
   }
   return Buffer.from(text);
 }

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { makeFolder, type ServerProcess, startServer } from '../boot/server-process.ts';
 import { createDice, type Schema } from '../conformance/schema-values.ts';
 import { openTenant, type Tenant } from '../hostile/tenants.ts';
+import { warmUp } from '../hostile/warm-up.ts';
 import { describeGap, residentBytes, watchServer } from '../hostile/watch-server.ts';
 import { createClient } from '../support/platform.ts';
 import {
@@ -111,6 +112,7 @@ class Session {
     };
     const tenants: Tenant[] = [];
     for (let lane = 0; lane < LANES; lane += 1) tenants.push(await openTenant(gate, `Fuzz ${lane}`));
+    await warmUp(tenants);
     let over = false;
     const ended = this.#server.ended.then(async ({ code, signal }) => {
       if (over) return;

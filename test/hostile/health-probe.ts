@@ -3,8 +3,8 @@
  * its own, so that its clock does not depend on what the test does.
  *
  * What the machine does to a server is not the server's doing. From each gap is taken
- * - the time that the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), or
- * - the gap of a server that does nothing, over the same time, where that is longer.
+ * - the time that the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
+ * - what a server that does nothing was late by at the same time: this process had no processor to take the answer.
  * What is left is how long the server's own event loop held the answer up.
  */
 import { fork } from 'node:child_process';
@@ -77,7 +77,7 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
-    const ownMs = gapMs - Math.max(queuedMs, controlMs - INTERVAL_MS, 0);
+    const ownMs = gapMs - queuedMs - Math.max(0, controlMs - INTERVAL_MS);
     const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });

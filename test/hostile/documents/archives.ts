@@ -1,8 +1,9 @@
 /** Archives that unpack without end, or say what is not so. */
 import { deflateRawSync } from 'node:zlib';
+import { docxParts } from '../../support/document-fixtures.ts';
 import type { DocumentCase } from '../cases.ts';
 import { buildZip, type ZipEntry, zip64End, zip64Sizes } from './build-zip.ts';
-import { docx, docxParts, entriesOf, SENTENCE } from './office.ts';
+import { docx, entriesOf, SENTENCE } from './office.ts';
 
 const MEBIBYTE = 1_048_576;
 const PARTS = docxParts(SENTENCE);

@@ -1,12 +1,5 @@
 /** Office packages with parts of one's own. */
-import {
-  docxParagraph,
-  docxParts,
-  makeZip,
-  type Parts,
-  pptxParts,
-  xlsxParts,
-} from '../../support/document-fixtures.ts';
+import { docxParagraph, docxParts, type Parts, pptxParts, xlsxParts } from '../../support/document-fixtures.ts';
 import { buildZip, type ZipEntry } from './build-zip.ts';
 
 export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -96,5 +89,3 @@ export function pptxRepeating(times: number, text: string): Buffer {
   const [entry = ''] = /<p:sldId [^>]*>/.exec(presentation) ?? [];
   return pack({ ...parts, 'ppt/presentation.xml': presentation.replace(entry, () => entry.repeat(times)) });
 }
-
-export { docxParts, makeZip, pptxParts, xlsxParts };

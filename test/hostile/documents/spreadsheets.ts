@@ -1,6 +1,7 @@
 /** Workbooks with cells at the end of the world, and values that stand for far more than they are. */
+import { xlsxParts } from '../../support/document-fixtures.ts';
 import type { DocumentAnswer, DocumentCase } from '../cases.ts';
-import { cell, pack, sheetPart, xlsx, xlsxParts, xlsxSheet, xlsxWithStrings } from './office.ts';
+import { cell, pack, sheetPart, xlsx, xlsxSheet, xlsxWithStrings } from './office.ts';
 
 const MEBIBYTE = 1_048_576;
 const EITHER: readonly DocumentAnswer[] = ['completed', 'invalid_file'];

@@ -1,6 +1,7 @@
 /** DOCX and PPTX whose own means (tables, notes, styles, lists of slides) are turned against their reader. */
+import { pptxParts } from '../../support/document-fixtures.ts';
 import type { DocumentAnswer, DocumentCase } from '../cases.ts';
-import { docx, docxWith, pack, pptxParts, pptxRepeating, pptxSlide, SENTENCE, wordPart } from './office.ts';
+import { docx, docxWith, pack, pptxRepeating, pptxSlide, SENTENCE, wordPart } from './office.ts';
 
 const EITHER: readonly DocumentAnswer[] = ['completed', 'invalid_file'];
 

@@ -1,6 +1,7 @@
 /** XML that expands, nests, or lies about its characters, in each kind of office document. */
+import { docxParts, pptxParts, xlsxParts } from '../../support/document-fixtures.ts';
 import type { DocumentAnswer, DocumentCase } from '../cases.ts';
-import { docx, docxOf, docxParts, pack, pptxParts, pptxSlide, SENTENCE, XML, xlsxParts } from './office.ts';
+import { docx, docxOf, pack, pptxSlide, SENTENCE, XML } from './office.ts';
 
 const MEBIBYTE = 1_048_576;
 const EITHER: readonly DocumentAnswer[] = ['completed', 'invalid_file'];
