@@ -20,6 +20,8 @@ export interface Gap {
   readonly gapMs: number;
   /** The server's main thread waited for a processor. */
   readonly queuedMs: number;
+  /** It ran. */
+  readonly ranMs: number;
   /** The longest gap of the control server that overlaps. */
   readonly controlMs: number;
   /** What the server itself is to blame for. */
@@ -66,19 +68,20 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
   let gaps: Gap[] = [];
   let answers = 0;
   let stopped = false;
-  let queuedBefore = readQueuedMs(pid);
+  let before = readSchedule(pid);
 
   const judge = ({ fromMs, toMs }: Answered): void => {
     answers += 1;
-    const queued = readQueuedMs(pid);
-    const queuedMs = queued - queuedBefore;
-    queuedBefore = queued;
+    const schedule = readSchedule(pid);
+    const queuedMs = schedule.queuedMs - before.queuedMs;
+    const ranMs = schedule.ranMs - before.ranMs;
+    before = schedule;
     const gapMs = toMs - fromMs;
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
     const ownMs = gapMs - queuedMs - Math.max(0, controlMs - INTERVAL_MS);
-    const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, controlMs, ownMs };
+    const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });
     if (gaps.length > KEPT * 10) gaps = longest(gaps);
@@ -149,12 +152,13 @@ function ask(url: string, agent: Agent): Promise<number> {
 }
 
 /** Of the main thread, since it began. */
-function readQueuedMs(pid: number): number {
+function readSchedule(pid: number): { readonly ranMs: number; readonly queuedMs: number } {
   try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1_000_000;
+    const [ran = 0, queued = 0] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+    return { ranMs: ran / 1_000_000, queuedMs: queued / 1_000_000 };
   } catch {
     // No Linux, or the process has ended: the control server alone counts then.
-    return 0;
+    return { ranMs: 0, queuedMs: 0 };
   }
 }
 

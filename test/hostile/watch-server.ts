@@ -40,7 +40,7 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
-export function describeGap({ atMs, gapMs, queuedMs, controlMs, ownMs }: Gap): string {
+export function describeGap({ atMs, gapMs, queuedMs, ranMs, controlMs, ownMs }: Gap): string {
   const ms = (value: number): string => `${Math.round(value)} ms`;
-  return `${ms(ownMs)} of its own (gap ${ms(gapMs)} at ${Math.round(atMs / 1000)} s, waited for a processor ${ms(queuedMs)}, control ${ms(controlMs)})`;
+  return `${ms(ownMs)} of its own (gap ${ms(gapMs)} at ${Math.round(atMs / 1000)} s, ran ${ms(ranMs)}, waited for a processor ${ms(queuedMs)}, control ${ms(controlMs)})`;
 }
