@@ -3,8 +3,9 @@
  * its own, so that its clock does not depend on what the test does.
  *
  * What the machine does to a server is not the server's doing. From each gap is taken
- * - the time that the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
- * - what a server that does nothing was late by at the same time: this process had no processor to take the answer.
+ * - how long the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
+ * - how long this process was in that state, so that it asked late or took the answer late; or what a server that does
+ *   nothing was late by at the same time, where that is longer.
  * What is left is how long the server's own event loop held the answer up.
  */
 import { fork } from 'node:child_process';
@@ -69,6 +70,7 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
   let answers = 0;
   let stopped = false;
   let before = readSchedule(pid);
+  let ownBeforeMs = readSchedule(process.pid).queuedMs;
 
   const judge = ({ fromMs, toMs }: Answered): void => {
     answers += 1;
@@ -76,11 +78,14 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
     const queuedMs = schedule.queuedMs - before.queuedMs;
     const ranMs = schedule.ranMs - before.ranMs;
     before = schedule;
+    const ownQueuedMs = readSchedule(process.pid).queuedMs;
+    const lateMs = ownQueuedMs - ownBeforeMs;
+    ownBeforeMs = ownQueuedMs;
     const gapMs = toMs - fromMs;
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
-    const ownMs = gapMs - queuedMs - Math.max(0, controlMs - INTERVAL_MS);
+    const ownMs = gapMs - queuedMs - Math.max(lateMs, controlMs - INTERVAL_MS);
     const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });
