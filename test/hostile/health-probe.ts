@@ -168,6 +168,7 @@ function readSchedule(pid: number): { readonly ranMs: number; readonly queuedMs:
 }
 
 if (process.send !== undefined) {
+  process.once('disconnect', () => process.exit());
   const [options] = await once(process, 'message');
   await probe(options);
 }
