@@ -64,6 +64,16 @@ function refusalOfExtent(text: string): ApiError | undefined {
   }
 }
 
+/**
+ * JSON in a string of a body, of no larger extent than a body may have: the arguments of a call, an answer of a model.
+ * Throws SyntaxError for a text that is no JSON or has more.
+ */
+export function parseJsonText(text: string): unknown {
+  const excess = findExcess(text, { levels: MAX_BODY_DEPTH, values: MAX_BODY_VALUES });
+  if (excess !== undefined) throw new SyntaxError(`the JSON has too many ${excess}`);
+  return JSON.parse(text);
+}
+
 export interface JsonExtent {
   /** How deep objects and arrays nest. */
   readonly levels: number;
