@@ -42,13 +42,16 @@ test('a DOCX of a long novel, with a table of a thousand rows', TEST, async () =
 });
 
 test('an XLSX of twenty thousand rows on two sheets', TEST, async () => {
-  const cell = (value: string | number) =>
-    typeof value === 'number' ? `<c><v>${value}</v></c>` : `<c t="inlineStr"><is><t>${value}</t></is></c>`;
-  const row = (cells: readonly (string | number)[]) => `<row>${cells.map(cell).join('')}</row>`;
+  const cell = (value: string | number, at: string) =>
+    typeof value === 'number'
+      ? `<c r="${at}"><v>${value}</v></c>`
+      : `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+  const row = (cells: readonly (string | number)[], number: number) =>
+    `<row r="${number}">${cells.map((value, column) => cell(value, `${'ABC'.charAt(column)}${number}`)).join('')}</row>`;
   const sheet = (from: number) =>
-    row(['Name', 'Amount', 'City']) +
+    row(['Name', 'Amount', 'City'], 1) +
     numbered(10_000)
-      .map((index) => row([`customer ${from + index}`, index / 4, 'Oslo']))
+      .map((index) => row([`customer ${from + index}`, index / 4, 'Oslo'], index + 2))
       .join('');
   const archive = makeZip(xlsxParts({ First: sheet(0), Second: sheet(10_000) }));
   const text = await readText(reader, archive, { filename: 'customers.xlsx' });
