@@ -19,6 +19,7 @@ export async function servePlatform(parts: ServerDependencies): Promise<ServedSe
   await proveVault(db, vault);
   return {
     app: platform.app,
+    checks: { files: () => blobs.check() },
     operated: operatePlatform({ db, issuer: platform.issuer }),
     // First, so that no turn is started by a replica that is not registered.
     start: () => platform.start(),

@@ -23,6 +23,8 @@ export interface ServerDependencies {
 /** A service as the process runs it. */
 export interface ServedService {
   readonly app: FastifyInstance;
+  /** What it cannot work without beside the database, by name; each rejects while it is missing. */
+  readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Begins the work that no request asks for. Called before the port is open. */
   start(): Promise<void>;
   /** Finishes or hands on what is in flight, within the time. */

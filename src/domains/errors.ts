@@ -1,7 +1,7 @@
 /**
  * The domain service's error catalogue: every `error` a client may branch on, and its envelope
- * `{error: "<code>", details: {message, …}}`. The codes are the contract's (Domain Registration API, Errors), and four that
- * any HTTP service has: `payload_too_large`, `rate_limit_exceeded`, `service_overloaded` and `pending_operation`, for a
+ * `{error: "<code>", details: {message, …}}`. The codes are the contract's (Domain Registration API, Errors), and five that
+ * any HTTP service has: `payload_too_large`, `rate_limit_exceeded`, `service_overloaded`, `storage_unavailable` and `pending_operation`, for a
  * change that the registry cannot take before it has finished the last one.
  */
 import { defineErrors, type ErrorDialect } from '../kernel/http/errors.ts';
@@ -105,6 +105,11 @@ export const domainErrors = defineErrors({
   service_overloaded: {
     status: 503,
     message: 'The server has more to do than it can. Repeat the call after the seconds in `Retry-After`.',
+  },
+  storage_unavailable: {
+    status: 503,
+    message:
+      'The database does not answer. Repeat the call after the seconds in `Retry-After`, with the same `Idempotency-Key`.',
   },
 });
 

@@ -68,7 +68,7 @@ test('it says that it lives, from which source, and that it is ready', async () 
   });
   const ready = await fetch(`${server.url}/readyz`);
   assert.equal(ready.status, 200);
-  assert.deepEqual(await ready.json(), { ok: true, service: 'ironcraft-platform', checks: { db: 'ok' } });
+  assert.deepEqual(await ready.json(), { ok: true, service: 'ironcraft-platform', checks: { db: 'ok', files: 'ok' } });
 });
 
 test('metrics are served to a scraper, and count requests', async () => {

@@ -71,7 +71,13 @@ const contractErrors: Readonly<Record<string, number>> = {
   idempotency_key_reused: 409,
 };
 /** What any HTTP service may answer beside them, and a change that has to wait for another. */
-const furtherErrors = ['payload_too_large', 'pending_operation', 'rate_limit_exceeded', 'service_overloaded'];
+const furtherErrors = [
+  'payload_too_large',
+  'pending_operation',
+  'rate_limit_exceeded',
+  'service_overloaded',
+  'storage_unavailable',
+];
 const catalogue: Readonly<Record<string, ErrorEntry>> = domainErrors;
 
 const pathOf = ({ path }: Operation, name = 'home.com') => path.slice('/api/v1'.length).replace('{name}', name);

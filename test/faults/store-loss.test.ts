@@ -3,14 +3,8 @@
  * (test/postgres17), so that it may be killed.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
@@ -18,12 +12,12 @@ import type { TestProject } from '../support/platform.ts';
 import { type Frame, readFrames } from '../support/read-frames.ts';
 import { assemble, clientTool, eventually, question, smithOf, type TestSmith } from '../support/turns.ts';
 import { auditTurns } from './audit-turns.ts';
+import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
 import { type Cleanup, type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
 import { driveTurns } from './turn-driver.ts';
 
-const script = fileURLToPath(new URL('../postgres17', import.meta.url));
-const PORT = '55499';
+const PORT = 55_499;
 /** Longer than a lease, and than the shorter turn. */
 const OUTAGE_MS = 7_000;
 const PATIENCE_MS = 60_000;
@@ -31,8 +25,7 @@ const KILLS = Math.max(3, Math.round(Number(process.env.IRONCRAFT_FAULT_KILLS ??
 const CLIENTS = 6;
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 
-/** The script needs root, and would install a server where there is none yet. */
-const skip = NEEDS_SERVER || (hasClusters() ? false : 'needs PostgreSQL clusters of test/postgres17, run as root');
+const skip = NEEDS_SERVER || NEEDS_CLUSTERS;
 
 describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
   const cleanups: (() => Promise<void>)[] = [];
@@ -43,7 +36,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
 
   before(async () => {
     const t: Cleanup = { after: (work) => void cleanups.unshift(work) };
-    cluster = await startCluster(t);
+    cluster = await startCluster(t, PORT);
     fleet = await openFleet(t, { store: 'server', only: 'platform', databaseUrl: cluster.url });
     servers = [await fleet.start(), await fleet.start()];
     [a, b] = servers.map((server) => fleet.project(server));
@@ -69,16 +62,15 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
     await cluster.kill();
     for (const server of servers) {
       const unready = await waitFor('an unready answer', PATIENCE_MS, () => askReadiness(server, 503));
-      assert.deepEqual(unready, { ok: false, service: 'ironcraft-platform', checks: { db: 'failed' } });
+      assert.deepEqual(unready, { ok: false, service: 'ironcraft-platform', checks: { db: 'failed', files: 'ok' } });
       assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
     }
     for (const project of [a, b]) {
       const body = question('Hello');
       for (const refused of [await project.get('/v1/smiths'), await project.post(ending.smith.runs, body)]) {
-        assert.ok(refused.status >= 500, `${refused.status} ${refused.text}`);
         const { type, code, message } = refused.body.error;
-        assert.equal(type, 'api_error');
-        assert.equal(typeof code, 'string');
+        assert.deepEqual([refused.status, type, code], [503, 'api_error', 'storage_unavailable'], refused.text);
+        assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
         assert.doesNotMatch(message, /postgres|127\.0\.0\.1/, 'no word about what is behind the service');
       }
     }
@@ -192,43 +184,4 @@ async function assertReplicas(db: Database, count: number): Promise<void> {
     values: [],
   });
   assert.equal(rows.length, count, 'every server beats again');
-}
-
-function hasClusters(): boolean {
-  const root = process.env.POSTGRES17_ROOT ?? '/opt/postgres17-root';
-  return process.getuid?.() === 0 && existsSync(join(root, '.ready'));
-}
-
-interface Cluster {
-  /** A database of the test's own in it. */
-  readonly url: string;
-  start(): Promise<void>;
-  kill(): Promise<void>;
-}
-
-async function startCluster(t: Cleanup): Promise<Cluster> {
-  const run = async (verb: string) => (await promisify(execFile)(script, [verb, PORT])).stdout.trim();
-  const clusterUrl = (await run('start')).split('\n').at(-1) ?? '';
-  const name = `ironcraft_loss_${randomBytes(6).toString('hex')}`;
-  const onCluster = async (text: string) => {
-    const admin = await connectServer({ url: clusterUrl, poolSize: 1 });
-    try {
-      await admin.query({ text, values: [] });
-    } finally {
-      await admin.close();
-    }
-  };
-  await onCluster(`create database ${name}`);
-  t.after(async () => {
-    await run('start');
-    await onCluster(`drop database ${name} with (force)`);
-    await run('stop');
-  });
-  const url = new URL(clusterUrl);
-  url.pathname = `/${name}`;
-  return {
-    url: url.href,
-    start: async () => void (await run('start')),
-    kill: async () => void (await run('kill')),
-  };
 }

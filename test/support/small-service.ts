@@ -24,6 +24,7 @@ const smallErrors = {
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
   internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
   service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
+  storage_unavailable: { status: 503, type: 'api_error', message: 'Down. Wait.' },
 } as const satisfies ErrorCatalogue;
 
 /** `closed` operations are the owner's alone. */

@@ -17,7 +17,8 @@ export interface ByteRange {
 export interface BlobStore {
   /**
    * Stores the stream under the key, replacing what was there. Readers see the whole blob or none of it: a stream that
-   * fails or breaks off leaves nothing. Throws `BlobTooLargeError` past `maxBytes`, and `TypeError` for a bad key.
+   * fails or breaks off leaves nothing. Throws `BlobTooLargeError` past `maxBytes`, and `TypeError` for a bad key. What the
+   * source throws passes.
    */
   put(key: string, source: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number }): Promise<StoredBlob>;
   /**
@@ -38,6 +39,13 @@ export interface BlobStore {
   removeByDigest(digest: string): Promise<void>;
   /** Removes what uploads have left that broke off and have been given nothing since this time. Returns how many. */
   removeStaleUploads(lastWrittenBefore: Date): Promise<number>;
+  /** Rejects with `BlobStoreUnavailableError` while nothing can be stored. */
+  check(): Promise<void>;
+}
+
+/** The store does not do its work now: its disk is full, read-only, broken or not this user's. Any method may reject with it. */
+export class BlobStoreUnavailableError extends Error {
+  override readonly name = 'BlobStoreUnavailableError';
 }
 
 export class BlobTooLargeError extends Error {

@@ -226,7 +226,7 @@ test('a disk that is full in the middle of an upload keeps nothing of it', {
     { encoding: 'utf8' },
   );
   assert.equal(status, 0, stderr);
-  assert.deepEqual(JSON.parse(stdout), { code: 'EFBIG', small: 5, files: 1 });
+  assert.deepEqual(JSON.parse(stdout), { name: 'BlobStoreUnavailableError', code: 'EFBIG', small: 5, files: 1 });
 });
 
 const MODULE = new URL('./folder-blob-store.ts', import.meta.url).href;
@@ -239,7 +239,7 @@ const FILL = `
   const refusal = await store.put('large', bytes(20, 10_000), { maxBytes: 1e9 }).catch((error) => error);
   const { bytes: small } = await store.put('small', bytes(1, 5), { maxBytes: 1e9 });
   const files = readdirSync(root, { recursive: true }).filter((path) => statSync(root + '/' + path).isFile()).length;
-  console.log(JSON.stringify({ code: refusal.code, small, files }));
+  console.log(JSON.stringify({ name: refusal.name, code: refusal.cause.code, small, files }));
 `;
 
 async function collect(digests: AsyncIterable<string>): Promise<string[]> {

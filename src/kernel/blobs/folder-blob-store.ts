@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Dir } from 'node:fs';
-import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   BlobNotFoundError,
@@ -11,7 +11,10 @@ import {
   digestOfKey,
   type StoredBlob,
 } from './blobs.ts';
+import { reportDiskFaults } from './disk-faults.ts';
 
+/** A block of most file systems. */
+const PROBE = Buffer.alloc(4_096);
 const FOLDER = /^[0-9a-f]{2}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -24,7 +27,7 @@ export function createFolderBlobStore(root: string): BlobStore {
   const uploads = join(root, 'uploads');
   let prepared: Promise<void> | undefined;
 
-  return {
+  return reportDiskFaults({
     async put(key, source, limits) {
       const path = pathOf(root, key);
       prepared ??= makeFolder(uploads).catch((error: unknown) => {
@@ -95,7 +98,18 @@ export function createFolderBlobStore(root: string): BlobStore {
       }
       return removed;
     },
-  };
+
+    async check() {
+      await makeFolder(uploads);
+      const probe = join(uploads, randomUUID());
+      try {
+        // A full disk takes an empty file.
+        await writeFile(probe, PROBE, { flag: 'wx', mode: 0o600 });
+      } finally {
+        await rm(probe, { force: true });
+      }
+    },
+  });
 }
 
 function pathOf(root: string, key: string): string {

@@ -23,6 +23,7 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
+import { StoreUnreachableError } from './sql-errors.ts';
 import { WakeUps } from './wake-ups.ts';
 import { connectClient, startWorker, type WorkerStream } from './worker-stream.ts';
 
@@ -216,6 +217,6 @@ class EmbeddedConnection implements EmbeddedDatabase {
   }
 
   #requireOpen(): void {
-    if (this.#closing !== undefined) throw new Error('the embedded store is closed');
+    if (this.#closing !== undefined) throw new StoreUnreachableError('the embedded store is closed');
   }
 }

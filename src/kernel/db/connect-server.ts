@@ -11,7 +11,7 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
-import { StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
+import { StoreUnavailableError, StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
 import { columnTypes } from './values.ts';
 
 import { WakeUps } from './wake-ups.ts';
@@ -114,7 +114,7 @@ class ServerDatabase implements Database {
       reject(new StoreUnreachableError(`PostgreSQL at ${this.address} did not answer within ${pingTimeoutMs} ms`));
     }, pingTimeoutMs);
     try {
-      await Promise.race([this.#use((client) => runStatement(client, { text: 'select 1', values: [] })), late]);
+      await Promise.race([this.#use(requireWritable), late]);
     } finally {
       clearTimeout(timer);
     }
@@ -157,6 +157,15 @@ class ServerDatabase implements Database {
         { cause },
       );
     }
+  }
+}
+
+/** A standby, or a server that a full disk has made read-only, answers and takes no change. */
+async function requireWritable(client: pg.PoolClient): Promise<void> {
+  const text = `select current_setting('transaction_read_only') = 'on' as read_only`;
+  const { rows } = await runStatement<{ read_only: boolean }>(client, { text, values: [] });
+  if (rows[0]?.read_only === true) {
+    throw new StoreUnavailableError('the database is read-only: give the URL of the primary, or make room on its disk');
   }
 }
 

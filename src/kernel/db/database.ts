@@ -53,7 +53,7 @@ export interface Database extends Executor {
    * been missed and the listener must look at the rows again.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>>;
-  /** Rejects when the store does not answer. */
+  /** Rejects when the store does not answer, or takes no change. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

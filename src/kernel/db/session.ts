@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Rows, Statement, Transaction } from './database.ts';
 import { PreparedNames } from './prepared-names.ts';
+import { describeStatementError } from './sql-errors.ts';
 import { encodeValues } from './values.ts';
 
 /** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */
@@ -50,24 +51,34 @@ const generatedNames = new PreparedNames('generated', 500);
 // Without it `pg` sends a text that has no values as a script.
 const extended = { queryMode: 'extended' } as const;
 
-/** A script returns the rows of all its statements, one after the other. */
+/** A script returns the rows of all its statements, one after the other. A lost connection is a `StoreUnavailableError`. */
 export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
   const { text, values, prepare } = statement;
   let answer: pg.QueryResult | pg.QueryResult[];
-  if (values === undefined) answer = await client.query(text);
+  if (values === undefined) answer = await send(client.query(text));
   else {
     const name = prepare === false ? undefined : (prepare === 'generated' ? generatedNames : writtenNames).nameOf(text);
-    answer = await client.query({
-      ...(name !== undefined && { name }),
-      text,
-      values: encodeValues(values),
-      ...extended,
-    });
+    answer = await send(
+      client.query({
+        ...(name !== undefined && { name }),
+        text,
+        values: encodeValues(values),
+        ...extended,
+      }),
+    );
   }
   // The row's shape is the caller's claim about its own SQL: the wire carries no types to check it against.
   if (!Array.isArray(answer)) return { rows: answer.rows as Row[], rowCount: answer.rowCount ?? answer.rows.length };
   const rows = answer.flatMap((result) => result.rows as Row[]);
   return { rows, rowCount: answer.at(-1)?.rowCount ?? rows.length };
+}
+
+async function send<Answer>(answered: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answered;
+  } catch (error) {
+    throw describeStatementError(error);
+  }
 }
 
 /** Runs a script on a connection that nothing else uses meanwhile, and never leaves its BEGIN open. */
@@ -133,7 +144,7 @@ export async function runTransaction<T>(
   options: TransactionOptions,
 ): Promise<T> {
   const open = new OpenTransaction(client, options);
-  const begun = client.query('begin');
+  const begun = send(client.query('begin'));
   // Awaited after the work; a failure meanwhile also fails the work's own statements.
   begun.catch(() => undefined);
   let committing = false;
@@ -142,7 +153,7 @@ export async function runTransaction<T>(
     await begun;
     open.end();
     committing = true;
-    const commit = client.query('commit');
+    const commit = send(client.query('commit'));
     options.onEnding?.();
     const ended = await commit;
     if (ended.command !== 'COMMIT') {

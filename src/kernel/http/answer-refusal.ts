@@ -7,6 +7,7 @@ import { TextReply } from './reply.ts';
 import { FORM_TYPE } from './request-body.ts';
 import { setHeader } from './request-state.ts';
 import { sendText } from './run-operation.ts';
+import { refusalFor, STORAGE_RETRY_AFTER_SECONDS } from './storage-faults.ts';
 import { noForm } from './upload.ts';
 import { type RequestPart, refusalOf } from './validation.ts';
 
@@ -34,8 +35,9 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
       request.log.error({ err: refusal.detail.cause ?? error, code: refusal.code }, 'request failed');
     }
     for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) setHeader(request, reply, name, value);
-    if (refusal.detail.retryAfterSeconds !== undefined) {
-      setHeader(request, reply, 'retry-after', String(Math.ceil(refusal.detail.retryAfterSeconds)));
+    const retryAfterSeconds = refusal.detail.retryAfterSeconds ?? usualWaitSeconds(refusal.code);
+    if (retryAfterSeconds !== undefined) {
+      setHeader(request, reply, 'retry-after', String(Math.ceil(retryAfterSeconds)));
     }
     if (status === 401) setHeader(request, reply, 'www-authenticate', `Bearer realm="${options.name}"`);
     if (operation?.errorDialect !== undefined) {
@@ -91,7 +93,12 @@ function toApiError(error: FastifyError, bodyLimitBytes: number, operation: Oper
       message: `The request could not be read: ${error.message.replace(/\.?$/, '.')}`,
     });
   }
-  return new ApiError('internal_error', { cause: error });
+  return refusalFor(error);
+}
+
+/** Of a refusal that says when to come back although nobody has said when. */
+function usualWaitSeconds(code: string): number | undefined {
+  return code === 'storage_unavailable' ? STORAGE_RETRY_AFTER_SECONDS : undefined;
 }
 
 /** The refusal of a body whose type the operation does not read. */

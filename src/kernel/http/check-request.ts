@@ -125,9 +125,11 @@ async function checkCaller<Caller>(
   try {
     caller = await gate.authenticate(request.headers.authorization);
   } catch (refusal) {
+    // A store that fails is not the caller's doing.
+    if (!(refusal instanceof ApiError)) throw refusal;
     await takeFromAddress();
     // A route that does not exist does not exist for anybody.
-    if (operation === undefined && refusal instanceof ApiError) return;
+    if (operation === undefined) return;
     throw refusal;
   }
   request.state.caller = caller;

@@ -230,6 +230,7 @@ function failures(
     'rate_limit_exceeded',
     'internal_error',
     'service_overloaded',
+    'storage_unavailable',
   ]);
   const { name, mediaType } = operation.errorDialect ?? { name: 'Error', mediaType: 'application/json' };
   const byStatus = new Map<number, string[]>();

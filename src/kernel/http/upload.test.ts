@@ -29,6 +29,7 @@ const errors = {
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
   internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
   service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
+  storage_unavailable: { status: 503, type: 'api_error', message: 'Down. Wait.' },
 } as const satisfies ErrorCatalogue;
 
 const gate: Gate<string> = {

@@ -17,7 +17,8 @@ export const loadErrors = {
   },
   storage_unavailable: {
     status: 503,
-    message: 'File storage is not answering. Repeat the request shortly.',
+    message:
+      'The database or the file store is not answering. Wait for the number of seconds in `Retry-After` and repeat the request.',
   },
   embedding_unavailable: {
     status: 503,

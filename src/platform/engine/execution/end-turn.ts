@@ -1,5 +1,6 @@
 /** How an execution comes to rest: paused, failed or cancelled, with what was said until then. */
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { isStorageFault } from '../../../kernel/http/storage-faults.ts';
 import { ModelCallError } from '../../models/index.ts';
 import { type RunRow, renderUsage } from '../store/run-row.ts';
 import { LeaseLostError, type RunFailure, TurnStopped } from '../turn.ts';
@@ -50,7 +51,8 @@ export async function settleAfter(context: TurnContext, error: unknown): Promise
   try {
     await journal.idle();
     if (reason instanceof LeaseLostError) return undefined;
-    if (reason instanceof CommitFailedError) throw reason;
+    // A store that fails while something is read is as one that fails to commit: the turn has not failed.
+    if (reason instanceof CommitFailedError || isStorageFault(reason)) throw reason;
     if (reason instanceof TurnStopped) {
       return reason.reason === 'detached' ? undefined : await endCancelled(context);
     }

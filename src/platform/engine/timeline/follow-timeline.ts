@@ -7,6 +7,7 @@
 
 import type { Database } from '../../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
+import { isStorageFault, STORAGE_RETRY_AFTER_SECONDS } from '../../../kernel/http/storage-faults.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { StoredFrame } from '../store/advance-turn.ts';
 import { isSettled } from '../turn.ts';
@@ -48,8 +49,15 @@ export type FollowEnd = 'rested' | 'closed' | 'draining';
 /** The run's timeline in its native wire form: the frames beyond `after`. See `followTimeline`. */
 export function streamTimeline(reader: TimelineReader, run: FollowedRun, after: number): EventSource {
   return async (sink, closed) => {
-    const end = await followTimeline(reader, run, after, wireSink(sink), closed);
-    if (end === 'draining') sink.write(detachedFrame(run));
+    try {
+      const end = await followTimeline(reader, run, after, wireSink(sink), closed);
+      if (end === 'draining') sink.write(detachedFrame(run, end, 1_000));
+    } catch (error) {
+      // The run goes on once the store is back: the reader is told to come again rather than that it has ended.
+      if (isStorageFault(error))
+        sink.write(detachedFrame(run, 'storage_unavailable', STORAGE_RETRY_AFTER_SECONDS * 1_000));
+      throw error;
+    }
   };
 }
 
@@ -187,14 +195,14 @@ async function followLive(
   return { cursor, rested };
 }
 
-/** Tells a reader that this server drains and where to reconnect. Not part of the timeline, hence without a number. */
-function detachedFrame(run: FollowedRun): string {
+/** Tells a reader that this server shows no more of the run, why, and where to reconnect. Not part of the timeline, hence without a number. */
+function detachedFrame(run: FollowedRun, reason: 'draining' | 'storage_unavailable', retryMs: number): string {
   const data = {
     v: 1,
     run_id: run.runId,
     type: 'stream.detached',
-    reason: 'draining',
+    reason,
     resume: `/v1/smiths/${run.smithId}/runs/${run.runId}/events`,
   };
-  return `retry: 1000\n${eventFrame('stream.detached', JSON.stringify(data))}`;
+  return `retry: ${retryMs}\n${eventFrame('stream.detached', JSON.stringify(data))}`;
 }

@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream';
-import { BlobNotFoundError, type BlobStore, type ByteRange } from '../../../kernel/blobs/blobs.ts';
+import {
+  BlobNotFoundError,
+  type BlobStore,
+  BlobStoreUnavailableError,
+  type ByteRange,
+} from '../../../kernel/blobs/blobs.ts';
 import { ByteContent } from '../../../kernel/http/byte-content.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectRead } from '../../access/operation.ts';
@@ -35,6 +40,7 @@ export async function openFile(
     const { stream } = await blobs.get(blobKey(projectId, id), range);
     return stream;
   } catch (error) {
-    throw error instanceof BlobNotFoundError ? new ApiError('storage_unavailable', { cause: error }) : error;
+    const isFault = error instanceof BlobNotFoundError || error instanceof BlobStoreUnavailableError;
+    throw isFault ? new ApiError('storage_unavailable', { cause: error }) : error;
   }
 }

@@ -1,5 +1,6 @@
 /** Files as turns use them: see attached-files.ts of the engine. */
 import { buffer } from 'node:stream/consumers';
+import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { mayRefer, smithOf } from '../../access/references.ts';
 import type { AttachedFile, FileReader, TurnFiles } from '../../engine/index.ts';
@@ -36,7 +37,10 @@ export function createTurnFiles(deps: FileDependencies & { readonly logger: Logg
       }
     },
     async read(projectId, fileId) {
-      return buffer(await openFile(deps.blobs, projectId, { id: fileId }));
+      const stream = await openFile(deps.blobs, projectId, { id: fileId });
+      return buffer(stream).catch((error: unknown) => {
+        throw new ApiError('storage_unavailable', { cause: error });
+      });
     },
   };
 }

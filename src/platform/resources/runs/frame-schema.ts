@@ -90,10 +90,13 @@ const frames = {
         v: Type.Literal(1),
         run_id: Type.String(),
         type: Type.Literal('stream.detached'),
-        reason: Type.String(),
+        reason: Type.String({ description: '`draining` or `storage_unavailable`.' }),
         resume: Type.String({ description: 'Where to read on, with `Last-Event-ID`.' }),
       },
-      { description: 'The server goes away; the run goes on elsewhere. Not part of the timeline.' },
+      {
+        description:
+          'The server goes away, or its database does not answer; the run goes on, elsewhere or later. Not part of the timeline.',
+      },
     ),
   ),
 };

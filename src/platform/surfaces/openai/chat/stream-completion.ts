@@ -5,6 +5,7 @@
  */
 import { ApiError, errorBody } from '../../../../kernel/http/errors.ts';
 import { type EventSink, EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
+import { refusalFor } from '../../../../kernel/http/storage-faults.ts';
 import type { Engine } from '../../../engine/index.ts';
 import { platformErrors } from '../../../errors.ts';
 import { findCitationsOf, STEP_GAP } from '../../collect-answer.ts';
@@ -38,7 +39,7 @@ export function streamCompletion(engine: Engine, segment: Segment, options: Stre
         if (annotations.length > 0) chunks.write({ annotations });
         chunks.close(answered);
       } catch (error) {
-        const refusal = error instanceof ApiError ? error : new ApiError('internal_error');
+        const refusal = refusalFor(error);
         sink.write(eventFrame(undefined, JSON.stringify(errorBody(platformErrors, refusal))));
         if (refusal !== error) throw error;
       }

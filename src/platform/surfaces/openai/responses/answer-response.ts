@@ -2,6 +2,7 @@
 
 import type { EventSink } from '../../../../kernel/http/event-stream.ts';
 import { EventStream, eventFrame } from '../../../../kernel/http/event-stream.ts';
+import { isStorageFault, STORAGE_RETRY_AFTER_SECONDS } from '../../../../kernel/http/storage-faults.ts';
 import type { Engine, FrameSink } from '../../../engine/index.ts';
 import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
@@ -30,8 +31,13 @@ export function streamResponse(engine: Engine, segment: ResponseSegment, options
       const { run, after: before } = segment;
       const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
       const frames = foldingSink(sink, fold, after, () => over.abort());
-      const end = await engine.follow(key, before, frames, AbortSignal.any([closed, over.signal]));
-      if (end === 'draining' && !fold.ended) sink.write(goingAway(fold));
+      try {
+        const end = await engine.follow(key, before, frames, AbortSignal.any([closed, over.signal]));
+        if (end === 'draining' && !fold.ended) sink.write(leaveOff(fold, GOING_AWAY));
+      } catch (error) {
+        if (isStorageFault(error) && !fold.ended) sink.write(leaveOff(fold, STORE_FAILED));
+        throw error;
+      }
     },
     200,
     headers,
@@ -61,21 +67,34 @@ function wireEvents(events: readonly ResponseEvent[], after: number): string {
     .join('');
 }
 
+/** Why a stream ends before its response does, and when to come back. */
+interface LeavingOff {
+  readonly code: string;
+  readonly why: string;
+  readonly retryMs: number;
+}
+
+const GOING_AWAY: LeavingOff = {
+  code: 'service_overloaded',
+  why: 'This server is going away; the response goes on.',
+  retryMs: 1_000,
+};
+const STORE_FAILED: LeavingOff = {
+  code: 'storage_unavailable',
+  why: 'The database is not answering; the response goes on once it does.',
+  retryMs: STORAGE_RETRY_AFTER_SECONDS * 1_000,
+};
+
 /**
- * This server goes away and the response is made elsewhere. No event of the response: it repeats the number of the last
- * one, so that whoever keeps the last number goes on behind it. Clients disagree on where an error's members stand.
+ * The response goes on, elsewhere or later. No event of the response: it repeats the number of the last one, so that whoever
+ * keeps the last number goes on behind it. Clients disagree on where an error's members stand.
  */
-function goingAway(fold: ResponseFold): string {
+function leaveOff(fold: ResponseFold, { code, why, retryMs }: LeavingOff): string {
   const number = fold.lastNumber;
-  const error = {
-    code: 'service_overloaded',
-    message:
-      'This server is going away; the response goes on. Follow it with ' +
-      `\`GET /v1/responses/${String(fold.response.id)}?stream=true&starting_after=${number}\`.`,
-    param: null,
-  };
+  const message = `${why} Follow it with \`GET /v1/responses/${String(fold.response.id)}?stream=true&starting_after=${number}\`.`;
+  const error = { code, message, param: null };
   const event = { type: 'error', sequence_number: number, ...error, error: { type: 'api_error', ...error } };
-  return `retry: 1000\n${eventFrame('error', JSON.stringify(event))}`;
+  return `retry: ${retryMs}\n${eventFrame('error', JSON.stringify(event))}`;
 }
 
 /** The response once it has ended; as it stands when the caller leaves or this server drains first. */

@@ -2,9 +2,7 @@
  * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, requests
  * for approvals) is left out: the run has it.
  */
-
 import { ApiError } from '../../../../kernel/http/errors.ts';
-import { parseJsonText } from '../../../../kernel/http/json-body.ts';
 import type { InputMessage, PastCall } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 
@@ -78,7 +76,7 @@ function readCall(item: JsonObject, at: string): PastCall {
   const text = typeof item.arguments === 'string' && item.arguments.trim() !== '' ? item.arguments : '{}';
   let args: unknown;
   try {
-    args = parseJsonText(text);
+    args = JSON.parse(text);
   } catch {
     args = undefined;
   }
