@@ -16,7 +16,7 @@ export type SchemaPlace = (typeof SCHEMA_PLACES)[number];
 
 /**
  * - `accepted`: 2xx, and the turn completes (or pauses for the tool).
- * - `refused`: 400 with the code of its place: `invalid_response_format`, or `invalid_request` for a tool's parameters.
+ * - `refused`: 422 with the code of its place: `invalid_response_format`, or `invalid_request` for a tool's parameters.
  * - `failed`: 2xx, and the turn ends as failed.
  * - `either`: any of these. For what is near a budget of time, where the machine decides.
  */
@@ -30,6 +30,8 @@ export interface SchemaCase extends HostileCase {
   /** What the demo model is told to call the tool with, where the schema is one of parameters. Default: `{}`. */
   readonly args?: () => object;
   readonly answer: SchemaAnswer;
+  /** Of a refusal, where it is another than that of its place. */
+  readonly code?: string;
   /** What the error's message must say of the limit. */
   readonly message?: RegExp;
 }
@@ -40,6 +42,8 @@ export interface PatternCase extends HostileCase {
   readonly keyword?: 'pattern' | 'patternProperties';
   /** What the demo model is told to call the tool with: the string to match, or the name of the member. */
   readonly value?: () => string;
+  /** Default: all of them. */
+  readonly places?: readonly SchemaPlace[];
   readonly answer: SchemaAnswer;
 }
 

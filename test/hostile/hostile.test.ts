@@ -148,19 +148,20 @@ async function assertSchema(tenant: Tenant, case_: SchemaCase, place: SchemaPlac
   const { answer, turn } = await sendSchema(tenant, case_, place);
   const told = `${answer.status} ${turn ?? ''} ${answer.text.slice(0, 300)}`;
   const { status, body } = answer;
-  assert.ok(status < 300 || status === 400, told);
-  if (status === 400) {
-    assert.equal(body.error.code, place === 'tool parameters' ? 'invalid_request' : 'invalid_response_format', told);
+  assert.ok(status < 300 || status === 422, told);
+  if (status === 422) {
+    const code = place === 'tool parameters' ? 'invalid_request' : 'invalid_response_format';
+    assert.equal(body.error.code, case_.code ?? code, told);
     if (case_.message !== undefined) assert.match(body.error.message, case_.message);
   }
   if (case_.answer === 'either') return;
-  const outcome = status === 400 ? 'refused' : turn === 'failed' || turn === 'incomplete' ? 'failed' : 'accepted';
+  const outcome = status === 422 ? 'refused' : turn === 'failed' || turn === 'incomplete' ? 'failed' : 'accepted';
   assert.equal(outcome, case_.answer, told);
 }
 
 /** A pattern on its way: in the schema of an object with one member. */
-function asSchema({ name, pattern, keyword = 'pattern', value, answer }: PatternCase): SchemaCase {
-  const base = { name: `pattern: ${name}`, answer };
+function asSchema({ name, pattern, keyword = 'pattern', value, answer, places }: PatternCase): SchemaCase {
+  const base = { name: `pattern: ${name}`, answer, ...(places === undefined ? {} : { places }) };
   if (keyword === 'patternProperties') {
     return {
       ...base,

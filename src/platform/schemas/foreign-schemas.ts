@@ -24,9 +24,9 @@ export const childLimits = {
   residentBytes: 768 * MEBIBYTE,
   answerBytes: 4 * MEBIBYTE,
   idleMs: 120_000,
-  compileMs: 5_000,
-  validateMs: 5_000,
-  instanceMs: 2_000,
+  compileMs: 10_000,
+  validateMs: 10_000,
+  instanceMs: 5_000,
 } as const;
 
 /** What is kept of schemas that were compiled: whether they are usable. */

@@ -58,7 +58,7 @@ interface Condition {
 }
 
 /** Takes leading `^(?=…)` and `^(?!…)` off a pattern that is no choice between several. */
-function splitConditions(pattern: string): { readonly conditions: readonly Condition[]; readonly rest: string } {
+export function splitConditions(pattern: string): { readonly conditions: readonly Condition[]; readonly rest: string } {
   const conditions: Condition[] = [];
   let at = 1;
   while (pattern.startsWith('^') && /^\(\?[=!]/.test(pattern.slice(at, at + 3))) {

@@ -59,6 +59,11 @@ const CASES: Record<string, JsonSchemaOrFlag> = {
   'short strings': { type: 'string', maxLength: 2 },
   'exact strings': { type: 'string', minLength: 5, maxLength: 5 },
   patterns: { type: 'string', pattern: '^[A-Z]{3}-\\d{4}(?:-x+)?$' },
+  'patterns with conditions at their beginning': {
+    type: 'string',
+    pattern: "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9-]*\\.)+[A-Za-z]{2,}$",
+  },
+  'repeated groups with a repetition in them': { type: 'string', pattern: '^([a-z]+-)+[0-9]+$' },
   'patterns with alternatives': { type: 'string', pattern: '^(low|high)\\.[a-f0-9]{8}$' },
   anyOf: { anyOf: [{ type: 'integer', minimum: 9 }, { type: 'string' }] },
   'anyOf with an impossible branch': { anyOf: [false, { type: 'boolean' }] },
@@ -184,10 +189,38 @@ test('a schema that is malformed, boundless or made to take for ever ends soon a
     { allOf: [{ $ref: '#' }] },
     { type: 'nothing', enum: 7, properties: 'x', items: 3 },
     { multipleOf: 0, type: 'integer' },
+    {
+      type: 'object',
+      patternProperties: { [`^${'a?'.repeat(28)}${'a'.repeat(14)}$`]: true },
+      required: [`${'a'.repeat(28)}!`],
+    },
+    { type: 'array', minItems: 5_000, items: { type: 'string', minLength: 100_000 } },
+    { type: 'string', pattern: '((a{1000}){1000}){1000}' },
+    { type: 'array', minItems: 15_000, items: { const: 'x'.repeat(50_000) } },
   ];
   const started = performance.now();
   for (const schema of hostile) assert.notEqual(await makeInstance(Object(schema), `${'a'.repeat(80)}!`), undefined);
   assert.ok(performance.now() - started < 3000);
+});
+
+test('without the check by the whole schema, references that double end soon', () => {
+  const next = (level: number) => ({ $ref: `#/$defs/a${level + 1}` });
+  const $defs = Object.fromEntries(
+    Array.from({ length: 40 }, (_, level) => [`a${level}`, { allOf: [next(level), next(level)] }]),
+  );
+  const startedAt = performance.now();
+  assert.notEqual(makeInstance(Object({ $ref: '#/$defs/a0', $defs }), 'x', { isChecked: false }), undefined);
+  assert.ok(performance.now() - startedAt < 2_000);
+});
+
+test('what is made has a bound, whatever the schema asks for', () => {
+  for (const schema of [
+    { type: 'array', minItems: 5_000, items: { type: 'string', minLength: 100_000 } },
+    { type: 'array', minItems: 15_000, items: { const: 'x'.repeat(50_000) } },
+    { type: 'array', minItems: 15_000, items: { type: 'string', pattern: 'x{999}' } },
+  ]) {
+    assert.ok(JSON.stringify(makeInstance(Object(schema), 'x')).length < 1_000_000);
+  }
 });
 
 test('instances of generated schemas are valid', async () => {

@@ -23,10 +23,10 @@ const DEPTH_MAX = 6;
 const UNHINTED_TYPES = ['string', 'integer', 'object', 'array', 'boolean', 'null'];
 /** Choices (of anyOf, of enum, of optional members) tried before the last attempt stands. */
 const ATTEMPTS_MAX = 24;
-const VISITS_MAX = 20_000;
+const VISITS_MAX = 100_000;
 /** Characters of everything made, by all attempts together. */
 const CHARS_MAX = 500_000;
-const TIME_MAX_MS = 500;
+const TIME_MAX_MS = 1_000;
 const STRING_MIN_LENGTH_MAX = 100_000;
 /** Keywords whose meaning a value built part by part can miss, so that the whole is checked. */
 const NEEDS_CHECK =
@@ -240,10 +240,13 @@ class InstanceBuilder {
     for (const name of required) setMember(made, name, this.build(this.#findMember(schema, name), depth + 1, 0));
     // Optional members are wanted, but not where they would make a recursive schema endless. Every second attempt does without.
     if (this.#variant % 2 === 0) {
+      let count = Object.keys(made).length;
       for (const [name, member] of Object.entries(properties)) {
-        if (required.has(name) || Object.keys(made).length >= room) continue;
+        if (required.has(name) || count >= room) continue;
         const value = depth >= DEPTH_MAX ? undefined : tryBuild(() => this.build(member, depth + 1, 0));
-        if (value !== undefined) setMember(made, name, value);
+        if (value === undefined) continue;
+        setMember(made, name, value);
+        count += 1;
       }
     }
     for (const [name, names] of Object.entries(readDependentRequired(schema))) {

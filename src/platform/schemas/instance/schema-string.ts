@@ -1,3 +1,4 @@
+import { splitConditions } from '../child/linear-pattern.ts';
 import { findClassEnd } from '../pattern-states.ts';
 import { matchesPattern } from './matches-pattern.ts';
 
@@ -51,14 +52,15 @@ export function makeFormatted(format: string, ordinal: number): string | undefin
 
 /**
  * A string that matches a regular expression of the plain kind: literals, classes, groups, alternation, quantifiers and
- * anchors. Undefined where the expression uses more (look-around, references, Unicode properties) or what was made does
- * not match after all. At least `minLength` characters where the quantifiers allow it.
+ * anchors. Conditions at its beginning are met by chance or not. Undefined where the expression uses more (look-around,
+ * references, Unicode properties) or what was made does not match after all. At least `minLength` characters where the quantifiers allow it.
  */
 export function makePatterned(pattern: string, ordinal: number, minLength = 0): string | undefined {
   if (minLength > REPEAT_MAX) return undefined;
+  const { rest } = splitConditions(pattern);
   // Quantifiers without an upper bound repeat more, until the string is long enough.
   for (const extra of [ordinal, ordinal + 1, minLength, minLength + ordinal]) {
-    const made = new PatternWriter(pattern, extra).write();
+    const made = new PatternWriter(rest, extra).write();
     if (made === undefined) return undefined;
     if (made.length >= minLength && matchesPattern(pattern, made)) return made;
   }
