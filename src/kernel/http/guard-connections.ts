@@ -6,6 +6,7 @@ import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ApiError } from './errors.ts';
 import { type ConnectionLimits, limitConnections } from './limit-connections.ts';
+import { limitPipelining } from './limit-pipelining.ts';
 import { type Deadlines, watchConnections } from './watch-connections.ts';
 
 export interface GuardOptions {
@@ -44,6 +45,7 @@ export function guardConnections(app: FastifyInstance, options: GuardOptions): v
     },
   });
   metrics.gauge('http_connections_open', 'Connections that are open', [], (gauge) => gauge.set(countOpen()));
+  limitPipelining(app.server, () => closed.inc({ reason: 'pipelining' }));
   const watch = watchConnections(deadlines, (reason) => closed.inc({ reason }));
   app.addHook('onListen', async () => watch.start());
   app.addHook('onClose', async () => watch.stop());
