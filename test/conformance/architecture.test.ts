@@ -188,7 +188,6 @@ test('importing a module does nothing: no output, no file, nothing that keeps th
     'src/kernel/child-process/run-child.ts',
     'src/kernel/child-process/watch-parent.ts',
     'src/kernel/db/embedded-worker.ts',
-    'src/platform/knowledge/embed/embed-worker.ts',
   ]);
   const paths = [...readSources('src').keys()].filter((path) => !started.has(path) && !path.endsWith('.test.ts'));
   const modules = paths.map((path) => new URL(path, root).href);

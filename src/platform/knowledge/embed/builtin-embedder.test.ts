@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Worker } from 'node:worker_threads';
+import { eventually } from '../../../../test/support/turns.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { createBuiltinEmbedder, DEFAULT_BUILTIN_LIMITS, startEmbedWorker } from './builtin-embedder.ts';
+import { createBuiltinEmbedder, DEFAULT_BUILTIN_LIMITS, type EmbedChild, startEmbedChild } from './builtin-embedder.ts';
 
 const shared = createBuiltinEmbedder();
 after(() => shared.close());
@@ -97,54 +96,50 @@ describe('a vector', () => {
   });
 });
 
-describe('the thread', () => {
-  /** An embedder whose threads the test can reach. */
-  function observe(limits = {}, start = startEmbedWorker) {
-    const workers: Worker[] = [];
+describe('the child', () => {
+  /** An embedder whose children the test can reach. */
+  function observe(limits = {}, start = () => startEmbedChild()) {
+    const children: EmbedChild[] = [];
     const embedder = createBuiltinEmbedder({ ...DEFAULT_BUILTIN_LIMITS, ...limits }, () => {
-      const worker = start();
-      workers.push(worker);
-      return worker;
+      const child = start();
+      children.push(child);
+      return child;
     });
-    return { workers, embedder };
+    return { children, embedder };
   }
 
   test('is started by the first request, ended when idle, and started again', async () => {
-    const { workers, embedder } = observe({ idleMs: 20 });
-    assert.equal(workers.length, 0);
+    const { children, embedder } = observe({ idleMs: 20 });
+    assert.equal(children.length, 0);
     const first = await embedder.embed('p', ['one']);
-    const [worker] = workers;
-    assert.ok(worker !== undefined);
-    // An idle thread keeps no process alive; this one is waited for.
-    worker.ref();
-    await once(worker, 'exit');
+    await eventually(() => children[0]?.gone.aborted || undefined, 'the idle child is ended');
     const second = await embedder.embed('p', ['one']);
-    assert.equal(workers.length, 2);
+    assert.equal(children.length, 2);
     assert.deepEqual(second.vectors, first.vectors);
     await embedder.close();
   });
 
   test('that dies is replaced, and its requests are answered', async () => {
-    const { workers, embedder } = observe();
+    const { children, embedder } = observe();
     const wanted = (await embedder.embed('p', ['one'])).vectors;
     const asked = Promise.all([embedder.embed('p', [longText(1)]), embedder.embed('p', ['one'])]);
-    await workers[0]?.terminate();
+    await children[0]?.end(new Error('killed'));
     const [long, short] = await asked;
-    assert.equal(workers.length, 2);
+    assert.equal(children.length, 2);
     assert.deepEqual(short.vectors, wanted);
     assert.deepEqual(long.vectors[0], await embedOne(longText(1)));
     await embedder.close();
   });
 
   test('that always dies is given up', async () => {
-    const broken = () => new Worker('throw new Error("no model here")', { eval: true });
-    const { workers, embedder } = observe({}, broken);
+    const broken = () => startEmbedChild(new URL('data:text/javascript,throw new Error("no model here")'));
+    const { children, embedder } = observe({}, broken);
     await assert.rejects(embedder.embed('p', ['one']), (error) => {
       assert.ok(refusal('embedding_unavailable')(error));
       assert.match(String((error as Error).cause), /no model here/);
       return true;
     });
-    assert.equal(workers.length, 2);
+    assert.equal(children.length, 2);
     await embedder.close();
   });
 
@@ -188,13 +183,12 @@ describe('the thread', () => {
   });
 
   test('is ended with the server, and its requests are refused', async () => {
-    const { workers, embedder } = observe();
+    const { children, embedder } = observe();
     const asked = embedder.embed('p', [longText(1)]);
-    const ended = once(workers[0] ?? assert.fail('no thread'), 'exit');
     await Promise.all([embedder.close(), assert.rejects(asked, refusal('embedding_unavailable'))]);
-    await ended;
+    assert.ok(children[0]?.gone.aborted);
     await assert.rejects(embedder.embed('p', ['x']), refusal('embedding_unavailable'));
-    assert.equal(workers.length, 1);
+    assert.equal(children.length, 1);
   });
 });
 

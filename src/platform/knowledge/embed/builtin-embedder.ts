@@ -1,11 +1,11 @@
 /**
- * `builtin/embed` as the rest of the server sees it: a thread that is started by the first request, ended when it has
- * had nothing to do for a while (it holds some 250 MB), and replaced when it dies.
+ * `builtin/embed` as the rest of the server sees it: a child process that is started by the first request, ended when it
+ * has had nothing to do for a while (it holds some 300 MB), and replaced when it dies.
  */
-import { Worker } from 'node:worker_threads';
+import { Child } from '../../../kernel/child-process/child.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { BUILTIN_EMBED_MODEL } from '../../models/index.ts';
-import type { EmbedWorkerReply, EmbedWorkerRequest } from './embed-worker.ts';
+import type { EmbedReply, EmbedRequest } from './embed-program.ts';
 import type { EmbedResult } from './embedder.ts';
 import { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
@@ -15,7 +15,7 @@ export interface BuiltinLimits {
   /** Requests under way, of one project and of all: beyond, they are refused rather than kept waiting for minutes. */
   readonly requestsPerProject: number;
   readonly requests: number;
-  /** Characters under way, which the thread holds in memory. A single request may exceed them when it is alone. */
+  /** Characters under way, which the child holds in memory. A single request may exceed them when it is alone. */
   readonly characters: number;
 }
 
@@ -28,7 +28,7 @@ export const DEFAULT_BUILTIN_LIMITS: BuiltinLimits = {
 
 /** Seconds after which a caller that was refused may find room. */
 const OVERLOADED_RETRY_SECONDS = 5;
-/** A request whose thread died is given one more: it may not be the one that killed it. */
+/** A request whose child died is given one more: it may not be the one that killed it. */
 const MAX_DEATHS = 2;
 
 export interface BuiltinEmbedder {
@@ -50,35 +50,49 @@ interface Pending {
   deaths: number;
 }
 
-export function startEmbedWorker(): Worker {
-  return new Worker(new URL('./embed-worker.ts', import.meta.url), {
-    // Flags such as --input-type, which only fit the main program, would stop the thread.
-    execArgv: [],
-    // Nothing of this server's settings is the model's business.
-    env: {},
+const MEBIBYTE = 1_048_576;
+/** Loading the model takes 200 MiB; the rest is for the texts that are under way. */
+const HEAP_BYTES = 1_024 * MEBIBYTE;
+const RESIDENT_BYTES = 1_536 * MEBIBYTE;
+/** Vectors of 30,000 texts. */
+const ANSWER_BYTES = 64 * MEBIBYTE;
+/** A pass takes a fraction of a second: a child that gives no sign of life for so long is stuck. */
+const STALL_MS = 60_000;
+const PING_INTERVAL_MS = 10_000;
+
+export type EmbedChild = Child<EmbedRequest, EmbedReply>;
+
+export function startEmbedChild(program = new URL('./embed-program.ts', import.meta.url)): EmbedChild {
+  return new Child({
+    name: BUILTIN_EMBED_MODEL,
+    program,
+    heapBytes: HEAP_BYTES,
+    residentBytes: RESIDENT_BYTES,
+    answerBytes: ANSWER_BYTES,
   });
 }
 
 export function createBuiltinEmbedder(
   limits: BuiltinLimits = DEFAULT_BUILTIN_LIMITS,
-  startWorker: () => Worker = startEmbedWorker,
+  startChild: () => EmbedChild = startEmbedChild,
 ): BuiltinEmbedder {
-  return new WorkerEmbedder(limits, startWorker);
+  return new ChildEmbedder(limits, startChild);
 }
 
-class WorkerEmbedder implements BuiltinEmbedder {
+class ChildEmbedder implements BuiltinEmbedder {
   readonly #limits: BuiltinLimits;
-  readonly #startWorker: () => Worker;
+  readonly #startChild: () => EmbedChild;
   readonly #pending = new Map<number, Pending>();
-  #worker: Worker | undefined;
+  #child: EmbedChild | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #pingTimer: NodeJS.Timeout | undefined;
   #nextId = 1;
   #characters = 0;
   #closed = false;
 
-  constructor(limits: BuiltinLimits, startWorker: () => Worker) {
+  constructor(limits: BuiltinLimits, startChild: () => EmbedChild) {
     this.#limits = limits;
-    this.#startWorker = startWorker;
+    this.#startChild = startChild;
   }
 
   async embed(project: string, texts: readonly string[], signal?: AbortSignal): Promise<EmbedResult> {
@@ -105,12 +119,13 @@ class WorkerEmbedder implements BuiltinEmbedder {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#idleTimer);
-    const worker = this.#worker;
-    this.#worker = undefined;
+    clearInterval(this.#pingTimer);
+    const child = this.#child;
+    this.#child = undefined;
     for (const { reject } of this.#pending.values()) {
       reject(makeUnavailable('The server is stopping. Repeat the request shortly.'));
     }
-    await worker?.terminate();
+    await child?.end(new Error('the server is stopping'));
   }
 
   #checkRoom(project: string, characters: number): void {
@@ -126,34 +141,41 @@ class WorkerEmbedder implements BuiltinEmbedder {
     }
   }
 
-  #send({ id, project, texts }: Pending): void {
+  #send(pending: Pending): void {
     clearTimeout(this.#idleTimer);
-    this.#worker ??= this.#start();
-    this.#worker.ref();
-    this.#post({ type: 'embed', id, project, texts });
+    this.#pingTimer ??= setInterval(() => this.#ping(), PING_INTERVAL_MS).unref();
+    this.#child ??= this.#start();
+    const { id, project, texts } = pending;
+    // What rejects it is the child's end, and #bury sees to that.
+    this.#ask(this.#child, { type: 'embed', id, project, texts }, Number.POSITIVE_INFINITY).then(
+      (reply) => this.#receive(pending, reply),
+      () => undefined,
+    );
   }
 
-  #post(request: EmbedWorkerRequest): void {
-    this.#worker?.postMessage(request);
+  async #ask(child: EmbedChild, request: EmbedRequest, timeoutMs: number): Promise<EmbedReply> {
+    await child.ready();
+    return child.ask(request, { timeoutMs });
   }
 
-  #start(): Worker {
-    const worker = this.#startWorker();
-    let cause: unknown;
-    worker.on('message', (reply: EmbedWorkerReply) => this.#receive(reply));
-    worker.on('error', (error) => {
-      cause = error;
-    });
-    worker.once('exit', (code) => {
-      // One that was ended from here has been forgotten before.
-      if (this.#worker === worker) this.#bury(cause ?? new Error(`The embedding thread ended with code ${code}.`));
-    });
-    return worker;
+  #ping(): void {
+    if (this.#child !== undefined) this.#ask(this.#child, { type: 'ping' }, STALL_MS).catch(() => undefined);
   }
 
-  #receive({ id, vectors, tokens }: EmbedWorkerReply): void {
-    const pending = this.#pending.get(id);
-    if (pending === undefined) return;
+  #start(): EmbedChild {
+    const child = this.#startChild();
+    child.gone.addEventListener(
+      'abort',
+      () => {
+        // One that was ended from here has been forgotten before.
+        if (this.#child === child) this.#bury(child.gone.reason);
+      },
+      { once: true },
+    );
+    return child;
+  }
+
+  #receive(pending: Pending, { vectors, tokens }: EmbedReply): void {
     const rows = pending.texts.map((_, index) =>
       vectors.subarray(index * BUILTIN_DIMENSIONS, (index + 1) * BUILTIN_DIMENSIONS),
     );
@@ -162,27 +184,29 @@ class WorkerEmbedder implements BuiltinEmbedder {
 
   #cancel(pending: Pending, reason: unknown): void {
     pending.reject(reason);
-    if (this.#pending.has(pending.id)) this.#post({ type: 'cancel', id: pending.id });
+    if (this.#child === undefined || !this.#pending.has(pending.id)) return;
+    this.#ask(this.#child, { type: 'cancel', id: pending.id }, Number.POSITIVE_INFINITY).catch(() => undefined);
   }
 
   #settle(pending: Pending): void {
     if (!this.#pending.delete(pending.id)) return;
     this.#characters -= pending.characters;
-    if (this.#pending.size > 0 || this.#worker === undefined) return;
-    // Neither an idle thread nor its timer keeps the process alive.
-    this.#worker.unref();
-    this.#idleTimer = setTimeout(() => this.#retire(), this.#limits.idleMs);
-    this.#idleTimer.unref();
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#pingTimer);
+    this.#pingTimer = undefined;
+    if (this.#child === undefined) return;
+    // An idle child's timer does not keep the process alive.
+    this.#idleTimer = setTimeout(() => this.#retire(), this.#limits.idleMs).unref();
   }
 
   #retire(): void {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    void worker?.terminate();
+    const child = this.#child;
+    this.#child = undefined;
+    void child?.end(new Error('the child process was idle'));
   }
 
   #bury(cause: unknown): void {
-    this.#worker = undefined;
+    this.#child = undefined;
     for (const pending of this.#pending.values()) {
       pending.deaths += 1;
       if (pending.deaths < MAX_DEATHS) this.#send(pending);

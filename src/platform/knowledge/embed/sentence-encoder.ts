@@ -1,6 +1,6 @@
 /**
  * The Universal Sentence Encoder (lite), with its weights from the package beside it: nothing is downloaded, and the only
- * backend there is is the bundled WebAssembly one. It loads 30 MB and computes without yielding: worker threads only.
+ * backend there is is the bundled WebAssembly one. It loads 30 MB and computes without yielding: in a child process only.
  */
 import { createRequire } from 'node:module';
 import { toUnitVector } from './unit-vector.ts';
