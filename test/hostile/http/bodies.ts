@@ -145,7 +145,7 @@ export const bodyAbuses: readonly HttpAbuse[] = [
   sending(
     'a type that is none',
     (target) =>
-      request(target, 'POST /v1/customers HTTP/1.1', `Content-Type: ${'a/'.repeat(2_000)}`, 'Content-Length: 2') + '{}',
+      `${request(target, 'POST /v1/customers HTTP/1.1', `Content-Type: ${'a/'.repeat(2_000)}`, 'Content-Length: 2')}{}`,
     REFUSED,
   ),
   sending(
