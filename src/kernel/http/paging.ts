@@ -66,19 +66,23 @@ export function readPage(
   };
 }
 
+/** A page of rows of any size ends where they have this many bytes together: it then has fewer than were asked for. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
 /**
- * Makes the envelope from up to `limit + 1` rows: the extra row only says that there is more.
- * `keyOf` gives the row's position, `render` its public shape.
+ * Makes the envelope from up to `limit + 1` rows: the extra row only says that there is more, and so does `isCut`, for a page
+ * that ends before. `keyOf` gives the row's position, `render` its public shape.
  */
 export function pageReply<Row, Item>(
   rows: readonly Row[],
   page: PageRequest,
   keyOf: (row: Row) => string,
   render: (row: Row) => Item,
+  isCut = false,
 ): { data: Item[]; next_cursor: string | null; has_more: boolean } {
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
-  const hasMore = rows.length > page.limit;
+  const hasMore = isCut || rows.length > page.limit;
   return {
     data: shown.map(render),
     next_cursor: hasMore && last !== undefined ? encodeCursor(keyOf(last), page.list) : null,

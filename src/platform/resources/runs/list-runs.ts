@@ -30,9 +30,9 @@ export async function listSmithRuns({
   query,
 }: ProjectRead<{ params: SmithPath; query: PageQuery }>) {
   const page = readPage(query, [viewOf(caller), 'smiths.runs', params.sid]);
-  const rows = await listRows(db, { smithId: params.sid }, page);
+  const { rows, isCut } = await listRows(db, { smithId: params.sid }, page);
   if (rows.length === 0 && !(await smithExists(db, params.sid))) throw new ApiError('not_found');
-  return pageReply(rows, page, (row) => row.id, renderRun);
+  return pageReply(rows, page, (row) => row.id, renderRun, isCut);
 }
 
 /** A smith token sees its own smith's runs. */
@@ -46,8 +46,8 @@ export async function listRuns({ db, caller, query }: ProjectRead<{ query: RunQu
     externalIdPrefix: query.external_id_prefix,
     since: query.since === undefined ? undefined : readTimestamp(query.since),
   };
-  const rows = await listRows(db, filter, page);
-  return pageReply(rows, page, (row) => row.id, renderRun);
+  const { rows, isCut } = await listRows(db, filter, page);
+  return pageReply(rows, page, (row) => row.id, renderRun, isCut);
 }
 
 /** An archived smith's runs can still be read. */

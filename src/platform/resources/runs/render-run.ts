@@ -1,8 +1,9 @@
-import { isSettled, type RunRow, renderUsage } from '../../engine/index.ts';
+import { isSettled, renderUsage } from '../../engine/index.ts';
 import type { Run } from './schema.ts';
+import type { ShownRun } from './store.ts';
 
 /** The public shape of a run. Usage is null until a step has used something. */
-export function renderRun(row: RunRow): Run {
+export function renderRun(row: ShownRun): Run {
   const used = row.input_tokens + row.output_tokens > 0 || isSettled(row.status);
   return {
     id: row.id,

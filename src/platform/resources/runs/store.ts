@@ -9,7 +9,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
-import type { PageRequest } from '../../../kernel/http/paging.ts';
+import { MAX_PAGE_BYTES, type PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
 import type { RunRow } from '../../engine/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
@@ -30,21 +30,72 @@ const ID_LEAD_MS = 60_000;
 const FIRST_BUDGET = 400;
 const BUDGET_GROWTH = 10;
 
-/** Up to one row more than the page holds. */
-export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<RunRow[]> {
-  if (filter.externalIdPrefix !== undefined) return listByPrefix(db, filter.externalIdPrefix, filter, page);
-  const query = db.selectFrom('runs').selectAll('runs').where(isMatch(filter));
-  return (await pageById(query, 'runs.id', page).execute()) as unknown as RunRow[];
+/** What is shown of a run. What it was configured with stays where it is. */
+export type ShownRun = Pick<RunRow, (typeof COLUMNS)[number]>;
+
+const COLUMNS = [
+  'id',
+  'smith_id',
+  'thread_id',
+  'status',
+  'channel',
+  'input',
+  'output',
+  'stop_reason',
+  'warnings',
+  'error',
+  'input_tokens',
+  'output_tokens',
+  'cost_micros',
+  'metadata',
+  'actor',
+  'created_at',
+  'updated_at',
+] as const;
+
+export interface RunPage {
+  /** Up to one row more than the page holds. */
+  readonly rows: ShownRun[];
+  /** There are more, for which the page has no room. */
+  readonly isCut: boolean;
 }
 
-async function listByPrefix(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest): Promise<RunRow[]> {
+export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<RunPage> {
+  if (filter.externalIdPrefix !== undefined) return listByPrefix(db, filter.externalIdPrefix, filter, page);
+  return fitRuns(db, pageById(selectShown(db).where(isMatch(filter)), 'runs.id', page));
+}
+
+function selectShown(db: TenantDb) {
+  const size = sql<number>`octet_length(runs.input::text) + coalesce(octet_length(runs.output::text), 0)`;
+  return db.selectFrom('runs').select(COLUMNS).select(size.as('size'));
+}
+
+/** The runs of a page as far as they fit into it together; the first one always does. */
+async function fitRuns(db: TenantDb, page: ReturnType<typeof selectShown>): Promise<RunPage> {
+  const sums = db
+    .selectFrom(page.as('page'))
+    .selectAll('page')
+    .select([
+      sql<number>`sum(page.size) over (order by page.id desc) - page.size`.as('bytes_before'),
+      sql<number>`count(*) over ()`.as('found'),
+    ]);
+  const rows = await db
+    .selectFrom(sums.as('sums'))
+    .selectAll('sums')
+    .where('sums.bytes_before', '<', MAX_PAGE_BYTES)
+    .orderBy('sums.id', 'desc')
+    .execute();
+  return { rows: rows as unknown as ShownRun[], isCut: rows.length < (rows[0]?.found ?? 0) };
+}
+
+async function listByPrefix(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest): Promise<RunPage> {
   for (let budget = FIRST_BUDGET; ; budget *= BUDGET_GROWTH) {
     const isFew = !(await hasMoreSmiths(db, prefix, filter, budget));
     const ids = isFew ? gatherIds(db, prefix, filter, page) : walkIds(db, prefix, filter, page, budget);
     // Ids alone first: whole rows would be carried through the sort.
-    const query = db.selectFrom('runs').selectAll('runs').where(sql<boolean>`runs.id = any(array(${ids}))`);
-    const rows = (await query.orderBy('runs.id', 'desc').execute()) as unknown as RunRow[];
-    if (isFew || rows.length > page.limit || !(await hasMoreRuns(db, filter, page, budget))) return rows;
+    const found = await fitRuns(db, selectShown(db).where(sql<boolean>`runs.id = any(array(${ids}))`));
+    const isFull = found.isCut || found.rows.length > page.limit;
+    if (isFew || isFull || !(await hasMoreRuns(db, filter, page, budget))) return found;
   }
 }
 

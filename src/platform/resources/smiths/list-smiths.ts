@@ -8,6 +8,6 @@ import { listSmiths as listRows } from './smith-list.ts';
 export async function listSmiths({ db, caller, query }: ProjectRead<{ query: SmithQuery }>) {
   const page = readPage(query, [viewOf(caller), 'smiths']);
   const visible = caller.kind === 'smith' ? caller.smithId : undefined;
-  const rows = await listRows(db, page, { ...query, id: visible });
-  return pageReply(rows, page, (row) => row.id, renderSmith);
+  const { rows, isCut } = await listRows(db, page, { ...query, id: visible });
+  return pageReply(rows, page, (row) => row.id, renderSmith, isCut);
 }
