@@ -1,11 +1,13 @@
 /** The server process from its configuration to its end: one service, or all of them in one process. */
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type Config, loadConfig, publicUrlFor } from '../kernel/config/config.ts';
 import { exposesPrivateNetwork, PRIVATE_NETWORK_EXPOSED } from '../kernel/config/exposure.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { holdsStore } from '../kernel/db/embedded-folder.ts';
 import { migrate } from '../kernel/db/migrate.ts';
 import { openDatabase } from '../kernel/db/open-database.ts';
+import { BLOCK_BUCKETS_S, type EventLoopWatch, watchEventLoop } from '../kernel/event-loop/watch-event-loop.ts';
 import { mountHealth } from '../kernel/http/health.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { openLogOutput } from '../kernel/log/open-log-output.ts';
@@ -102,6 +104,12 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   for (const { served } of running) {
     stop.throwIfReceived();
     await served.app.ready();
+  }
+  // Before any work begins: a turn that is taken over may be what blocks the process.
+  const watch = watchProcess(config, logger, running);
+  opened.defer(() => watch.stop());
+  for (const { served } of running) {
+    stop.throwIfReceived();
     await served.start();
   }
   stop.throwIfReceived();
@@ -113,10 +121,25 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   process.stdout.write(running.map(welcome).join('\n'));
   setTimeout(() => {
     // What takes long is done before somebody asks, and its garbage goes with the rest.
-    for (const { served } of running) served.app.renderDocument();
-    releaseStartupMemory();
+    for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
+    watch.ignoring(releaseStartupMemory);
   }, RELEASE_MEMORY_AFTER_MS).unref();
   return running;
+}
+
+function watchProcess(config: Config, logger: Logger, running: readonly Running[]): EventLoopWatch {
+  const help = 'Blocks of the event loop of 0.1 s and more';
+  const histograms = running.map(({ metrics }) =>
+    metrics.histogram('event_loop_blocked_seconds', help, [], BLOCK_BUCKETS_S),
+  );
+  return watchEventLoop({
+    logger,
+    onBlock(durationMs) {
+      for (const histogram of histograms) histogram.observe(durationMs / 1_000);
+    },
+    endAfterMs: config.blockedMs,
+    root: pathToFileURL(join(sourceRoot, '/')).href,
+  });
 }
 
 async function openStore(config: Config, logger: Logger): Promise<Database> {

@@ -163,7 +163,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineFileExpiry(jobs, deps);
   measureStorage(metrics, db);
   const reader = createDocumentReader({ logger, metrics });
-  defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
+  const ingestion = defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({
     name: 'ironcraft',
@@ -196,7 +196,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [{ stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
+      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [engine, jobsWorker(jobs)],
     }),

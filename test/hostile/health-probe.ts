@@ -3,8 +3,9 @@
  * its own, so that its clock does not depend on what the test does.
  *
  * What the machine does to a server is not the server's doing. From each gap is taken
- * - the time that the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), or
- * - the gap of a server that does nothing, over the same time, where that is longer.
+ * - how long the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
+ * - how long this process was in that state, so that it asked late or took the answer late; or what a server that does
+ *   nothing was late by at the same time, where that is longer.
  * What is left is how long the server's own event loop held the answer up.
  */
 import { fork } from 'node:child_process';
@@ -20,6 +21,8 @@ export interface Gap {
   readonly gapMs: number;
   /** The server's main thread waited for a processor. */
   readonly queuedMs: number;
+  /** It ran. */
+  readonly ranMs: number;
   /** The longest gap of the control server that overlaps. */
   readonly controlMs: number;
   /** What the server itself is to blame for. */
@@ -37,7 +40,14 @@ export interface ProbeReport {
 export interface ProbeOptions {
   readonly url: string;
   readonly pid: number;
+  /** Longer gaps of the server's own are told at once, beside the report. Default: none is. */
+  readonly tellOverMs?: number;
 }
+
+export type ProbeMessage =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'gap'; readonly gap: Gap }
+  | { readonly kind: 'report'; readonly report: ProbeReport };
 
 const INTERVAL_MS = 20;
 const KEPT = 10;
@@ -50,7 +60,7 @@ interface Answered {
   readonly toMs: number;
 }
 
-async function probe({ url, pid }: ProbeOptions): Promise<void> {
+async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeOptions): Promise<void> {
   const control = fork(fileURLToPath(new URL('control-server.ts', import.meta.url)), { stdio: 'inherit' });
   const [{ url: controlUrl }] = await once(control, 'message');
   const startedMs = performance.now();
@@ -59,19 +69,26 @@ async function probe({ url, pid }: ProbeOptions): Promise<void> {
   let gaps: Gap[] = [];
   let answers = 0;
   let stopped = false;
-  let queuedBefore = readQueuedMs(pid);
+  let before = readSchedule(pid);
+  let ownBeforeMs = readSchedule(process.pid).queuedMs;
 
   const judge = ({ fromMs, toMs }: Answered): void => {
     answers += 1;
-    const queued = readQueuedMs(pid);
-    const queuedMs = queued - queuedBefore;
-    queuedBefore = queued;
+    const schedule = readSchedule(pid);
+    const queuedMs = schedule.queuedMs - before.queuedMs;
+    const ranMs = schedule.ranMs - before.ranMs;
+    before = schedule;
+    const ownQueuedMs = readSchedule(process.pid).queuedMs;
+    const lateMs = ownQueuedMs - ownBeforeMs;
+    ownBeforeMs = ownQueuedMs;
     const gapMs = toMs - fromMs;
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
-    const ownMs = gapMs - Math.max(queuedMs, controlMs - INTERVAL_MS, 0);
-    gaps.push({ atMs: fromMs - startedMs, gapMs, queuedMs, controlMs, ownMs });
+    const ownMs = gapMs - queuedMs - Math.max(lateMs, controlMs - INTERVAL_MS);
+    const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
+    gaps.push(gap);
+    if (ownMs > tellOverMs) tell({ kind: 'gap', gap });
     if (gaps.length > KEPT * 10) gaps = longest(gaps);
   };
   const keep = (answered: Answered): void => {
@@ -85,13 +102,17 @@ async function probe({ url, pid }: ProbeOptions): Promise<void> {
     askForEver(`${url}/healthz`, judge, fail, () => stopped),
     askForEver(controlUrl, keep, fail, () => stopped),
   ];
-  process.send?.('started');
+  tell({ kind: 'started' });
   await once(process, 'message');
   stopped = true;
   await Promise.all(loops);
   const report: ProbeReport = { answers, failures, gaps: longest(gaps) };
   control.disconnect();
-  process.send?.(report, () => process.disconnect());
+  tell({ kind: 'report', report }, () => process.disconnect());
+}
+
+function tell(message: ProbeMessage, told?: () => void): void {
+  process.send?.(message, undefined, undefined, told);
 }
 
 function longest(gaps: readonly Gap[]): Gap[] {
@@ -136,16 +157,18 @@ function ask(url: string, agent: Agent): Promise<number> {
 }
 
 /** Of the main thread, since it began. */
-function readQueuedMs(pid: number): number {
+function readSchedule(pid: number): { readonly ranMs: number; readonly queuedMs: number } {
   try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1_000_000;
+    const [ran = 0, queued = 0] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+    return { ranMs: ran / 1_000_000, queuedMs: queued / 1_000_000 };
   } catch {
     // No Linux, or the process has ended: the control server alone counts then.
-    return 0;
+    return { ranMs: 0, queuedMs: 0 };
   }
 }
 
 if (process.send !== undefined) {
+  process.once('disconnect', () => process.exit());
   const [options] = await once(process, 'message');
   await probe(options);
 }

@@ -7,7 +7,6 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import pLimit from 'p-limit';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
-import { makePdf } from '../support/document-fixtures.ts';
 import { eventually } from '../support/turns.ts';
 import type { DocumentCase, HttpAbuse, PatternCase, SchemaCase, SchemaPlace } from './cases.ts';
 import { SCHEMA_PLACES } from './cases.ts';
@@ -16,6 +15,7 @@ import { abuseEnvironment, httpAbuses } from './http-abuses.ts';
 import { patterns } from './patterns.ts';
 import { schemas } from './schemas.ts';
 import { aimAt, type Gate, indexDocument, openTenant, sendSchema, type Tenant } from './tenants.ts';
+import { warmUp } from './warm-up.ts';
 import { describeGap, residentBytes, type ServerWatch, watchServer } from './watch-server.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -27,13 +27,6 @@ const TURNS_AT_ONCE = 6;
 const DOCUMENTS_AT_ONCE = 24;
 const DOCUMENT_PROJECTS = 4;
 const ABUSES_AT_ONCE = 16;
-
-/** What every part of the server has to load before its memory can be compared. */
-const WARM_UP: readonly DocumentCase[] = [
-  { name: 'a text', filename: 'a.txt', bytes: () => Buffer.from('Tea is picked in spring.'), answer: 'completed' },
-  { name: 'a PDF', filename: 'a.pdf', bytes: () => makePdf([['Tea is picked in spring.']]), answer: 'completed' },
-  { name: 'a large text', filename: 'b.txt', bytes: () => Buffer.alloc(100_000, 'tea '), answer: 'completed' },
-];
 
 for (const [store, skip] of [
   ['embedded', NEEDS_NO_SERVER],
@@ -57,7 +50,7 @@ for (const [store, skip] of [
       for (let made = 0; made < DOCUMENT_PROJECTS; made += 1) {
         documentTenants.push(await openTenant(gate, `Documents ${made}`));
       }
-      await warmUp(documentTenants, turnTenants);
+      await warmUp([...turnTenants, ...documentTenants]);
       warmBytes = residentBytes(server.pid);
       watch = await watchServer({ url: server.url, pid: server.pid });
     });
@@ -111,12 +104,6 @@ for (const [store, skip] of [
       );
     });
   });
-}
-
-async function warmUp(documentTenants: readonly Tenant[], turnTenants: readonly Tenant[]): Promise<void> {
-  const turn: SchemaCase = { name: 'a form', schema: () => ({ type: 'object' }), answer: 'accepted' };
-  for (const tenant of turnTenants) for (const place of SCHEMA_PLACES) await assertSchema(tenant, turn, place);
-  await Promise.all(documentTenants.flatMap((tenant) => WARM_UP.map((document) => assertDocument(tenant, document))));
 }
 
 interface Named {

@@ -6,6 +6,8 @@ import { question } from '../support/turns.ts';
 import type { DocumentAnswer, DocumentCase, HttpTarget, SchemaCase, SchemaPlace } from './cases.ts';
 
 export interface Tenant {
+  /** Of the server. */
+  readonly url: string;
   readonly client: Client;
   readonly smithId: string;
   readonly storeId: string;
@@ -24,7 +26,7 @@ export async function openTenant({ url, organization }: Gate, name: string): Pro
   const client = createClient(url, minted.token);
   const smith = await succeed(client.post('/v1/smiths', { model: 'builtin/demo' }));
   const store = await succeed(client.post('/v1/vector_stores', { name }));
-  return { client, smithId: smith.id, storeId: store.id };
+  return { url, client, smithId: smith.id, storeId: store.id };
 }
 
 export function aimAt(tenant: Tenant, { url, organization }: Gate, pid: number): HttpTarget {
@@ -105,26 +107,39 @@ async function readTurn({ client, smithId }: Tenant, { body }: Answer): Promise<
 
 const POLL_MS = 200;
 
-export interface IndexOutcome {
-  readonly answer: DocumentAnswer | 'server_error' | 'cancelled';
+export interface IndexState {
+  /** Undefined while it is being indexed. */
+  readonly answer: DocumentAnswer | 'server_error' | 'cancelled' | undefined;
   readonly message: string;
+}
+
+export interface IndexOutcome extends IndexState {
   readonly tookMs: number;
+  readonly fileId: string;
 }
 
 /** Uploads the document, adds it to the tenant's store and waits until it is indexed or has failed. */
 export async function indexDocument(tenant: Tenant, document: DocumentCase): Promise<IndexOutcome> {
-  const fileId = await uploadDocument(tenant, document);
+  const { fileId } = await addDocument(tenant, document);
   const startedMs = performance.now();
-  const files = `/v1/vector_stores/${tenant.storeId}/files`;
-  await succeed(tenant.client.post(files, { file_id: fileId }));
   for (;;) {
-    const { status, last_error } = await succeed(tenant.client.get(`${files}/${fileId}`));
-    if (status !== 'in_progress') {
-      const answer = status === 'failed' ? last_error.code : status;
-      return { answer, message: last_error?.message ?? '', tookMs: performance.now() - startedMs };
-    }
+    const state = await readIndexing(tenant, fileId);
+    if (state.answer !== undefined) return { ...state, tookMs: performance.now() - startedMs, fileId };
     await wait(POLL_MS);
   }
+}
+
+/** Uploads the document and adds it to the tenant's store. */
+export async function addDocument(tenant: Tenant, document: DocumentCase): Promise<{ readonly fileId: string }> {
+  const fileId = await uploadDocument(tenant, document);
+  await succeed(tenant.client.post(`/v1/vector_stores/${tenant.storeId}/files`, { file_id: fileId }));
+  return { fileId };
+}
+
+export async function readIndexing({ client, storeId }: Tenant, fileId: string): Promise<IndexState> {
+  const { status, last_error } = await succeed(client.get(`/v1/vector_stores/${storeId}/files/${fileId}`));
+  if (status === 'in_progress') return { answer: undefined, message: '' };
+  return { answer: status === 'failed' ? last_error.code : status, message: last_error?.message ?? '' };
 }
 
 async function uploadDocument({ client }: Tenant, { filename, mediaType, bytes }: DocumentCase): Promise<string> {

@@ -36,6 +36,7 @@ test('an empty environment gives the documented defaults', () => {
       fileLimitBytes: 536_870_912,
       projectStorageBytes: 107_374_182_400,
       drainMs: 10_000,
+      blockedMs: 60_000,
       domains: {
         port: 8788,
         publicUrl: undefined,
@@ -142,6 +143,7 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'yes'],
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
   ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
+  ['IRONCRAFT_BLOCKED_SECONDS', '4'],
   ['IRONCRAFT_DOMAINS_REGISTRY', 'epp'],
   ['IRONCRAFT_DOMAINS_EPP_URL', 'https://epp.example.com'],
   ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com'],

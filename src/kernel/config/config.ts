@@ -61,6 +61,8 @@ export interface Config {
   /** Of all files of one project. */
   readonly projectStorageBytes: number;
   readonly drainMs: number;
+  /** 0: a blocked process is not ended. */
+  readonly blockedMs: number;
   readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
@@ -109,6 +111,8 @@ export class ConfigError extends Error {
   }
 }
 
+/** Shorter blocks pass, and a lease lasts as long. */
+const SHORTEST_FATAL_BLOCK_SECONDS = 5;
 const RATE_MAX = 1_000_000_000;
 const CONNECTIONS_MAX = 1_000_000;
 
@@ -158,6 +162,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
       parseInteger(text, 1_048_576, 1_125_899_906_842_624),
     ),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
+    blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
     domains: readDomains(read, cwd, problems),
     unknownVariables: Object.freeze(findUnknownVariables(values)),
   };
@@ -171,6 +176,10 @@ export function publicUrlFor(config: Pick<Config, 'host' | 'publicUrl'>, port: n
   // The wildcard addresses mean "every interface" to a server and nothing to a client.
   const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+function parseBlockedSeconds(text: string): number {
+  return text === '0' ? 0 : parseInteger(text, SHORTEST_FATAL_BLOCK_SECONDS, 3600);
 }
 
 type Read = <Value>(name: VariableName, fallback: Value, parse: (text: string) => Value) => Value;

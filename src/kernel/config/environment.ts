@@ -137,6 +137,13 @@ export const ENVIRONMENT = [
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',
   },
   {
+    name: 'IRONCRAFT_BLOCKED_SECONDS',
+    default: '60',
+    meaning:
+      'A process whose event loop is blocked for so many seconds logs the stack and ends, for a supervisor to start it ' +
+      'again, 5 to 3600; 0: never',
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_PORT',
     default: '8788',
     meaning: 'Port of the domain service; 0 takes any free one',

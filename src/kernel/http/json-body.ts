@@ -44,7 +44,7 @@ export function refusalOfEncoding(request: FastifyRequest): ApiError | undefined
 }
 
 function refusalOfExtent(text: string): ApiError | undefined {
-  switch (findExcess(text, { levels: MAX_BODY_DEPTH, values: MAX_BODY_VALUES, items: MAX_BODY_ITEMS })) {
+  switch (findExcess(text, bodyExtent)) {
     case undefined:
       return undefined;
     case 'levels':
@@ -64,6 +64,16 @@ function refusalOfExtent(text: string): ApiError | undefined {
   }
 }
 
+/**
+ * JSON in a string of a body, of no larger extent than a body may have: the arguments of a call, an answer of a model.
+ * Throws SyntaxError for a text that is no JSON or has more.
+ */
+export function parseJsonText(text: string): unknown {
+  const excess = findExcess(text, bodyExtent);
+  if (excess !== undefined) throw new SyntaxError(`the JSON has too many ${excess}`);
+  return JSON.parse(text);
+}
+
 export interface JsonExtent {
   /** How deep objects and arrays nest. */
   readonly levels: number;
@@ -72,6 +82,8 @@ export interface JsonExtent {
   /** Commas: one fewer than there are items, in each of them. */
   readonly items: number;
 }
+
+const bodyExtent: JsonExtent = { levels: MAX_BODY_DEPTH, values: MAX_BODY_VALUES, items: MAX_BODY_ITEMS };
 
 /** What a JSON text has more of than this, the first that is met. Brackets in strings are text. Reads each character once. */
 export function findExcess(text: string, { levels, values, items }: JsonExtent): keyof JsonExtent | undefined {

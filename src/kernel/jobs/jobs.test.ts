@@ -337,6 +337,27 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     }
   });
 
+  it('one group does not take every place: others are run beside it', async () => {
+    const runs = new Runs();
+    const finish = Promise.withResolvers<void>();
+    const { jobs, name } = await startQueue(
+      async (job) => {
+        runs.add(job);
+        await finish.promise;
+      },
+      { concurrency: 4, concurrencyPerGroup: 3 },
+    );
+    for (let n = 1; n <= 10; n += 1) await jobs.enqueue(current().db, name, { n }, { group: 'many' });
+    await runs.reach(3);
+    await jobs.enqueue(current().db, name, { n: 100 }, { group: 'one' });
+    await runs.reach(4);
+    const seen = runs.seen.map(({ data }) => data.n);
+    assert.deepEqual(seen.filter((n) => n < 100).length, 3);
+    assert.deepEqual(seen.slice(3), [100]);
+    finish.resolve();
+    await runs.reach(11);
+  });
+
   it('stopping waits for jobs that run, and gives back those that do not finish in time', async () => {
     const quick = new Runs();
     const finish = Promise.withResolvers<void>();

@@ -26,6 +26,8 @@ export type { Job, JobHandler, JobsLogger } from './job.ts';
 export interface QueueOptions {
   /** Jobs of this name that run in this process at a time. Default 5. */
   readonly concurrency?: number;
+  /** Of these, jobs of one group (see EnqueueOptions) at a time, so that others find room. Default: all. */
+  readonly concurrencyPerGroup?: number;
   /** Runs after the first; one that an abrupt end of its process cut off does not count. Default 3. */
   readonly retryLimit?: number;
   /**
@@ -45,6 +47,8 @@ export interface QueueOptions {
 export interface EnqueueOptions {
   /** While a job with this key waits for its first run, another is not added. One that runs already does not count. */
   readonly singletonKey?: string;
+  /** Whose job it is, for `concurrencyPerGroup`. */
+  readonly group?: string;
   /** Not before this time. */
   readonly startAfter?: Date;
 }
@@ -143,6 +147,7 @@ class BossJobs implements Jobs {
       db: adaptExecutor(executor),
       // The queue admits one waiting job a key; a job that asks for no such limit gets a key of its own.
       singletonKey: options.singletonKey ?? crypto.randomUUID(),
+      ...(options.group !== undefined && { group: { id: options.group } }),
       ...(options.startAfter !== undefined && { startAfter: options.startAfter }),
     });
     return id ?? undefined;
@@ -167,6 +172,7 @@ class BossJobs implements Jobs {
         logger: this.#options.logger,
         suspects: this.#suspects,
         concurrency: options.concurrency ?? 5,
+        concurrencyPerGroup: options.concurrencyPerGroup ?? Number.POSITIVE_INFINITY,
         retryLimit: options.retryLimit ?? DEFAULT_RETRY_LIMIT,
         abruptEndLimit: options.abruptEndLimit ?? DEFAULT_ABRUPT_END_LIMIT,
         pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,

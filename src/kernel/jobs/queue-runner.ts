@@ -29,6 +29,7 @@ export interface QueueRunnerOptions {
   /** Of the whole process. */
   readonly suspects: SuspectQueue;
   readonly concurrency: number;
+  readonly concurrencyPerGroup: number;
   readonly retryLimit: number;
   readonly abruptEndLimit: number;
   readonly pollIntervalMs: number;
@@ -38,10 +39,12 @@ export interface QueueRunnerOptions {
 interface ClaimedJob extends Claim {
   readonly data: object;
   readonly expireInSeconds: number;
+  readonly groupId?: string | null;
 }
 
 interface ActiveJob {
   readonly claim: Claim;
+  readonly group: string | undefined;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
@@ -50,6 +53,9 @@ interface Run {
   readonly abort: AbortController;
   readonly ends: AbruptEnds;
 }
+
+/** While some group has all that it may have, others are looked for this often: each look is a statement. */
+const OTHERS_INTERVAL_MS = 250;
 
 /** Heartbeats of a running job within the time after which it counts as dead. */
 const heartbeatsPerLimit = 3;
@@ -63,6 +69,8 @@ export class QueueRunner {
   readonly #settlements: Settlements;
   readonly #fetches: PeriodicWorker;
   #heartbeat: NodeJS.Timeout | undefined;
+  #othersTimer: NodeJS.Timeout | undefined;
+  #othersLookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(boss: PgBoss, name: string, handler: JobHandler<object>, options: QueueRunnerOptions) {
     this.#boss = boss;
@@ -93,6 +101,7 @@ export class QueueRunner {
 
   /** Waits up to `graceMs` for the jobs that run, then aborts the rest and gives them back. */
   async stop(graceMs: number): Promise<void> {
+    clearTimeout(this.#othersTimer);
     await this.#fetches.stop();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, graceMs);
@@ -109,12 +118,44 @@ export class QueueRunner {
   }
 
   async #fetch(): Promise<void> {
-    const room = this.#options.concurrency - this.#active.size;
-    if (room <= 0) return;
-    const jobs = await this.#boss.fetch<object>(this.#name, { batchSize: room });
-    const again = jobs.filter(({ retryCount }) => retryCount > 0);
-    const ends = again.length === 0 ? undefined : await this.#countAbruptEnds(again);
-    for (const job of jobs) this.#run(job, ends?.get(job.id) ?? NO_ABRUPT_ENDS);
+    for (;;) {
+      const { batchSize, full } = this.#planFetch();
+      if (batchSize <= 0 || (full.length > 0 && !this.#mayLookForOthers())) return;
+      const jobs = await this.#boss.fetch<object>(this.#name, {
+        batchSize,
+        ...(full.length > 0 && { ignoreGroups: full }),
+      });
+      const again = jobs.filter(({ retryCount }) => retryCount > 0);
+      const ends = again.length === 0 ? undefined : await this.#countAbruptEnds(again);
+      for (const job of jobs) this.#run(job, ends?.get(job.id) ?? NO_ABRUPT_ENDS);
+      if (jobs.length < batchSize) return;
+    }
+  }
+
+  /** So few that no group can get more than its share even if all of them are its own; none of groups that have theirs. */
+  #planFetch(): { batchSize: number; full: string[] } {
+    const { concurrency, concurrencyPerGroup } = this.#options;
+    const counts = new Map<string, number>();
+    for (const { group } of this.#active.values()) {
+      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);
+    }
+    const full = [...counts].filter(([, count]) => count >= concurrencyPerGroup).map(([group]) => group);
+    const most = Math.max(0, ...[...counts.values()].filter((count) => count < concurrencyPerGroup));
+    return { batchSize: Math.min(concurrency - this.#active.size, concurrencyPerGroup - most), full };
+  }
+
+  /** False where that was done a moment ago; it is done again once the moment is over. */
+  #mayLookForOthers(): boolean {
+    const waitMs = this.#othersLookedAtMs + OTHERS_INTERVAL_MS - performance.now();
+    if (waitMs > 0) {
+      this.#othersTimer ??= setTimeout(() => {
+        this.#othersTimer = undefined;
+        this.wake();
+      }, waitMs).unref();
+      return false;
+    }
+    this.#othersLookedAtMs = performance.now();
+    return true;
   }
 
   /** Jobs that were claimed must run or be given back, so a store that fails here has them given back. */
@@ -139,7 +180,7 @@ export class QueueRunner {
       this.#active.delete(job.id);
       this.wake();
     });
-    this.#active.set(job.id, { claim, abort, done });
+    this.#active.set(job.id, { claim, group: job.groupId ?? undefined, abort, done });
   }
 
   #giveUp(claim: Claim, { sinceProgress }: AbruptEnds): void {

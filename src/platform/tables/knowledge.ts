@@ -68,6 +68,7 @@ interface VectorStoreFilesTable {
   updated_at: Generated<Date>;
   queued_at: Date | null;
   attempts: Generated<number>;
+  abrupt_ends: Generated<number>;
   actor: Json<Actor> | null;
 }
 

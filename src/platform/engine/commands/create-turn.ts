@@ -1,5 +1,6 @@
 /** Starts a turn on a smith, whatever surface asks for it. */
 
+import { setImmediate } from 'node:timers/promises';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
@@ -77,10 +78,14 @@ export async function createTurn(engine: Engine, request: TurnRequest): Promise<
   }
 }
 
+const LARGE_INPUT_TOKENS = 100_000;
+
 async function startAdmitted(engine: Engine, request: TurnRequest, admission: Admission): Promise<CreatedTurn> {
   const { db } = engine;
   const { projectId, smithId } = request;
   const parsed = parseInput(request.input);
+  // Counting megabytes of input took a while, and storing them will: others get their turn in between.
+  if (parsed.reduce((sum, { tokens }) => sum + tokens, 0) > LARGE_INPUT_TOKENS) await setImmediate();
   const smith = request.smith ?? (await loadSmithForTurn(tenantDb(db, projectId), smithId));
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request.settings, request);

@@ -1,5 +1,7 @@
 /** Puts a model's answer together from the parts of its stream. */
+
 import type { LanguageModelV4Message, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
+import { parseJsonText } from '../../../kernel/http/json-body.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { estimateTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -168,7 +170,7 @@ export class AnswerCollector {
 function parseArguments(input: string): { args: JsonObject; problem: string | undefined } {
   if (input.trim() === '') return { args: {}, problem: undefined };
   try {
-    const value: unknown = JSON.parse(input);
+    const value: unknown = parseJsonText(input);
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
       return { args: value as JsonObject, problem: undefined };
     }

@@ -51,6 +51,6 @@ export async function dispatchFiles(tx: TenantTransaction, jobs: Jobs): Promise<
   for (const row of rows.sort((a, b) => a.position - b.position)) {
     const { vector_store_id: vectorStoreId, file_id: fileId, position } = row;
     const data: IngestJob = { projectId: tx.projectId, vectorStoreId, fileId, position };
-    await tx.enqueue(jobs, INGEST_FILE, data, { singletonKey: String(position) });
+    await tx.enqueue(jobs, INGEST_FILE, data, { singletonKey: String(position), group: tx.projectId });
   }
 }

@@ -1,5 +1,6 @@
 /** Files into vector stores: a durable job a file, which survives the death of its server. */
-import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Job, Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { IngestionDependencies } from './dependencies.ts';
 import { INGEST_FILE, type IngestJob } from './dispatch-files.ts';
 import { MAX_RUNS } from './ingest-failure.ts';
@@ -23,15 +24,31 @@ export {
 export { FILE_DELETED } from './ingest-failure.ts';
 export { enqueueStoreRemoval } from './remove-store.ts';
 
-/** Files that one process indexes at a time. */
-const FILES_AT_A_TIME = 4;
+/** Files that one process indexes at a time, and those of one project among them: slow ones must not hold up all others. */
+const FILES_AT_A_TIME = 6;
+const FILES_PER_PROJECT = 4;
+/** For runs that were aborted to write down that they ended in order. */
+const SETTLE_MS = 2_000;
+
+export interface Ingestion {
+  /** Waits for the runs that the end of the jobs has aborted. */
+  stop(): Promise<void>;
+}
 
 /** Defines the jobs. Call before `jobs.start`. */
-export function defineIngestion(jobs: Jobs, deps: IngestionDependencies): void {
+export function defineIngestion(jobs: Jobs, deps: IngestionDependencies): Ingestion {
   const metrics = createIngestionMetrics(deps.metrics);
-  jobs.define<IngestJob>(INGEST_FILE, (job) => ingestFile(deps, metrics, jobs, job), {
+  const running = new Set<Promise<void>>();
+  const ingest = (job: Job<IngestJob>): Promise<void> => {
+    const run = ingestFile(deps, metrics, jobs, job).finally(() => running.delete(run));
+    running.add(run);
+    return run;
+  };
+  jobs.define<IngestJob>(INGEST_FILE, ingest, {
     concurrency: FILES_AT_A_TIME,
+    concurrencyPerGroup: FILES_PER_PROJECT,
     retryLimit: MAX_RUNS,
+    // A file is judged by the ends of its reading, see reading-mark.ts.
     abruptEndLimit: Number.POSITIVE_INFINITY,
     retryDelaySeconds: 1,
     retryDelayMaxSeconds: 30,
@@ -44,4 +61,14 @@ export function defineIngestion(jobs: Jobs, deps: IngestionDependencies): void {
   });
   jobs.define(SWEEP_INGESTION, ({ signal }) => sweepIngestion(deps.db, jobs, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_INGESTION, SWEEP_CRON, {});
+  return {
+    async stop() {
+      const late = new AbortController();
+      await Promise.race([
+        Promise.allSettled(running),
+        wait(SETTLE_MS, undefined, { signal: late.signal }).catch(() => undefined),
+      ]);
+      late.abort();
+    },
+  };
 }

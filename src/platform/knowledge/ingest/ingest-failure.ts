@@ -9,12 +9,20 @@ export const MAX_ATTEMPTS = 8;
 /** Runs of one job, those included that ended with the death of their server. */
 export const MAX_RUNS = 40;
 
+/** Readings of one file that ended abruptly, after which it is given up. */
+export const MAX_ABRUPT_ENDS = 2;
+
 export const FILE_DELETED: IngestFailure = {
   code: 'invalid_file',
   message: 'The file was deleted before it was indexed.',
 };
 
 export const NO_TEXT: IngestFailure = { code: 'invalid_file', message: 'The file has no text to index.' };
+
+export const ENDED_ABRUPTLY: IngestFailure = {
+  code: 'invalid_file',
+  message: `Reading the file ended abruptly ${MAX_ABRUPT_ENDS} times: it may be damaged. Save it anew, or as another format, and add that.`,
+};
 
 export const CUT_OFF: IngestFailure = {
   code: 'server_error',

@@ -5,6 +5,7 @@
  */
 
 import { BlobNotFoundError } from '../../../kernel/blobs/blobs.ts';
+import { ChildCrashedError } from '../../../kernel/child-process/child-errors.ts';
 import type { Job } from '../../../kernel/jobs/job.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { TenantDatabase, type TenantDb } from '../../store/tenant-db.ts';
@@ -13,9 +14,18 @@ import type { DocumentChunk } from '../read/index.ts';
 import type { IngestionDependencies } from './dependencies.ts';
 import { dispatchFiles, type IngestJob } from './dispatch-files.ts';
 import { completeFile, failFile, holdStore, type IngestFailure } from './file-status.ts';
-import { CUT_OFF, FILE_DELETED, judgeFault, MAX_RUNS, NO_TEXT } from './ingest-failure.ts';
+import {
+  CUT_OFF,
+  ENDED_ABRUPTLY,
+  FILE_DELETED,
+  judgeFault,
+  MAX_ABRUPT_ENDS,
+  MAX_RUNS,
+  NO_TEXT,
+} from './ingest-failure.ts';
 import { countAttempt, findIngestSource, type IngestSource } from './ingest-source.ts';
 import type { IngestionMetrics } from './ingestion-metrics.ts';
+import { ReadingMark } from './reading-mark.ts';
 import {
   appendChunks,
   discardChunks,
@@ -57,11 +67,22 @@ async function findOutcome(
   source: IngestSource,
 ): Promise<Outcome | undefined> {
   if (source.file === undefined) return { failure: FILE_DELETED };
+  if (source.abruptEnds >= MAX_ABRUPT_ENDS) return { failure: ENDED_ABRUPTLY };
   if (job.attempt > MAX_RUNS) return { failure: CUT_OFF };
+  // Its processes ended, but not while the file was read: that is not held against it.
+  if (job.abruptEnds >= MAX_ABRUPT_ENDS) await job.keepProgress();
   try {
-    return await indexFile(deps, metrics, source, source.file, job.signal);
+    return await indexFile(deps, metrics, job, source, source.file);
   } catch (error) {
     if (error instanceof IngestionOverError) return undefined;
+    if (error instanceof ReadingCrash) {
+      deps.logger.warn(
+        { err: error.cause, ...job.data, abruptEnds: error.abruptEnds },
+        'reading a file ended abruptly',
+      );
+      if (error.abruptEnds >= MAX_ABRUPT_ENDS) return { failure: ENDED_ABRUPTLY };
+      throw error;
+    }
     // Stopped from outside, through no fault of the file: the next run resumes here.
     if (job.signal.aborted) throw error;
     const failure = judgeFault(error, source.attempts + 1);
@@ -76,9 +97,9 @@ async function findOutcome(
 async function indexFile(
   deps: IngestionDependencies,
   metrics: IngestionMetrics,
+  job: Job<IngestJob>,
   source: IngestSource,
   file: NonNullable<IngestSource['file']>,
-  signal: AbortSignal,
 ): Promise<Outcome> {
   const embedder = await deps.embedders.open(source.projectId, source.embeddingModel, source.smithId);
   let beginning = await findBeginning(deps.db, source);
@@ -86,12 +107,12 @@ async function indexFile(
     await discardChunks(deps.db, source);
     beginning = { count: 0, lastText: undefined };
   }
-  let chunkCount = await readAndStore(deps, metrics, { source, file, embedder, beginning, signal });
+  let chunkCount = await readAndStore(deps, metrics, { job, source, file, embedder, beginning });
   if (chunkCount === undefined) {
     // The file is cut otherwise than when the beginning was stored, as after an upgrade in between.
     await discardChunks(deps.db, source);
     beginning = { count: 0, lastText: undefined };
-    chunkCount = await readAndStore(deps, metrics, { source, file, embedder, beginning, signal });
+    chunkCount = await readAndStore(deps, metrics, { job, source, file, embedder, beginning });
   }
   const stored = await measureChunks(deps.db, source);
   if (stored.count !== chunkCount) throw new Error(`${stored.count} chunks are stored, and the file has ${chunkCount}`);
@@ -99,19 +120,31 @@ async function indexFile(
 }
 
 interface Reading {
+  readonly job: Job<IngestJob>;
   readonly source: IngestSource;
   readonly file: NonNullable<IngestSource['file']>;
   readonly embedder: Embedder;
   readonly beginning: StoredBeginning;
-  readonly signal: AbortSignal;
+}
+
+/** The child that read the file crashed; `cause` says how. */
+class ReadingCrash extends Error {
+  override readonly name = 'ReadingCrash';
+  readonly abruptEnds: number;
+
+  constructor(abruptEnds: number, cause: ChildCrashedError) {
+    super('the process that read the file crashed', { cause });
+    this.abruptEnds = abruptEnds;
+  }
 }
 
 /** How many chunks the file has; undefined when those that are stored are not its beginning. */
 async function readAndStore(
   deps: IngestionDependencies,
   metrics: IngestionMetrics,
-  { source, file, embedder, beginning, signal }: Reading,
+  { job, source, file, embedder, beginning }: Reading,
 ): Promise<number | undefined> {
+  const { signal } = job;
   let position = 0;
   let waiting: DocumentChunk[] = [];
   const store = async (): Promise<void> => {
@@ -123,12 +156,12 @@ async function readAndStore(
     );
     await appendChunks(deps.db, source, position - chunks.length, chunks, vectors);
     metrics.chunks(chunks.length);
+    await job.keepProgress();
   };
+  const mark = new ReadingMark(deps.db, source, job.abruptEnds + source.abruptEnds > 0);
   const { stream } = await openBlob(deps, source);
   try {
-    const { chunkTokens, overlapTokens } = source;
-    const sent = { bytes: stream, ...file };
-    for await (const some of deps.reader.chunks(source.projectId, sent, { chunkTokens, overlapTokens }, signal)) {
+    for await (const some of readMarked(deps, { source, file, bytes: stream, signal }, mark)) {
       for (const chunk of some) {
         position += 1;
         if (position === beginning.count && chunk.text !== beginning.lastText) return undefined;
@@ -144,6 +177,40 @@ async function readAndStore(
   if (position < beginning.count) return undefined;
   if (waiting.length > 0) await store();
   return position;
+}
+
+interface Bytes {
+  readonly source: IngestSource;
+  readonly file: NonNullable<IngestSource['file']>;
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/** The chunks, each step of the reading marked. Throws ReadingCrash where the child crashed. */
+async function* readMarked(
+  { reader }: IngestionDependencies,
+  { source, file, bytes, signal }: Bytes,
+  mark: ReadingMark,
+): AsyncGenerator<readonly DocumentChunk[]> {
+  const { projectId, chunkTokens, overlapTokens } = source;
+  const began = () => mark.arm();
+  try {
+    for await (const some of reader.chunks(
+      projectId,
+      { ...file, bytes, began },
+      { chunkTokens, overlapTokens },
+      signal,
+    )) {
+      await mark.disarm();
+      yield some;
+      await mark.arm();
+    }
+  } catch (error) {
+    if (!(error instanceof ChildCrashedError) || signal.aborted) throw error;
+    throw new ReadingCrash(await mark.crash(source.abruptEnds), error);
+  } finally {
+    await mark.end();
+  }
 }
 
 async function openBlob({ blobs, db }: IngestionDependencies, source: IngestSource) {

@@ -9,6 +9,8 @@ export interface IngestSource extends IngestJob {
   readonly overlapTokens: number;
   /** Earlier runs that a passing fault ended. */
   readonly attempts: number;
+  /** Earlier readings that ended abruptly. */
+  readonly abruptEnds: number;
   /** Undefined when the file has been deleted. */
   readonly file: { readonly filename: string; readonly mediaType: string } | undefined;
 }
@@ -21,11 +23,13 @@ export async function findIngestSource(db: Executor, job: IngestJob): Promise<In
     chunk_tokens: number;
     overlap_tokens: number;
     attempts: number;
+    abrupt_ends: number;
     filename: string | null;
     media_type: string | null;
   }>({
     text: `
-      select s.smith_id, s.embedding_model, e.chunk_tokens, e.overlap_tokens, e.attempts, f.filename, f.media_type
+      select s.smith_id, s.embedding_model, e.chunk_tokens, e.overlap_tokens, e.attempts, e.abrupt_ends,
+        f.filename, f.media_type
       from vector_store_files e
       join vector_stores s on s.project_id = e.project_id and s.id = e.vector_store_id and s.deleted_at is null
       left join files f on f.project_id = e.project_id and f.id = e.file_id
@@ -42,6 +46,7 @@ export async function findIngestSource(db: Executor, job: IngestJob): Promise<In
     chunkTokens: row.chunk_tokens,
     overlapTokens: row.overlap_tokens,
     attempts: row.attempts,
+    abruptEnds: row.abrupt_ends,
     file:
       row.filename === null || row.media_type === null
         ? undefined

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { describeOnEachStore } from '../../../../test/support/database.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { BlobNotFoundError, type BlobStore } from '../../../kernel/blobs/blobs.ts';
+import { ChildCrashedError } from '../../../kernel/child-process/child-errors.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -14,7 +15,7 @@ import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 import type { Embedders } from '../embed/index.ts';
-import { type DocumentChunk, DocumentError, type DocumentReader } from '../read/index.ts';
+import { type DocumentChunk, DocumentError, type DocumentReader, type DocumentSource } from '../read/index.ts';
 import { dispatchFiles, type IngestJob, PLACES_PER_PROJECT } from './dispatch-files.ts';
 import { addFiles, cancelBatchFiles, holdStore, removeFiles } from './file-status.ts';
 import { defineIngestion, type IngestionDependencies } from './index.ts';
@@ -42,6 +43,8 @@ class Stage {
   script: Script = { texts: [] };
   embedFault: Error | undefined;
   blobGone = false;
+  readings = 0;
+  progress = 0;
 
   constructor(db: Database) {
     this.db = db;
@@ -61,7 +64,7 @@ class Stage {
           ? Promise.reject(new BlobNotFoundError(key))
           : Promise.resolve({ stream: Readable.from([Buffer.from('x')]), bytes: 1, totalBytes: 1 }),
     };
-    const reader: DocumentReader = { chunks: () => this.#read(), close: () => Promise.resolve() };
+    const reader: DocumentReader = { chunks: (_project, source) => this.#read(source), close: () => Promise.resolve() };
     const embedders: Embedders = {
       open: (_project, model) =>
         Promise.resolve({
@@ -77,7 +80,9 @@ class Stage {
     return { db: this.db, blobs: blobs as BlobStore, reader, embedders, logger, metrics: createMetrics() };
   }
 
-  async *#read(): AsyncGenerator<readonly DocumentChunk[]> {
+  async *#read(source: DocumentSource): AsyncGenerator<readonly DocumentChunk[]> {
+    this.readings += 1;
+    await source.began?.();
     for (const [at, text] of this.script.texts.entries()) {
       await this.script.at?.[at]?.();
       yield [{ text, tokens: 1 }];
@@ -131,15 +136,29 @@ class Stage {
   }
 
   /** One run of the file's job. */
-  async run(fileId: string, { attempt = 1, signal = new AbortController().signal, position = 0 } = {}): Promise<void> {
+  async run(
+    fileId: string,
+    { attempt = 1, abruptEnds = 0, signal = new AbortController().signal, position = 0 } = {},
+  ): Promise<void> {
     const data = {
       projectId: this.projectId,
       vectorStoreId: this.storeId,
       fileId,
       position: position || (await this.row(fileId))?.position || 0,
     };
-    const job = { id: 'job', data, attempt, abruptEnds: 0, keepProgress: async () => undefined, signal };
+    const keepProgress = async () => {
+      this.progress += 1;
+    };
+    const job = { id: 'job', data, attempt, abruptEnds, keepProgress, signal };
     await ingestFile(this.deps, createIngestionMetrics(createMetrics()), this.jobs as Jobs, job);
+  }
+
+  async countAbruptEnds(fileId: string): Promise<number | undefined> {
+    const { rows } = await this.db.query<{ abrupt_ends: number }>({
+      text: 'select abrupt_ends from vector_store_files where project_id = $1 and file_id = $2',
+      values: [this.projectId, fileId],
+    });
+    return rows[0]?.abrupt_ends;
   }
 
   async row(fileId: string) {
@@ -345,6 +364,76 @@ describeOnEachStore('ingestion', {}, (current) => {
     const row = await stage.row('f');
     assert.deepEqual([row?.status, row?.error_code], ['failed', 'server_error']);
     assert.match(row?.error_message ?? '', /cut off/);
+  });
+
+  /** Two readings that never end, as when the process dies in them; each is counted before the test goes on. */
+  async function dieTwice(stage: Stage): Promise<void> {
+    const forever = () => new Promise<void>(() => undefined);
+    stage.script = { texts: ['one'], at: { 0: forever } };
+    for (const abruptEnds of [0, 1]) {
+      void stage.run('f', { abruptEnds });
+      await eventually(
+        async () => ((await stage.countAbruptEnds('f')) === abruptEnds + 1 ? true : undefined),
+        'the reading is counted',
+      );
+    }
+  }
+
+  test('a file whose reading ends the process twice is not read a third time', async () => {
+    const stage = new Stage(current().db);
+    await stage.open('f');
+    await dieTwice(stage);
+    stage.script = { texts: ['one'] };
+    await stage.run('f', { abruptEnds: 2 });
+    const row = await stage.row('f');
+    assert.deepEqual([row?.status, row?.error_code], ['failed', 'invalid_file']);
+    assert.match(row?.error_message ?? '', /ended abruptly 2 times/);
+    assert.equal(stage.readings, 2);
+  });
+
+  test('a file whose reader crashes is read once more, and then given up', async () => {
+    const stage = new Stage(current().db);
+    await stage.open('f');
+    const crash = () => {
+      throw new ChildCrashedError('document reader', null, 'SIGSEGV', '');
+    };
+    stage.script = { texts: ['one', 'two'], at: { 1: crash } };
+    await assert.rejects(stage.run('f'), /crashed/);
+    assert.equal((await stage.row('f'))?.status, 'in_progress');
+    assert.equal(await stage.countAbruptEnds('f'), 1);
+    await stage.run('f', { attempt: 2 });
+    const row = await stage.row('f');
+    assert.deepEqual([row?.status, row?.error_code, stage.readings], ['failed', 'invalid_file', 2]);
+  });
+
+  test('a reading that the stop of the server breaks off is not counted, nor one that fails by a passing fault', async () => {
+    const stage = new Stage(current().db);
+    await stage.open('f');
+    const controller = new AbortController();
+    const stop = async () => {
+      assert.equal(await stage.countAbruptEnds('f'), 1, 'a suspect is counted before it is read');
+      controller.abort(new Error('the process is stopping'));
+      throw controller.signal.reason;
+    };
+    stage.script = { texts: ['one'], at: { 0: stop } };
+    await assert.rejects(stage.run('f', { abruptEnds: 1, signal: controller.signal }), /stopping/);
+    assert.equal(await stage.countAbruptEnds('f'), 0);
+    stage.script = { texts: ['one'] };
+    stage.embedFault = new ApiError('embedding_unavailable', { message: 'down' });
+    await assert.rejects(stage.run('f', { abruptEnds: 1 }));
+    assert.equal(await stage.countAbruptEnds('f'), 0);
+    stage.embedFault = undefined;
+    await stage.run('f', { abruptEnds: 1 });
+    assert.equal((await stage.row('f'))?.status, 'completed');
+  });
+
+  test('a file whose process ended while it was not read goes on, and says when it has got further', async () => {
+    const stage = new Stage(current().db);
+    await stage.open('f');
+    stage.script = { texts: ['one'] };
+    await stage.run('f', { abruptEnds: 2 });
+    assert.equal((await stage.row('f'))?.status, 'completed');
+    assert.equal(stage.progress, 2, 'at the start, and once its chunks were stored');
   });
 
   test('a file whose bytes are not found is tried again while it exists', async () => {

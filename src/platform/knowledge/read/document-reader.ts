@@ -101,6 +101,7 @@ async function* readChunks(
   let workMs = settings.workMs;
   let finished = false;
   try {
+    await source.began?.();
     let message: ToReader = {
       kind: 'open',
       filename: source.filename,

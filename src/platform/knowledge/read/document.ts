@@ -6,6 +6,8 @@ export interface DocumentSource {
   readonly filename: string;
   /** With parameters or without; empty where it is unknown. The content has the last word. */
   readonly mediaType: string;
+  /** Called when a child is there and the reading is about to begin. */
+  began?(): Promise<void>;
 }
 
 export interface Chunking {

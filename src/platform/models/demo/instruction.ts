@@ -8,6 +8,8 @@
  *     Write N words [at R words per second]          streams exactly N words, paced when a rate is given
  *     Think about X                                  reasoning first, then an ordinary reply
  */
+import { parseJsonText } from '../../../kernel/http/json-body.ts';
+
 export type Instruction =
   | { readonly type: 'fail'; readonly status: number }
   | { readonly type: 'refuse' }
@@ -89,7 +91,7 @@ function findObjectEnd(text: string, start: number): number | undefined {
 
 function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
     return false;

@@ -57,7 +57,7 @@ export function agentOperations() {
       summary: 'List agents, newest first',
       query: Type.Object({
         ...pageQuery,
-        slug: Type.Optional(Type.String({ description: 'Only the agent with this slug.' })),
+        slug: Type.Optional(Type.String({ maxLength: 512, description: 'Only the agent with this slug.' })),
       }),
       reply: pageOf(Agent),
       errors: ['invalid_cursor', 'invalid_limit'],

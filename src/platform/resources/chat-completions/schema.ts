@@ -15,6 +15,8 @@ const MAX_OUTPUT_TOKENS = 1_000_000;
 const MAX_STOPS = 8;
 const MAX_STOP_CHARACTERS = 200;
 const MAX_METADATA = 100;
+const MAX_ID_CHARACTERS = 256;
+const MAX_USER_CHARACTERS = 512;
 
 const INVALID_INPUT = failsWith('invalid_input');
 const limit = (description: string) =>
@@ -51,7 +53,8 @@ export const ChatCompletionIn = component(
     conversation: Type.Optional(
       Type.Unsafe<string | { id: string } | null>({
         type: ['string', 'object', 'null'],
-        properties: { id: { type: 'string' } },
+        maxLength: MAX_ID_CHARACTERS,
+        properties: { id: { type: 'string', maxLength: MAX_ID_CHARACTERS } },
         required: ['id'],
         description: 'A `cnv_` id, or `{id}`: the turn runs in that conversation, and `messages` holds what is new.',
       }),
@@ -75,7 +78,11 @@ export const ChatCompletionIn = component(
     ),
     n: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1 }), { description: 'A turn has one answer.' })),
     metadata: Type.Optional(nullable(boundedObject({ members: MAX_METADATA, bytes: MAX_DIALECT_METADATA_BYTES }))),
-    user: Type.Optional(nullable(Type.String(), { description: 'The external id of the smith’s end user.' })),
+    user: Type.Optional(
+      nullable(Type.String({ maxLength: MAX_USER_CHARACTERS }), {
+        description: 'The external id of the smith’s end user.',
+      }),
+    ),
     store: Type.Optional(nullable(Type.Boolean())),
   }),
 );

@@ -4,6 +4,7 @@
  */
 
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { parseJsonText } from '../../../kernel/http/json-body.ts';
 import { parseInput } from '../../engine/index.ts';
 import { estimatePromptTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -103,7 +104,7 @@ function readThought(item: JsonObject, param: string): string {
 
 function readArguments(value: unknown, param: string): JsonObject {
   try {
-    const parsed: unknown = typeof value === 'string' ? JSON.parse(value === '' ? '{}' : value) : undefined;
+    const parsed: unknown = typeof value === 'string' ? parseJsonText(value === '' ? '{}' : value) : undefined;
     if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed as JsonObject;
   } catch {
     // Told below.

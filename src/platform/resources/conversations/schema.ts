@@ -53,7 +53,9 @@ export const ConversationCreate = component(
       nullable(Type.Array(newItem, { maxItems: MAX_NEW_ITEMS }), { description: 'What the conversation begins with.' }),
     ),
     user: Type.Optional(
-      nullable(Type.String({ description: 'The external id of the smith; ignored with a smith token.' })),
+      nullable(
+        Type.String({ maxLength: 512, description: 'The external id of the smith; ignored with a smith token.' }),
+      ),
     ),
   }),
 );

@@ -38,7 +38,7 @@ export const EmbeddingIn = component(
         description: '`base64`: the vector’s 32-bit floats, little-endian. `float` when absent.',
       }),
     ),
-    user: Type.Optional(nullable(Type.String(), { description: 'Taken and not used.' })),
+    user: Type.Optional(nullable(Type.String({ maxLength: 512 }), { description: 'Taken and not used.' })),
   }),
 );
 

@@ -17,9 +17,13 @@ export const DEFAULT_PURPOSE = 'user_data';
 /** Beside the file itself. Members that are not listed are ignored: clients of the dialect send more. */
 export const FileFields = Type.Object({
   purpose: Type.Optional({ ...purpose, default: DEFAULT_PURPOSE }),
-  'expires_after[anchor]': Type.Optional(Type.String({ description: '`created_at`: the file ends by itself.' })),
-  'expires_after[seconds]': Type.Optional(Type.String({ description: 'Its lifetime: 3600 to 2592000.' })),
-  'expires_after[days]': Type.Optional(Type.String({ description: 'In place of seconds: 1 to 30.' })),
+  'expires_after[anchor]': Type.Optional(
+    Type.String({ maxLength: 32, description: '`created_at`: the file ends by itself.' }),
+  ),
+  'expires_after[seconds]': Type.Optional(
+    Type.String({ maxLength: 32, description: 'Its lifetime: 3600 to 2592000.' }),
+  ),
+  'expires_after[days]': Type.Optional(Type.String({ maxLength: 32, description: 'In place of seconds: 1 to 30.' })),
 });
 
 export const File = component(

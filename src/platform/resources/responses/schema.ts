@@ -6,6 +6,7 @@ import {
   component,
   failsWith,
   jsonObject,
+  MAX_JSON_BYTES,
   missingFailsWith,
   nullable,
 } from '../../../kernel/http/schema.ts';
@@ -44,7 +45,7 @@ export const ResponseIn = component(
     text: optional(jsonObject(), {
       description: '`{format}`: `text`, `json_object`, or `json_schema` with its `schema`, which is enforced.',
     }),
-    reasoning: optional(jsonObject(), { description: '`{effort}`.' }),
+    reasoning: optional(jsonObject({ [MAX_JSON_BYTES]: 16_384 }), { description: '`{effort}`.' }),
     metadata: optional(boundedObject({ members: 100, bytes: MAX_DIALECT_METADATA_BYTES })),
     stream: optional(Type.Boolean()),
     background: optional(Type.Boolean(), {
@@ -55,6 +56,8 @@ export const ResponseIn = component(
     conversation: Type.Optional(
       Type.Unsafe<string | { id?: unknown } | null>({
         type: ['string', 'object', 'null'],
+        maxLength: 256,
+        [MAX_JSON_BYTES]: 4_096,
         description: 'Id of the conversation that the response goes on, or an object with it as `id`.',
         ...failsWith('invalid_input'),
       }),

@@ -173,8 +173,8 @@ export function runOperations({ engine }: { engine: Engine }) {
       description: 'A smith token sees its own smith’s runs.',
       query: Type.Object({
         ...pageQuery,
-        smith_id: Type.Optional(Type.String()),
-        agent_id: Type.Optional(Type.String()),
+        smith_id: Type.Optional(Type.String({ maxLength: 512 })),
+        agent_id: Type.Optional(Type.String({ maxLength: 512 })),
         status: Type.Optional(oneOf(RUN_STATUSES)),
         external_id_prefix: Type.Optional(Type.String({ maxLength: 256 })),
         since: Type.Optional(moment('Runs created at this time and later')),

@@ -6,6 +6,7 @@ import {
   component,
   failsWith,
   jsonObject,
+  MAX_JSON_BYTES,
   missingFailsWith,
   nullable,
   oneOf,
@@ -31,7 +32,7 @@ const InputMessage = component(
   'InputMessage',
   closedObject(
     {
-      role: Type.String({ description: 'user, assistant, system or developer.', ...INVALID_INPUT }),
+      role: Type.String({ maxLength: 64, description: 'user, assistant, system or developer.', ...INVALID_INPUT }),
       content: Type.Unsafe<string | Record<string, unknown>[]>({
         type: ['string', 'array'],
         items: { type: 'object', additionalProperties: true, ...INVALID_INPUT },
@@ -131,7 +132,7 @@ const ToolChoice = Type.Unsafe<string | { name: string }>({
     { type: 'string', enum: ['auto', 'none', 'required'], ...failsWith('invalid_tool_choice') },
     {
       type: 'object',
-      properties: { name: { type: 'string', ...failsWith('invalid_tool_choice') } },
+      properties: { name: { type: 'string', maxLength: 128, ...failsWith('invalid_tool_choice') } },
       required: ['name'],
       additionalProperties: false,
     },
@@ -171,7 +172,7 @@ export const RunIn = component(
       }),
     ),
     tool_choice: Type.Optional(ToolChoice),
-    reasoning_effort: Type.Optional(nullable(Type.String({ ...failsWith('invalid_reasoning_effort') }))),
+    reasoning_effort: Type.Optional(nullable(Type.String({ maxLength: 64, ...failsWith('invalid_reasoning_effort') }))),
     max_output_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
     temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
     top_p: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1 }))),
@@ -180,6 +181,8 @@ export const RunIn = component(
 );
 
 const SUBMIT_KINDS = ['tool_result', 'approval'] as const;
+/** Of a form that a person fills in, of JSON in UTF-8. */
+const MAX_FORM_BYTES = 65_536;
 const DECISIONS = ['approve', 'reject'] as const;
 
 export const Submit = component(
@@ -196,7 +199,12 @@ export const Submit = component(
     approval_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
     decision: Type.Optional(nullable(oneOf(DECISIONS, failsWith('invalid_decision')))),
     content: Type.Optional(
-      nullable(jsonObject({ description: 'What the person entered, where a question asked for it.' })),
+      nullable(
+        jsonObject({
+          [MAX_JSON_BYTES]: MAX_FORM_BYTES,
+          description: `What the person entered, where a question asked for it; at most ${MAX_FORM_BYTES} bytes of JSON in UTF-8.`,
+        }),
+      ),
     ),
     actor: Type.Optional(nullable(Type.String({ maxLength: 256, description: 'Who decided, in your own words.' }))),
     reason: Type.Optional(nullable(Type.String({ maxLength: 4_000 }))),

@@ -12,6 +12,9 @@ const MAX_ATTRIBUTES = 16;
 const MAX_ATTRIBUTE_KEY = 64;
 const MAX_ATTRIBUTE_VALUE = 512;
 const MAX_RESULTS = 50;
+/** As one input of an embedding. */
+const MAX_QUERY_CHARACTERS = 65_536;
+const MAX_QUERIES = 100;
 
 const unixSeconds = (description: string) => Type.Integer({ description: `${description} Unix seconds.` });
 const bytes = Type.Integer({
@@ -236,9 +239,13 @@ export const VectorStoreSearchIn = component(
     query: Type.Unsafe<string | string[]>({
       type: ['string', 'array'],
       minLength: 1,
+      maxLength: MAX_QUERY_CHARACTERS,
       minItems: 1,
-      items: { type: 'string', minLength: 1 },
-      description: 'What to look for: one text, or several that are searched together.',
+      maxItems: MAX_QUERIES,
+      items: { type: 'string', minLength: 1, maxLength: MAX_QUERY_CHARACTERS },
+      description:
+        `What to look for: one text of up to ${MAX_QUERY_CHARACTERS} characters, or up to ${MAX_QUERIES} that are searched ` +
+        'together.',
     }),
     max_num_results: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RESULTS, default: 10 })),
     filters: Type.Optional(
@@ -249,7 +256,7 @@ export const VectorStoreSearchIn = component(
     ),
     ranking_options: Type.Optional(
       Type.Object({
-        ranker: Type.Optional(Type.String({ description: 'Taken and ignored: there is one ranker.' })),
+        ranker: Type.Optional(Type.String({ maxLength: 256, description: 'Taken and ignored: there is one ranker.' })),
         score_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
         hybrid_search: Type.Optional(
           Type.Object({ embedding_weight: Type.Number({ minimum: 0 }), text_weight: Type.Number({ minimum: 0 }) }),

@@ -1,5 +1,7 @@
 /** The `messages` of a chat completion: what the turn is told, what the model is shown, what a paused run waits for. */
+
 import { ApiError } from '../../../../kernel/http/errors.ts';
+import { parseJsonText } from '../../../../kernel/http/json-body.ts';
 import type { InputMessage, PastCall } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 
@@ -102,7 +104,7 @@ function readArguments(args: unknown, at: string): JsonObject {
   if (args == null || args === '') return {};
   if (typeof args !== 'string') throw invalid(at, 'must be JSON text');
   try {
-    const value: unknown = JSON.parse(args);
+    const value: unknown = parseJsonText(args);
     if (isObject(value)) return value;
   } catch {
     // Refused below.

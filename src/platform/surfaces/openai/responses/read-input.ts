@@ -2,7 +2,9 @@
  * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, requests
  * for approvals) is left out: the run has it.
  */
+
 import { ApiError } from '../../../../kernel/http/errors.ts';
+import { parseJsonText } from '../../../../kernel/http/json-body.ts';
 import type { InputMessage, PastCall } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 
@@ -76,7 +78,7 @@ function readCall(item: JsonObject, at: string): PastCall {
   const text = typeof item.arguments === 'string' && item.arguments.trim() !== '' ? item.arguments : '{}';
   let args: unknown;
   try {
-    args = JSON.parse(text);
+    args = parseJsonText(text);
   } catch {
     args = undefined;
   }
