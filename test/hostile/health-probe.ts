@@ -6,6 +6,7 @@
  * - how long the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
  * - how long this process was in that state, so that it asked late or took the answer late; or what a server that does
  *   nothing was late by at the same time, where that is longer.
+ * On a busy machine no more counts than the main thread ran.
  * What is left is how long the server's own event loop held the answer up.
  */
 import { fork } from 'node:child_process';
@@ -85,7 +86,9 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
-    const ownMs = gapMs - queuedMs - Math.max(lateMs, controlMs - INTERVAL_MS);
+    const machineMs = queuedMs + Math.max(lateMs, controlMs - INTERVAL_MS);
+    // Where others want the processors, a thread that sleeps may wait for one of its own process that has none.
+    const ownMs = machineMs > INTERVAL_MS ? Math.min(ranMs, gapMs - machineMs) : gapMs - machineMs;
     const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });

@@ -66,8 +66,8 @@ export const wordsAndSlides: readonly DocumentCase[] = [
     EITHER,
   ),
   word(
-    'three hundred thousand paragraphs',
-    () => docx(SENTENCE.replace('Tea is picked in spring.', 'Tea').repeat(300_000)),
+    'a hundred thousand paragraphs',
+    () => docx(SENTENCE.replace('Tea is picked in spring.', 'Tea').repeat(100_000)),
     EITHER,
   ),
   word(
@@ -76,8 +76,8 @@ export const wordsAndSlides: readonly DocumentCase[] = [
     EITHER,
   ),
   word(
-    'fifty thousand references to one note',
-    () => docxWith(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(50_000)}</w:p>`, { footnotes: NOTES }),
+    'ten thousand references to one note',
+    () => docxWith(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(10_000)}</w:p>`, { footnotes: NOTES }),
     EITHER,
   ),
   word(

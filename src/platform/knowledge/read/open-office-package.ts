@@ -5,6 +5,7 @@
  */
 import { posix } from 'node:path';
 import { type Entry, fromBufferPromise } from 'yauzl';
+import { findXmlExcess } from './check-xml.ts';
 import { SUPPORTED } from './detect-format.ts';
 import { DocumentError } from './document.ts';
 
@@ -51,6 +52,8 @@ export async function openOfficePackage(archive: Buffer, promised: boolean): Pro
       if (inflated + entry.uncompressedSize > INFLATED_BYTES_MAX) throw bomb(sizeLimit());
       const part = await inflate(await zip.openReadStreamPromise(entry), entry);
       inflated += part.length;
+      const excess = findXmlExcess(part);
+      if (excess !== undefined) throw bomb(excess);
       parts.set(posix.normalize(entry.fileName).replace(/^\/+/, ''), part);
     }
   } catch (error) {

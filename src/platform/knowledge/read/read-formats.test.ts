@@ -13,7 +13,9 @@ import {
   readText,
   xlsxParts,
 } from '../../../../test/support/document-fixtures.ts';
+import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from './check-xml.ts';
 import { createDocumentReader } from './index.ts';
+import { HTML_DEPTH_MAX } from './read-html.ts';
 
 const reader = createDocumentReader();
 after(() => reader.close());
@@ -152,7 +154,22 @@ describe('HTML', () => {
   });
 
   test('nested without end is refused', async () => {
-    await assertRefused(read('<div>'.repeat(20_000), { filename: 'a.html' }), 'invalid_file');
+    await assertRefused(read('<div>'.repeat(20_000), { filename: 'a.html' }), 'invalid_file', /512/);
+  });
+
+  test('is read to the depth that the message names, and no deeper', async () => {
+    const nested = (depth: number) => `<!doctype html>${'<b>'.repeat(depth)}Deep`;
+    // Text lies one deeper than its element.
+    assert.match(await read(nested(HTML_DEPTH_MAX - 1), { filename: 'a.html' }), /Deep/);
+    await assertRefused(read(nested(HTML_DEPTH_MAX), { filename: 'a.html' }), 'invalid_file', /512/);
+  });
+
+  test('with a list that counts beyond Roman numerals is refused, and tried once', async () => {
+    await assertRefused(
+      read('<ol type=I start=999999999><li>Tea</ol>', { filename: 'a.html' }),
+      'invalid_file',
+      /damaged/,
+    );
   });
 });
 
@@ -340,5 +357,31 @@ describe('an archive that does harm', () => {
       `?><!DOCTYPE x [<!ENTITY e0 "boom">${entities.join('')}]>`,
     );
     await assertRefused(read(makeZip(parts), { filename: 'a.docx' }), 'invalid_file');
+  });
+});
+
+describe('XML of an office document', () => {
+  const document = (body: string) => read(makeZip(docxParts(docxParagraph('Tea') + body)), { filename: 'a.docx' });
+
+  test('is read to the depth that the message names, and no deeper', async () => {
+    // The document, its body and what lies in them.
+    const nested = (depth: number) => '<w:a>'.repeat(depth - 2) + '</w:a>'.repeat(depth - 2);
+    assert.match(await document(nested(XML_DEPTH_MAX)), /Tea/);
+    await assertRefused(document(nested(XML_DEPTH_MAX + 1)), 'invalid_file', /1000 deep/);
+  });
+
+  test('has as many attributes in an element as the message names, and no more', async () => {
+    const element = (count: number) => `<w:a ${Array.from({ length: count }, (_, at) => `a${at}="="`).join(' ')}/>`;
+    assert.match(await document(element(XML_ATTRIBUTES_MAX)), /Tea/);
+    await assertRefused(document(element(XML_ATTRIBUTES_MAX + 1)), 'invalid_file', /1000 attributes/);
+  });
+
+  test('does not count what a comment or a section of characters holds', async () => {
+    assert.match(
+      await document(
+        `<!--${'<a>'.repeat(2_000)}--><w:p><w:r><w:t><![CDATA[${'<a>'.repeat(2_000)}]]></w:t></w:r></w:p>`,
+      ),
+      /Tea/,
+    );
   });
 });

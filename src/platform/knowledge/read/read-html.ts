@@ -5,14 +5,30 @@ import { readHeaders, writeLine, writeRecord } from './table-text.ts';
 
 type Element = Parameters<FormatCallback>[0];
 
+/** Browsers stop at 512. What is quoted in quotes is copied once for each. */
+export const HTML_DEPTH_MAX = 512;
+/** Stands for what lies deeper: a character that no text has. */
+const TOO_DEEP = '\u{10ffff}';
+
+/** Throws `invalid_file` for what is nested too deeply, or cannot be converted. */
 export function readHtml(html: string): string {
+  let text: string;
   try {
-    return htmlToText(html, options);
+    text = htmlToText(html.replaceAll(TOO_DEEP, ''), options);
   } catch (error) {
-    // The conversion follows the nesting by recursion.
-    if (!(error instanceof RangeError)) throw error;
-    throw new DocumentError('invalid_file', 'The HTML is nested too deeply to be read. Simplify it.', { cause: error });
+    if (error instanceof RangeError) throw nestedTooDeeply(error);
+    throw new DocumentError('invalid_file', 'The HTML is damaged: it cannot be read. Simplify it.', { cause: error });
   }
+  if (text.includes(TOO_DEEP)) throw nestedTooDeeply();
+  return text;
+}
+
+function nestedTooDeeply(cause?: RangeError): DocumentError {
+  return new DocumentError(
+    'invalid_file',
+    `The HTML is nested too deeply to be read (more than ${HTML_DEPTH_MAX} elements). Simplify it.`,
+    { cause },
+  );
 }
 
 /** Tables of data have header cells; the others lay a page out, and are read through as if they were not there. */
@@ -81,7 +97,7 @@ const options: HtmlToTextOptions = {
   wordwrap: false,
   baseElements: { selectors: ['head > title', 'body'], orderBy: 'selectors', returnDomByDefault: true },
   // The default drops what comes after 16 million characters without a word; the size of files is limited elsewhere.
-  limits: { maxInputLength: Number.MAX_SAFE_INTEGER },
+  limits: { maxInputLength: Number.MAX_SAFE_INTEGER, maxDepth: HTML_DEPTH_MAX, ellipsis: TOO_DEEP },
   formatters: { dataTable: formatTable, alternative: formatAlternative },
   selectors: [
     { selector: 'head > title', format: 'block', options: { trailingLineBreaks: 2 } },
