@@ -71,6 +71,7 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
   let answers = 0;
   let stopped = false;
   let before = readSchedule(pid);
+  let pressureBeforeMs = readPressureMs();
   let ownBeforeMs = readSchedule(process.pid).queuedMs;
 
   const judge = ({ fromMs, toMs }: Answered): void => {
@@ -86,9 +87,13 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
     if (gapMs < INTERVAL_MS * 2) return;
     const overlapping = controlled.filter((other) => other.toMs > fromMs && other.fromMs < toMs);
     const controlMs = Math.max(0, ...overlapping.map((other) => other.toMs - other.fromMs));
+    const pressureMs = readPressureMs();
+    const scarceMs = pressureMs - pressureBeforeMs;
+    pressureBeforeMs = pressureMs;
     const machineMs = queuedMs + Math.max(lateMs, controlMs - INTERVAL_MS);
-    // Where others want the processors, a thread that sleeps may wait for one of its own process that has none.
-    const ownMs = machineMs > INTERVAL_MS ? Math.min(ranMs, gapMs - machineMs) : gapMs - machineMs;
+    // Where others want the processors, a thread that sleeps may wait for a thread or a child of its own that has none.
+    const isBusy = Math.max(machineMs, scarceMs) > INTERVAL_MS;
+    const ownMs = isBusy ? Math.min(ranMs, gapMs - machineMs) : gapMs - machineMs;
     const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });
@@ -167,6 +172,16 @@ function readSchedule(pid: number): { readonly ranMs: number; readonly queuedMs:
   } catch {
     // No Linux, or the process has ended: the control server alone counts then.
     return { ranMs: 0, queuedMs: 0 };
+  }
+}
+
+/** How long something on the machine waited for a processor, since its start. */
+function readPressureMs(): number {
+  try {
+    return Number(/^some .* total=(\d+)/.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1]) / 1_000;
+  } catch {
+    // A kernel without pressure stall information.
+    return 0;
   }
 }
 
