@@ -68,7 +68,8 @@ export async function startServer(
     await process_.ended;
   });
   const url = await waitFor('a ready server', READY_MS, async () => {
-    if (process_.child.exitCode !== null) throw new Error(`serve ended early:\n${process_.stderr()}`);
+    if (process_.child.exitCode !== null || process_.child.signalCode !== null)
+      throw new Error(`serve ended early:\n${process_.stderr()}`);
     if (only === 'domains') return /is served at (\S+)\n/.exec(process_.stdout())?.[1];
     return /^ {2}listening +(\S+)$/m.exec(process_.stdout())?.[1] ?? /ready at (\S+)\n/.exec(process_.stdout())?.[1];
   });

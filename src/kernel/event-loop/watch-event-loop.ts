@@ -14,6 +14,8 @@ import { Worker } from 'node:worker_threads';
 import { type CapturedBlock, type WatchSettings, watchMainThread } from './watch-thread.ts';
 
 const TICK_MS = 50;
+/** Twice until a block is found. Rarer, as each look costs more than a tick. */
+const CHECK_MS = 75;
 /** Lateness of a tick that is a block. */
 export const BLOCKED_MS = 100;
 const CAPTURE_EVERY_MS = 10_000;
@@ -66,7 +68,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
 
   const thread = startThread({
     shared: shared.buffer,
-    checkEveryMs: TICK_MS,
+    checkEveryMs: CHECK_MS,
     silentMs: TICK_MS + BLOCKED_MS,
     captureEveryMs,
     tellAfterMs: TELL_AFTER_MS,
