@@ -3,6 +3,7 @@ import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
+import { webhookSecretContext } from '../platform/webhooks/index.ts';
 
 type SealedRow = Readonly<Record<string, string>>;
 
@@ -34,6 +35,22 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['project_id', 'smith_id', 'provider'],
     context: ({ project_id = '', smith_id = '', provider = '' }) => modelKeyContext(project_id, smith_id, provider),
     removeWhenLost: true,
+  },
+  {
+    table: 'webhooks',
+    column: 'sealed_secret',
+    key: ['project_id', 'id'],
+    context: ({ project_id = '', id = '' }) => webhookSecretContext(project_id, id, 'current'),
+    // Its deliveries miss and say that it has to be rotated.
+    removeWhenLost: false,
+  },
+  {
+    table: 'webhooks',
+    column: 'sealed_previous_secret',
+    key: ['project_id', 'id'],
+    where: 'sealed_previous_secret is not null',
+    context: ({ project_id = '', id = '' }) => webhookSecretContext(project_id, id, 'previous'),
+    removeWhenLost: false,
   },
   {
     table: 'domains.orders',

@@ -50,10 +50,12 @@ import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { createForeignSchemas } from './schemas/index.ts';
+import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
+import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts';
 
 /** The only live version of the request and response vocabulary. */
 const API_VERSIONS = ['2026-05-01'] as const;
@@ -128,6 +130,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...storageOperations(deps),
     ...vectorStoreOperations(deps),
     ...memoryOperations(deps),
+    ...webhookOperations(deps),
   ];
 }
 
@@ -164,6 +167,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   measureStorage(metrics, db);
   const reader = createDocumentReader({ logger, metrics });
   const ingestion = defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
+  const now = () => clock.now();
+  defineWebhookJobs(jobs, { db, now });
   const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });
   const app = await createService({
     name: 'ironcraft',
@@ -198,7 +203,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       app,
       resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
       // The engine first, so that no job finds a replica that is not registered.
-      workers: [engine, jobsWorker(jobs)],
+      workers: [engine, jobsWorker(jobs), createWebhookDeliveries({ db, vault, outbound, logger, metrics, now })],
     }),
   };
 }

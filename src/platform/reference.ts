@@ -38,6 +38,11 @@ export const referenceTopics: readonly Topic[] = [
   },
   { name: 'Events', description: 'Everything that happened, in order.', prefixes: ['events'] },
   {
+    name: 'Webhooks',
+    description: 'The feed, sent to your own endpoints as signed POSTs.',
+    prefixes: ['tenant.webhooks'],
+  },
+  {
     name: 'Tokens',
     description: 'Tokens of the project: for servers, or bound to one smith.',
     prefixes: ['tenant.tokens'],

@@ -6,6 +6,7 @@ import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
+import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
 export type { AgentDraft, AgentVariable, SmithConfig } from './tables/agents.ts';
@@ -20,7 +21,8 @@ export interface TenantTables
     FeedTables,
     KnowledgeTables,
     RunsTables,
-    ThreadsTables {}
+    ThreadsTables,
+    WebhooksTables {}
 
 const names: TableNames<TenantTables> = {
   ...accessTables,
@@ -29,6 +31,7 @@ const names: TableNames<TenantTables> = {
   ...knowledgeTables,
   ...runsTables,
   ...threadsTables,
+  ...webhooksTables,
 };
 
 /** The names of TenantTables, for the scope to check against. */

@@ -15,7 +15,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   main: { paths: ['src/main.ts'], may: ['command-line'] },
   'command-line': {
     paths: ['src/command-line/'],
-    may: ['app', 'boot', 'operator', 'resources', 'engine', 'models', 'access', 'tables', ...DOMAINS],
+    may: ['app', 'boot', 'operator', 'resources', 'engine', 'models', 'webhooks', 'access', 'tables', ...DOMAINS],
   },
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
@@ -31,15 +31,18 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'feed',
       'access',
       'maintenance',
+      'webhooks',
       'tables',
     ],
   },
+  webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
     may: [
+      'webhooks',
       'surfaces',
       'smiths',
       'engine',
@@ -154,6 +157,7 @@ const FRONT_DOORS = [
   'src/platform/surfaces/',
   'src/platform/surfaces/openai/',
   'src/platform/threads/',
+  'src/platform/webhooks/',
 ];
 
 /** What a tenant's handle stands on, which sees every tenant's rows. */

@@ -29,7 +29,7 @@ export interface Rows<Row> {
 export interface Executor {
   query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>>;
   /**
-   * Sends a wake-up without a payload soon, one for all who ask for it within some 100 ms; in a transaction, once it has
+   * Sends a wake-up without a payload at once, and one for all who ask within the next 40 ms; in a transaction, once it has
    * committed. For channels whose listeners read the rows anyway.
    */
   wake(channel: string): void;

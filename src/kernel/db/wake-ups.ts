@@ -1,11 +1,12 @@
-/** Wake-ups that many changes share: the first asks for one, and those that come before it leaves ride along. */
+/** Wake-ups that many changes share: the first leaves at once, and those that come soon after it leave together. */
 
-/** How long one waits for others. Sending takes a lock that every commit of the database passes. */
-const WINDOW_MS = 100;
+/** Sending takes a lock that every commit of the database passes. */
+const WINDOW_MS = 40;
 
 export class WakeUps {
   readonly #send: (channel: string) => Promise<void>;
-  readonly #waiting = new Map<string, NodeJS.Timeout>();
+  /** Channels on which one has just left, and whether another was asked for since. */
+  readonly #recent = new Map<string, { timer: NodeJS.Timeout; isAsked: boolean }>();
   #closed = false;
 
   /** `send` reports its own failures: a wake-up is a hint, and listeners look by themselves now and then. */
@@ -14,17 +15,24 @@ export class WakeUps {
   }
 
   wake(channel: string): void {
-    if (this.#closed || this.#waiting.has(channel)) return;
+    if (this.#closed) return;
+    const recent = this.#recent.get(channel);
+    if (recent !== undefined) {
+      recent.isAsked = true;
+      return;
+    }
     const timer = setTimeout(() => {
-      this.#waiting.delete(channel);
-      void this.#send(channel);
+      const isAsked = this.#recent.get(channel)?.isAsked;
+      this.#recent.delete(channel);
+      if (isAsked === true) this.wake(channel);
     }, WINDOW_MS);
-    this.#waiting.set(channel, timer.unref());
+    this.#recent.set(channel, { timer: timer.unref(), isAsked: false });
+    void this.#send(channel);
   }
 
   close(): void {
     this.#closed = true;
-    for (const timer of this.#waiting.values()) clearTimeout(timer);
-    this.#waiting.clear();
+    for (const { timer } of this.#recent.values()) clearTimeout(timer);
+    this.#recent.clear();
   }
 }

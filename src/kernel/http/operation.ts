@@ -104,6 +104,11 @@ export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B exte
     Answer {
   /** Honours `Idempotency-Key`, which replays JSON. Default: true for POST, unless the operation answers with texts. */
   readonly idempotent?: boolean;
+  /**
+   * Checks what takes time and is not the store's, such as a look-up of a name, before the transaction begins; throws the
+   * refusal. A request that is answered with what was stored for its `Idempotency-Key` is not refused.
+   */
+  readonly precheck?: (request: RequestContext<Caller> & RequestParts<P, Q, B>) => Promise<void>;
   readonly handler: (
     request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Tx },
   ) => Promise<Reply<R>>;
@@ -198,6 +203,8 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly upload: Upload<Caller> | undefined;
   /** Present: the connection becomes a WebSocket. */
   readonly socket: SocketRules | undefined;
+  /** Present: checks before the transaction. */
+  readonly precheck: ((request: ErasedRequest<Caller>) => Promise<void>) | undefined;
   /** Present: finds out who the caller is from what it sent. */
   readonly verify: ((request: ErasedRequest<unknown>) => Promise<unknown>) | undefined;
   readonly handles: Handles<Caller, unknown, unknown>;
@@ -243,8 +250,10 @@ export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>)
     change<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
       spec: ChangeSpec<Caller, P, Q, B, R, Tx>,
     ): Operation<Caller> {
+      const { precheck, ...rest } = spec;
       const isIdempotent = spec.idempotent ?? (spec.method === 'POST' && spec.answers === undefined);
-      return erase(spec, 'change', isIdempotent, (request) => spec.handler(request as never));
+      const erased = erase(rest, 'change', isIdempotent, (request) => spec.handler(request as never));
+      return precheck === undefined ? erased : { ...erased, precheck: (request) => precheck(request as never) };
     },
     /** A change whose body is a form with files, each stored while it arrives, before the transaction. */
     upload<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Stored extends StoredUpload>(
@@ -289,6 +298,6 @@ function eraseTypes<Caller>(
   handle: Operation<Caller>['handle'],
 ): Omit<Operation<Caller>, 'handles'> {
   const { params, query, body, bodyFormat = 'json', example, reply } = spec;
-  const none = { upload: undefined, socket: undefined, verify: undefined };
+  const none = { upload: undefined, socket: undefined, precheck: undefined, verify: undefined };
   return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, example, reply, handle };
 }

@@ -176,11 +176,16 @@ async function commit<Caller>(
   input: Input,
 ): Promise<Outcome> {
   const { claim } = input;
+  const refusal = await precheck(request, reply, operation, input);
   return options.db.transaction(async (tx) => {
-    if (claim === undefined) return { value: await handle(request, reply, operation, options, input, tx) };
+    if (claim === undefined) {
+      if (refusal !== undefined) throw refusal.error;
+      return { value: await handle(request, reply, operation, options, input, tx) };
+    }
     const caller = request.state.caller as Caller;
     const stored = await options.idempotency.claim(tx, caller, claim);
     if (stored !== undefined) return { replay: stored };
+    if (refusal !== undefined) throw refusal.error;
     const value = await handle(request, reply, operation, options, input, tx);
     const status = value instanceof HttpReply ? value.status : usualStatus(operation);
     const body = value instanceof HttpReply ? value.body : value;
@@ -190,6 +195,21 @@ async function commit<Caller>(
     });
     return { value };
   });
+}
+
+/** The refusal, kept until it is known that no stored answer comes before it. */
+async function precheck<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation<Caller>,
+  input: Input,
+): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await operation.precheck?.(erasedRequest<Caller>(request, reply, { db: undefined, tx: undefined }, input));
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
 
 function handle<Caller>(

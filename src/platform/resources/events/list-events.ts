@@ -3,7 +3,7 @@ import { readTimestamp } from '../../../kernel/http/schema.ts';
 import { viewOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { eventTypesOf } from '../../feed/event-types.ts';
-import { renderEvent } from './render-event.ts';
+import { renderEvent } from '../../feed/render-event.ts';
 import type { EventQuery } from './schema.ts';
 import { listEvents as listRows } from './store.ts';
 

@@ -1,0 +1,112 @@
+/**
+ * From the feed to deliveries: follows the feed by its cursor and writes a delivery for each webhook that an event is for.
+ * Deliveries and cursor commit together, so each event is fanned out once, whichever replica does it and whenever it dies.
+ */
+import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { selectsEventType } from '../feed/event-types.ts';
+import { FeedCursorAheadError, type FollowedEvent, findFeedEnd, followFeed } from '../feed/follow-feed.ts';
+
+const FOLLOWER = 'webhooks';
+const EVENTS_A_BATCH = 500;
+
+export interface FanOutDependencies {
+  readonly db: Database;
+  readonly now: () => Date;
+  readonly logger: { warn(fields: object, message: string): void };
+}
+
+/** Fans out what is final. Resolves with the number of new deliveries; zero too where another replica is at it. */
+export async function fanOut(deps: FanOutDependencies, signal: AbortSignal): Promise<number> {
+  let written = 0;
+  for (let isFull = true; isFull && !signal.aborted; ) {
+    const batch = await deps.db.transaction((tx) => fanOutBatch(tx, deps));
+    written += batch.written;
+    isFull = batch.isFull;
+  }
+  return written;
+}
+
+async function fanOutBatch(tx: Transaction, deps: FanOutDependencies): Promise<{ written: number; isFull: boolean }> {
+  const { rows } = await tx.query<{ cursor: string }>({
+    text: 'select cursor from feed_followers where name = $1 for update skip locked',
+    values: [FOLLOWER],
+  });
+  const cursor = rows[0]?.cursor;
+  if (cursor === undefined) {
+    await startFollowing(tx);
+    return { written: 0, isFull: false };
+  }
+  try {
+    const batch = await followFeed(tx, cursor, EVENTS_A_BATCH);
+    const written = await writeDeliveries(tx, batch.events, deps.now());
+    if (batch.cursor !== cursor) await moveCursor(tx, batch.cursor);
+    return { written, isFull: batch.isFull };
+  } catch (error) {
+    if (!(error instanceof FeedCursorAheadError)) throw error;
+    deps.logger.warn({ err: error }, 'webhooks go on from the end of the feed: the database was restored');
+    await moveCursor(tx, await findFeedEnd(tx));
+    return { written: 0, isFull: false };
+  }
+}
+
+/** The first time begins at what comes next. Does nothing where another replica holds the cursor. */
+async function startFollowing(tx: Transaction): Promise<void> {
+  await tx.query({
+    text: 'insert into feed_followers (name, cursor) values ($1, $2) on conflict do nothing',
+    values: [FOLLOWER, await findFeedEnd(tx)],
+  });
+}
+
+async function moveCursor(tx: Transaction, cursor: string): Promise<void> {
+  await tx.query({
+    text: 'update feed_followers set cursor = $2 where name = $1 and cursor <> $2',
+    values: [FOLLOWER, cursor],
+  });
+}
+
+interface Subscription {
+  readonly project_id: string;
+  readonly id: string;
+  readonly events: readonly string[];
+  readonly created_at: Date;
+}
+
+async function writeDeliveries(tx: Transaction, events: readonly FollowedEvent[], now: Date): Promise<number> {
+  if (events.length === 0) return 0;
+  const { rows: subscriptions } = await tx.query<Subscription>({
+    text: 'select project_id, id, events, created_at from webhooks where project_id = any($1::text[])',
+    values: [[...new Set(events.map(({ project_id }) => project_id))]],
+  });
+  if (subscriptions.length === 0) return 0;
+  const byProject = Map.groupBy(subscriptions, ({ project_id }) => project_id);
+  const wanted = events.flatMap((event) =>
+    (byProject.get(event.project_id) ?? [])
+      .filter((subscription) => isFor(event, subscription))
+      .map((subscription) => ({
+        project_id: event.project_id,
+        id: mintId('whd'),
+        webhook_id: subscription.id,
+        event_id: event.id,
+        event_type: event.type,
+      })),
+  );
+  if (wanted.length === 0) return 0;
+  // One that was there before is of a test or a replay, which did not wait for this.
+  const { rowCount } = await tx.query({
+    text: `
+      insert into webhook_deliveries
+        (project_id, id, webhook_id, event_id, event_type, next_attempt_at, created_at, updated_at)
+      select w.project_id, w.id, w.webhook_id, w.event_id, w.event_type, $2, $2, $2
+      from jsonb_to_recordset($1) as w (project_id text, id text, webhook_id text, event_id text, event_type text)
+      on conflict (project_id, webhook_id, event_id) do nothing`,
+    values: [JSON.stringify(wanted), now],
+  });
+  return rowCount;
+}
+
+/** Whether a webhook gets an event: one that was there before, of a type that it selects. */
+function isFor(event: FollowedEvent, { events, created_at }: Subscription): boolean {
+  if (event.created_at <= created_at) return false;
+  return events.length === 0 || events.some((selector) => selectsEventType(selector, event.type));
+}
