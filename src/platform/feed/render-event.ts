@@ -21,8 +21,21 @@ export interface EventRow {
   readonly data: JsonObject;
 }
 
-/** The envelope of a row. */
+/** The envelope of a row. The order of its members is the feed's, which no jsonb keeps. */
 export function renderEvent(projectId: string, row: EventRow): EventEnvelope {
   const { id, type, created_at, smith_id, actor, data } = row;
-  return { v: 1, id, type, created_at: created_at.toISOString(), tenant_id: projectId, smith_id, actor, data };
+  return {
+    v: 1,
+    id,
+    type,
+    created_at: created_at.toISOString(),
+    tenant_id: projectId,
+    smith_id,
+    actor: actor && renderActor(actor),
+    data,
+  };
+}
+
+function renderActor({ kind, id, token_id, email }: Actor): Actor {
+  return { kind, id, token_id, email };
 }
