@@ -62,3 +62,5 @@ create table feed_followers (
   name text primary key,
   cursor text not null
 );
+-- Webhooks begin with what happens from now on.
+insert into feed_followers (name, cursor) select 'webhooks', pg_snapshot_xmin(pg_current_snapshot()) || '/';

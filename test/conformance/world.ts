@@ -25,6 +25,8 @@ export interface World {
   readonly pausedRunId: string;
   readonly approvalId: string;
   readonly tokenId: string;
+  readonly webhookId: string;
+  readonly deliveryId: string;
   readonly fileId: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
@@ -58,6 +60,8 @@ interface PathParameter {
 const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/organization/projects/{pid}': { prefix: 'proj', of: (world) => world.spareProjectId },
   '/v1/tenant/tokens/{tid}': { prefix: 'tok', of: (world) => world.tokenId },
+  '/v1/tenant/webhooks/{wid}': { prefix: 'whk', of: (world) => world.webhookId },
+  '/v1/tenant/webhooks/{wid}/deliveries/{did}': { prefix: 'whd', of: (world) => world.deliveryId },
   '/v1/tenant/model_keys/{provider}': { of: () => 'openai' },
   '/v1/agents/{aid}': { prefix: 'agt', of: (world) => world.agentId },
   '/v1/smiths/{sid}': { prefix: 'smt', of: (world) => world.smithId },
@@ -120,6 +124,12 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'conversations.items.create': () => ({ items: [{ role: 'user', content: uniqueName() }] }),
   'responses.create': ({ smithUser }) => ({ user: smithUser, input: 'Write 2 words' }),
   'responses.cancel': undefined,
+  'tenant.webhooks.create': () => ({ url: 'https://example.com/hook', events: ['webhook.test'] }),
+  'tenant.webhooks.update': () => ({ events: ['webhook.'] }),
+  'tenant.webhooks.rotate': () => ({ grace_seconds: 60 }),
+  'tenant.webhooks.test': undefined,
+  'tenant.webhooks.deliveries.redeliver': undefined,
+  'tenant.webhooks.replay': () => ({ since: '2026-05-01' }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
@@ -214,6 +224,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     pausedRunId: paused.body.id,
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
+    ...(await registerWebhook(tenant)),
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
@@ -287,4 +298,13 @@ async function created(answering: Promise<Answer>): Promise<Answer> {
 
 async function createdId(answering: Promise<Answer>): Promise<string> {
   return (await created(answering)).body.id;
+}
+
+/** One with a delivery, which nothing takes. */
+async function registerWebhook(tenant: Client): Promise<{ webhookId: string; deliveryId: string }> {
+  const webhookId = await createdId(
+    tenant.post('/v1/tenant/webhooks', { url: 'https://example.com/hook', events: ['webhook.test'] }),
+  );
+  const { body } = await tenant.post(`/v1/tenant/webhooks/${webhookId}/test`);
+  return { webhookId, deliveryId: body.delivery_id };
 }

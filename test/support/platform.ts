@@ -4,6 +4,7 @@
  */
 
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
-import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
+import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
 import type { ModelCallLimits } from '../../src/platform/models/index.ts';
@@ -86,6 +87,14 @@ const UNLIMITED = 1_000_000;
 /** A busy machine, or a second server that starts in the same process, must not look like an overload to a test. */
 const NEVER_OVERLOADED_MS = 60_000;
 
+/** The one host of examples that can be looked up: nothing listens there. */
+const KNOWN_HOST = 'example.com';
+const lookUpKnownHost: Lookup = async (hostname) => {
+  if (hostname === KNOWN_HOST) return [{ address: '127.0.0.1', family: 4 }];
+  const found = await lookup(hostname, { all: true });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+};
+
 type TestServer = Pick<TestPlatform, 'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'close'>;
 
 const borrowServer = shareInProcess(() => openServer({}));
@@ -107,7 +116,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const blobs = options.sharing?.blobs ?? createFolderBlobStore(filesFolder);
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
-  const outbound = createOutbound({ allow: options.outboundAllow ?? [] });
+  const outbound = createOutbound({ allow: options.outboundAllow ?? [KNOWN_HOST], lookup: lookUpKnownHost });
   const platform = await createPlatform({
     config: {
       projectRequestsPerMinute: UNLIMITED,

@@ -33,10 +33,7 @@ async function fanOutBatch(tx: Transaction, deps: FanOutDependencies): Promise<{
     values: [FOLLOWER],
   });
   const cursor = rows[0]?.cursor;
-  if (cursor === undefined) {
-    await startFollowing(tx);
-    return { written: 0, isFull: false };
-  }
+  if (cursor === undefined) return { written: 0, isFull: false };
   try {
     const batch = await followFeed(tx, cursor, EVENTS_A_BATCH);
     const written = await writeDeliveries(tx, batch.events, deps.now());
@@ -48,14 +45,6 @@ async function fanOutBatch(tx: Transaction, deps: FanOutDependencies): Promise<{
     await moveCursor(tx, await findFeedEnd(tx));
     return { written: 0, isFull: false };
   }
-}
-
-/** The first time begins at what comes next. Does nothing where another replica holds the cursor. */
-async function startFollowing(tx: Transaction): Promise<void> {
-  await tx.query({
-    text: 'insert into feed_followers (name, cursor) values ($1, $2) on conflict do nothing',
-    values: [FOLLOWER, await findFeedEnd(tx)],
-  });
 }
 
 async function moveCursor(tx: Transaction, cursor: string): Promise<void> {
@@ -105,8 +94,12 @@ async function writeDeliveries(tx: Transaction, events: readonly FollowedEvent[]
   return rowCount;
 }
 
-/** Whether a webhook gets an event: one that was there before, of a type that it selects. */
-function isFor(event: FollowedEvent, { events, created_at }: Subscription): boolean {
-  if (event.created_at <= created_at) return false;
+/**
+ * Whether a webhook gets an event: one that did not happen before it was registered, of a type that it selects. Times are
+ * read to the millisecond, so what happened in the same one counts, save the registration itself.
+ */
+function isFor(event: FollowedEvent, { id, events, created_at }: Subscription): boolean {
+  if (event.created_at < created_at) return false;
+  if (event.type === 'webhook.created' && event.data.webhook_id === id) return false;
   return events.length === 0 || events.some((selector) => selectsEventType(selector, event.type));
 }

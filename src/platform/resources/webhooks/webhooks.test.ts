@@ -22,10 +22,22 @@ async function register(project: TestProject, url: string, events: readonly stri
   return body as { id: string; secret: string };
 }
 
+interface Shown {
+  readonly id: string;
+  readonly status: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly attempt_count: number;
+  readonly last_http_status: number | null;
+  readonly last_error: string | null;
+  readonly next_attempt_at: string | null;
+  readonly attempts: readonly { readonly error: string | null }[];
+}
+
 async function listDeliveries(project: TestProject, id: string) {
   const { status, body } = await project.get(`/v1/tenant/webhooks/${id}/deliveries?limit=100`);
   assert.equal(status, 200);
-  return body.data as Record<string, never>[];
+  return body.data as Shown[];
 }
 
 /** Its only delivery, once it is in this state. */
@@ -138,7 +150,7 @@ test('the secret is shown once, and never listed', async () => {
 test('a paused webhook gets nothing, and afterwards what happened meanwhile', async (t) => {
   const endpoint = await withEndpoint(t);
   const project = await platform.createProject();
-  const { id } = await register(project, endpoint.url, ['customer.', 'agent.'].slice(1));
+  const { id } = await register(project, endpoint.url, ['agent.']);
   const paused = await project.patch(`/v1/tenant/webhooks/${id}`, { active: false });
   assert.deepEqual([paused.status, paused.body.active], [200, false]);
   await project.post('/v1/agents', { name: 'Made in the pause' });
@@ -180,12 +192,12 @@ test('a miss says why and when the next attempt is, and a redelivery is made at 
   const { body: sent } = await project.post(`/v1/tenant/webhooks/${id}/test`);
   const missed = await eventually(async () => {
     const [delivery] = await listDeliveries(project, id);
-    return Number(delivery?.attempt_count) === 1 ? delivery : undefined;
+    return delivery?.attempt_count === 1 ? delivery : undefined;
   }, 'the first attempt');
   assert.deepEqual([missed.id, missed.status, missed.last_http_status], [sent.delivery_id, 'pending', 503]);
-  const waitMs = Date.parse(missed.next_attempt_at) - Date.now();
+  const waitMs = Date.parse(String(missed.next_attempt_at)) - Date.now();
   assert.ok(waitMs > 45_000 && waitMs <= 66_000, `${waitMs} ms`);
-  assert.equal((missed.attempts as { error: string }[])[0]?.error, 'status 503');
+  assert.equal(missed.attempts[0]?.error, 'status 503');
   endpoint.answerWith(204);
   const again = await project.post(`/v1/tenant/webhooks/${id}/deliveries/${missed.id}/redeliver`);
   assert.deepEqual([again.status, again.body.status], [202, 'pending']);
@@ -204,7 +216,7 @@ test('of redirects those are followed that keep the event, through the same chec
     const { body } = await project.post(`/v1/tenant/webhooks/${id}/test`);
     return eventually(async () => {
       const delivery = (await listDeliveries(project, id)).find((each) => each.id === body.delivery_id);
-      return Number(delivery?.attempt_count) === 1 ? delivery : undefined;
+      return delivery?.attempt_count === 1 ? delivery : undefined;
     }, 'an attempt');
   };
   assert.equal((await attempt(307, target.url))?.status, 'succeeded');
@@ -230,7 +242,7 @@ test('a replay delivers what is subscribed to since a time, from before the webh
 });
 
 for (const url of [
-  'http://example.com/hook',
+  'http://example.net/hook',
   'https://localhost/hook',
   'https://10.0.0.1/hook',
   'https://0x7f.1/hook',
@@ -255,7 +267,7 @@ for (const url of [
 test('a webhook is not moved to an address where none is registered', async () => {
   const project = await platform.createProject();
   const { id } = await register(project, PUBLIC_URL);
-  for (const url of ['https://10.0.0.1/hook', 'http://example.com/hook']) {
+  for (const url of ['https://10.0.0.1/hook', 'http://example.net/hook']) {
     const { status, body } = await project.patch(`/v1/tenant/webhooks/${id}`, { url });
     assert.deepEqual([status, body.error.code, body.error.param], [422, 'invalid_url', 'url']);
   }
