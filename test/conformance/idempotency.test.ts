@@ -26,6 +26,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'organization.projects.create': ['projects', 'organization_id'],
   'organization.projects.tokens.create': ['tokens', 'project_id'],
   'tenant.tokens.create': ['tokens', 'project_id'],
+  'tenant.webhooks.create': ['webhooks', 'project_id'],
+  'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
   // What runs and files of the project have to tell may come at any time.
@@ -282,6 +284,8 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id === 'agents.rollout') return { ...body, percent: 50 };
   if (operation.id === 'agents.attach') return { smith_ids: [world.smithId] };
   if (operation.id.startsWith('vector_stores.file')) return { ...body, attributes: { name: uniqueName() } };
+  if (operation.id === 'tenant.webhooks.create') return { ...body, events: ['run.'] };
+  if (operation.id === 'tenant.webhooks.rotate') return { grace_seconds: 61 };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
   const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };

@@ -37,6 +37,10 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'smiths.runs.list': () => idOf(startRun(world.smithId)),
   'runs.list': () => idOf(startRun(world.otherSmithId)),
   'approvals.list': async () => (await startGatedRun()).body.output.tool_calls[0].approval_id,
+  'tenant.webhooks.list': () =>
+    idOf(tenant.post('/v1/tenant/webhooks', { url: 'https://example.com/hook', events: ['slack'] })),
+  'tenant.webhooks.deliveries.list': async () =>
+    (await tenant.post(`/v1/tenant/webhooks/${world.webhookId}/test`)).body.delivery_id,
   'events.list': async () => {
     await tenant.post('/v1/tenant/tokens', { scope: 'admin' });
     return (await tenant.get('/v1/events?limit=1')).body.data[0].id;

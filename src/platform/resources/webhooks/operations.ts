@@ -108,6 +108,8 @@ export function webhookOperations(deps: WebhookDependencies) {
       status: 202,
       params: WebhookPath,
       reply: TestSent,
+      // Each call is a further delivery.
+      idempotent: false,
       handler: testWebhook(deps),
     }),
     project.read({
@@ -133,6 +135,8 @@ export function webhookOperations(deps: WebhookDependencies) {
       status: 202,
       params: DeliveryPath,
       reply: Delivery,
+      // Each call is a further delivery.
+      idempotent: false,
       handler: redeliver(deps),
     }),
     project.change({
@@ -147,6 +151,8 @@ export function webhookOperations(deps: WebhookDependencies) {
       body: ReplayIn,
       example: { since: '2026-05-01' },
       reply: ReplayStarted,
+      // Each call is a further delivery.
+      idempotent: false,
       handler: replayWebhook(deps),
     }),
   ];
