@@ -89,7 +89,7 @@ async function replayBatch(
 }
 
 /** Removes settled deliveries past their time, and those of webhooks that are gone, each with its attempts. */
-export async function sweepDeliveries(db: Database, signal: AbortSignal): Promise<void> {
+async function sweepDeliveries(db: Database, signal: AbortSignal): Promise<void> {
   const over = [
     `select project_id, id from webhook_deliveries where status <> 'pending' and updated_at < now() - interval '${KEPT}'
      limit ${ROWS_A_BATCH}`,

@@ -12,7 +12,7 @@ import {
   timestamp,
 } from '../../../kernel/http/schema.ts';
 
-export const MAX_URL_LENGTH = 2_048;
+const MAX_URL_LENGTH = 2_048;
 const MAX_SELECTORS = 100;
 const DEFAULT_GRACE_SECONDS = 86_400;
 const MAX_GRACE_SECONDS = 604_800;
