@@ -133,3 +133,15 @@ test('a prompt counts its messages, tool calls, results, files and tools', () =>
   const tool = 8 + estimateTokens(JSON.stringify({ type: 'function', name: 'look', inputSchema: {} }));
   assert.equal(full, 4 * 4 + 2 + call + 2 + 512 + tool);
 });
+
+test('a long text counts as its pieces do, each time it is asked for', () => {
+  const text = 'Tea is picked in spring. 茶は春に摘まれる。 '.repeat(4_000);
+  const counter = new TokenCounter();
+  for (let at = 0; at < text.length; at += 9_999) counter.add(text.slice(at, at + 9_999));
+  const total = counter.add('');
+  assert.deepEqual(
+    [estimateTokens(text), estimateTokens(text), estimateTokens(`${text} `.trimEnd())],
+    [total, total, total],
+  );
+  assert.notEqual(estimateTokens(`${text}and more`), total);
+});

@@ -3,6 +3,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
+import { LRUCache } from 'lru-cache';
 
 /**
  * A cheap estimate of tokens, for budgets (does the history fit the window?) and for the built-in model's own limits and
@@ -22,8 +23,21 @@ import type {
  * Held against o200k, the tokenizer of current OpenAI models, it errs on the high side: the tests state the bounds.
  */
 export function estimateTokens(text: string): number {
-  return new TokenCounter().add(text);
+  if (text.length < LONG_TEXT) return new TokenCounter().add(text);
+  const known = countedTexts.get(text);
+  if (known !== undefined) return known;
+  const tokens = new TokenCounter().add(text);
+  countedTexts.set(text, tokens);
+  return tokens;
 }
+
+/** From here on counting a text again, as each turn does several times, would be felt by others. */
+const LONG_TEXT = 50_000;
+/** The largest body that a server takes by default has 10 million characters. */
+const countedTexts = new LRUCache<string, number>({
+  maxSize: 12_000_000,
+  sizeCalculation: (_tokens, text) => text.length,
+});
 
 /** Chat formats wrap each message in a few tokens of their own. */
 const TOKENS_PER_MESSAGE = 4;
