@@ -17,6 +17,7 @@ const PROCESS_FOLDERS = /^test\/(?:boot|faults|hostile|readme)\//;
 const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bmock\.timers\b|mock\.method\(performance\b/, 'turns the clock of the whole process'],
   [/\bcreateLatenessMonitor\b|\boverloadDelayMs: \d/, 'holds the event loop up and measures it'],
+  [/\bwatchEventLoop\b/, 'holds the event loop up and watches it from a thread'],
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
   [/\brunVerbInProcess\b/, 'changes the environment and the working folder'],
