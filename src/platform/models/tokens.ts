@@ -3,7 +3,6 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { LRUCache } from 'lru-cache';
 
 /**
  * A cheap estimate of tokens, for budgets (does the history fit the window?) and for the built-in model's own limits and
@@ -24,20 +23,19 @@ import { LRUCache } from 'lru-cache';
  */
 export function estimateTokens(text: string): number {
   if (text.length < LONG_TEXT) return new TokenCounter().add(text);
-  const known = countedTexts.get(text);
-  if (known !== undefined) return known;
+  const known = counted.find((one) => one.text === text);
+  if (known !== undefined) return known.tokens;
   const tokens = new TokenCounter().add(text);
-  countedTexts.set(text, tokens);
+  counted.unshift({ text, tokens });
+  counted.length = Math.min(counted.length, LONG_TEXTS_KEPT);
   return tokens;
 }
 
 /** From here on counting a text again, as each turn does several times, would be felt by others. */
 const LONG_TEXT = 50_000;
-/** The largest body that a server takes by default has 10 million characters. */
-const countedTexts = new LRUCache<string, number>({
-  maxSize: 12_000_000,
-  sizeCalculation: (_tokens, text) => text.length,
-});
+/** A turn counts few that are as long, one after the other. */
+const LONG_TEXTS_KEPT = 3;
+const counted: { readonly text: string; readonly tokens: number }[] = [];
 
 /** Chat formats wrap each message in a few tokens of their own. */
 const TOKENS_PER_MESSAGE = 4;

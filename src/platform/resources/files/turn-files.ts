@@ -37,6 +37,9 @@ export function createTurnFiles(deps: FileDependencies & { readonly logger: Logg
       }
     },
     async read(projectId, fileId) {
+      // The bytes of a file that was deleted may be there for a moment longer.
+      if ((await findFile(tenantDb(deps.db, projectId), fileId, undefined)) === undefined)
+        throw new ApiError('not_found');
       const stream = await openFile(deps.blobs, projectId, { id: fileId });
       return buffer(stream).catch((error: unknown) => {
         throw new ApiError('storage_unavailable', { cause: error });
