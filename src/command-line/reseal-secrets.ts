@@ -21,7 +21,7 @@ export function addResealSecrets(keys: Command): void {
         let left = 0;
         for (const column of sealedColumns) {
           const count = await resealColumn(db, vault, column);
-          process.stdout.write(`${column.table}: ${count.sealed} sealed again\n`);
+          process.stdout.write(`${column.table}.${column.column}: ${count.sealed} sealed again\n`);
           left += count.unreadable;
         }
         return left;

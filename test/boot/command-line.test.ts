@@ -283,8 +283,9 @@ test('a new master key takes over: the old one reads until everything is sealed 
     [resealed.code, resealed.stdout],
     [
       0,
-      'signing_keys: 1 sealed again\nmodel_keys: 0 sealed again\n' +
-        'domains.orders: 0 sealed again\ndomains.payments: 0 sealed again\n',
+      'signing_keys.sealed_private_jwk: 1 sealed again\nmodel_keys.sealed_api_key: 0 sealed again\n' +
+        'webhooks.sealed_secret: 0 sealed again\nwebhooks.sealed_previous_secret: 0 sealed again\n' +
+        'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],
   );
   const minted = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder, {

@@ -68,6 +68,24 @@ class Battlefield {
     this.kills += 1;
   }
 
+  /**
+   * Waits for the turns that are under way. With one process alone nothing tells kills from outside from a turn that ends its
+   * process: one that two kills in a row hit before it has done anything would be set aside, as it should be.
+   */
+  async finishTakenOver(): Promise<void> {
+    const project = this.#fleet.project(this.#random.pick(this.alive));
+    const list = async (): Promise<string[]> => {
+      const { status, body } = await project.get('/v1/runs?status=in_progress&limit=100');
+      assert.equal(status, 200);
+      return body.data.map(({ id }: { id: string }) => id);
+    };
+    const before = await list();
+    await eventually(async () => {
+      const now = await list();
+      return before.some((id) => now.includes(id)) ? undefined : true;
+    }, 'the turns of before come to an end');
+  }
+
   /** Lets every client finish its turn. */
   async settle(): Promise<DrivenTurn[]> {
     this.#stopped = true;
@@ -110,6 +128,7 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
   await field.start();
   field.send(4);
   while (field.kills < EMBEDDED_KILLS) {
+    await field.finishTakenOver();
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await Promise.all(field.alive.map((server) => field.kill(server)));
     tearLock(join(fleet.dataDir, 'database'), field.kills);
