@@ -293,7 +293,7 @@ test('a new master key takes over: the old one reads until everything is sealed 
   });
   assert.equal(minted.code, 0, minted.stderr);
   const back = await runVerbInProcess(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
-  assert.match(back.stdout, /^signing_keys: 1 sealed again$/m);
+  assert.match(back.stdout, /^signing_keys\.sealed_private_jwk: 1 sealed again$/m);
 });
 
 test('keys recover goes on without a lost master key, and only when it is meant', async () => {
