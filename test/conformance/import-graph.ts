@@ -142,6 +142,8 @@ const STORE_MAY = [
   'src/platform/store/tenant-db.ts',
   'src/platform/threads/index.ts',
   'src/platform/store/expiry.ts',
+  // The size at which pages of large rows end.
+  'src/platform/store/fit-page.ts',
   // The rule by which lists that are numbered rather than timed are paged.
   'src/platform/configuration/page-by-version.ts',
   // The row as the engine's statements read and write it.

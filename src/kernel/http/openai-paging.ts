@@ -95,11 +95,15 @@ export function placeNotFound(page: OpenAiPageRequest): ApiError {
   return new ApiError('invalid_cursor', { param, message });
 }
 
-/** Makes the envelope from up to `limit + 1` rows in the order of `scanOf`: the extra row only says that there is more. */
+/**
+ * Makes the envelope from up to `limit + 1` rows in the order of `scanOf`: the extra row only says that there is more, and so
+ * does `isCut`, for a page that ends before.
+ */
 export function openAiPageReply<Row, Item extends { readonly id: string }>(
   rows: readonly Row[],
   page: OpenAiPageRequest,
   render: (row: Row) => Item,
+  isCut = false,
 ): { object: 'list'; data: Item[]; first_id: string | null; last_id: string | null; has_more: boolean } {
   const shown = rows.slice(0, page.limit).map(render);
   if (page.before !== undefined) shown.reverse();
@@ -108,7 +112,7 @@ export function openAiPageReply<Row, Item extends { readonly id: string }>(
     data: shown,
     first_id: shown[0]?.id ?? null,
     last_id: shown.at(-1)?.id ?? null,
-    has_more: rows.length > page.limit,
+    has_more: isCut || rows.length > page.limit,
   };
 }
 

@@ -1,7 +1,8 @@
 /** Rows of smith revisions: what the smith was after each change. */
 import { sql } from 'kysely';
 import type { PageRequest } from '../../kernel/http/paging.ts';
-import { versionBefore } from '../configuration/page-by-version.ts';
+import { NEWEST_VERSION_FIRST, versionBefore } from '../configuration/page-by-version.ts';
+import { type FittedPage, fitPage } from '../store/fit-page.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { SmithState } from './smith-state.ts';
 
@@ -28,13 +29,17 @@ export async function findRevision(db: TenantDb, smithId: string, version: numbe
   return selectRevisions(db, smithId).where('version', '=', version).executeTakeFirst();
 }
 
-/** Up to one row more than the page holds. */
-export async function listRevisions(db: TenantDb, smithId: string, page: PageRequest): Promise<RevisionRow[]> {
-  return selectRevisions(db, smithId)
+export async function listRevisions(
+  db: TenantDb,
+  smithId: string,
+  page: PageRequest,
+): Promise<FittedPage<RevisionRow>> {
+  const query = selectRevisions(db, smithId)
+    .select(sql<number>`octet_length(snapshot::text)`.as('size'))
     .where('version', '<', versionBefore(page))
     .orderBy('version', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+    .limit(page.limit + 1);
+  return fitPage(db, query, NEWEST_VERSION_FIRST);
 }
 
 /**

@@ -12,6 +12,6 @@ interface AgentQuery {
 
 export async function listAgents({ db, caller, query }: ProjectRead<{ query: AgentQuery }>) {
   const page = readPage(query, [viewOf(caller), 'agents', query.slug]);
-  const rows = await listRows(db, page, query.slug);
-  return pageReply(rows, page, (row) => row.id, renderAgent);
+  const { rows, isCut } = await listRows(db, page, query.slug);
+  return pageReply(rows, page, (row) => row.id, renderAgent, isCut);
 }

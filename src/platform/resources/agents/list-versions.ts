@@ -14,6 +14,6 @@ export async function listVersions({
 }: ProjectRead<{ params: AgentPath; query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query, [viewOf(caller), 'agents.versions', params.aid]);
   if ((await findAgent(db, params.aid)) === undefined) throw new ApiError('not_found');
-  const rows = await listRows(db, params.aid, page);
-  return pageReply(rows, page, (row) => String(row.version), renderVersion);
+  const { rows, isCut } = await listRows(db, params.aid, page);
+  return pageReply(rows, page, (row) => String(row.version), renderVersion, isCut);
 }

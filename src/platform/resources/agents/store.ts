@@ -3,7 +3,8 @@ import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
-import { versionBefore } from '../../configuration/page-by-version.ts';
+import { NEWEST_VERSION_FIRST, versionBefore } from '../../configuration/page-by-version.ts';
+import { type FittedPage, fitPage } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { AgentDraft, TenantTables } from '../../tables.ts';
 
@@ -86,10 +87,14 @@ export async function findAgent(db: TenantDb, id: string): Promise<AgentRow | un
   return selectAgents(db).where('agents.id', '=', id).executeTakeFirst();
 }
 
-/** Up to one row more than the page holds. */
-export async function listAgents(db: TenantDb, page: PageRequest, slug: string | undefined): Promise<AgentRow[]> {
+export async function listAgents(
+  db: TenantDb,
+  page: PageRequest,
+  slug: string | undefined,
+): Promise<FittedPage<AgentRow>> {
   const query = slug === undefined ? selectAgents(db) : selectAgents(db).where('agents.slug', '=', slug);
-  return pageById(query, 'agents.id', page).execute();
+  const sized = query.select(sql<number>`octet_length(agents.draft::text)`.as('size'));
+  return fitPage(db, pageById(sized, 'agents.id', page));
 }
 
 /** Holds the agent until the transaction ends, so that changes to it happen one after the other. */
@@ -133,11 +138,11 @@ export async function findVersion(db: TenantDb, agentId: string, version: number
   return selectVersions(db, agentId).where('version', '=', version).executeTakeFirst();
 }
 
-/** Up to one row more than the page holds. */
-export async function listVersions(db: TenantDb, agentId: string, page: PageRequest): Promise<VersionRow[]> {
-  return selectVersions(db, agentId)
+export async function listVersions(db: TenantDb, agentId: string, page: PageRequest): Promise<FittedPage<VersionRow>> {
+  const query = selectVersions(db, agentId)
+    .select(sql<number>`octet_length(snapshot::text)`.as('size'))
     .where('version', '<', versionBefore(page))
     .orderBy('version', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+    .limit(page.limit + 1);
+  return fitPage(db, query, NEWEST_VERSION_FIRST);
 }

@@ -8,6 +8,6 @@ import { listApprovals as listRows } from './store.ts';
 export async function listApprovals({ db, caller, query }: ProjectRead<{ query: ApprovalQuery }>) {
   const page = readPage(query, [viewOf(caller), 'approvals']);
   const filter = { status: query.status, smithId: caller.kind === 'smith' ? caller.smithId : undefined };
-  const rows = await listRows(db, filter, page);
-  return pageReply(rows, page, (row) => row.id, renderApproval);
+  const { rows, isCut } = await listRows(db, filter, page);
+  return pageReply(rows, page, (row) => row.id, renderApproval, isCut);
 }

@@ -1,7 +1,8 @@
 /** Rows of approvals. Every query is already scoped to one project by the handle that it is given. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import { type FittedPage, fitPage } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 import type { ApprovalStatus } from './schema.ts';
@@ -36,10 +37,14 @@ export async function findApproval(db: TenantDb, id: string): Promise<ApprovalRo
   return selectApprovals(db).where('id', '=', id).executeTakeFirst();
 }
 
-/** Up to one row more than the page holds. */
-export async function listApprovals(db: TenantDb, filter: ApprovalFilter, page: PageRequest): Promise<ApprovalRow[]> {
-  let query = selectApprovals(db);
+export async function listApprovals(
+  db: TenantDb,
+  filter: ApprovalFilter,
+  page: PageRequest,
+): Promise<FittedPage<ApprovalRow>> {
+  const size = sql<number>`octet_length(args::text) + coalesce(octet_length(elicitation::text), 0)`;
+  let query = selectApprovals(db).select(size.as('size'));
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);
   if (filter.smithId !== undefined) query = query.where('smith_id', '=', filter.smithId);
-  return pageById(query, 'approvals.id', page).execute();
+  return fitPage(db, pageById(query, 'approvals.id', page));
 }

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
+import { type FittedPage, fitPage, type SizedRow } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { MESSAGE_COLUMNS, type MessagePlace, type MessageRow, type ThreadOf } from '../../threads/index.ts';
 import type { RunFacts } from './message-row.ts';
@@ -19,16 +20,21 @@ function selectMessages(db: TenantDb, { id, smith_id }: ThreadOf) {
   return db.selectFrom('messages').select(MESSAGE_COLUMNS).where('smith_id', '=', smith_id).where('thread_id', '=', id);
 }
 
-export async function listMessages(db: TenantDb, thread: ThreadOf, scan: RowScan): Promise<MessageRow[]> {
+export async function listMessages(
+  db: TenantDb,
+  thread: ThreadOf,
+  scan: RowScan,
+): Promise<FittedPage<MessageRow & SizedRow>> {
   const { from, direction, count } = scan;
-  let found = selectMessages(db, thread);
+  let found = selectMessages(db, thread).select(sql<number>`octet_length(content::text)`.as('size'));
   if (from !== undefined) {
     const beyond = direction === 'asc' ? '>' : '<';
     found = found.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('turn', 'position'), from.inclusive ? `${beyond}=` : beyond, tuple(from.turn, from.position)),
     );
   }
-  return found.orderBy('turn', direction).orderBy('position', direction).limit(count).execute();
+  const page = found.orderBy('turn', direction).orderBy('position', direction).limit(count);
+  return fitPage(db, page, { by: ['turn', 'position'], direction });
 }
 
 /** The messages of a turn, or the one at a position of it. */

@@ -1,4 +1,5 @@
 import { openAiPageReply, placeNotFound, readOpenAiPage, scanOf } from '../../../kernel/http/openai-paging.ts';
+import { MAX_PAGE_BYTES } from '../../../kernel/http/paging.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { ThreadOf } from '../../threads/index.ts';
@@ -19,35 +20,47 @@ export async function listItems({
   const { from, direction } = scanOf(page);
   const start = from === undefined ? undefined : await findItem(db, thread, from);
   if (from !== undefined && start === undefined) throw placeNotFound(page);
-  const items = await readItems(db, thread, start, direction, page.limit + 1);
-  return openAiPageReply(items, page, (item) => item);
+  const { items, isCut } = await readItems(db, thread, start, direction, page.limit + 1);
+  return openAiPageReply(items, page, (item) => item, isCut);
 }
 
-/** Up to `count` items beyond one, read message by message: a message may hold several, or none that is left. */
+interface ReadItems {
+  readonly items: ConversationItem[];
+  /** There may be more, for which the page has no room. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Up to `count` items beyond one, read message by message: a message may hold several, or none that is left. Ends with the
+ * message that fills a page, if it or one before it has an item.
+ */
 async function readItems(
   db: TenantDb,
   thread: ThreadOf,
   start: FoundItem | undefined,
   direction: 'asc' | 'desc',
   count: number,
-): Promise<ConversationItem[]> {
-  const read: ConversationItem[] = [];
+): Promise<ReadItems> {
+  const items: ConversationItem[] = [];
+  let bytes = 0;
   let from: RowScan['from'] = start && { ...placeOf(start.row), inclusive: true };
   for (;;) {
-    const rows = await listMessages(db, thread, { from, direction, count });
+    const { rows, isCut } = await listMessages(db, thread, { from, direction, count });
     const facts = await readRunFacts(db, thread, rows);
     for (const row of rows) {
-      const items = itemsOf(thread.id, row, facts.get(row.run_id ?? ''));
+      const own = itemsOf(thread.id, row, facts.get(row.run_id ?? ''));
       const isStart = start?.row.turn === row.turn && start.row.position === row.position;
       const ahead =
         direction === 'asc'
-          ? items.slice(isStart ? start.at + 1 : 0)
-          : items.slice(0, isStart ? start.at : undefined).reverse();
-      read.push(...ahead.flatMap(({ item }) => (item === undefined ? [] : [item])));
-      if (read.length >= count) return read.slice(0, count);
+          ? own.slice(isStart ? start.at + 1 : 0)
+          : own.slice(0, isStart ? start.at : undefined).reverse();
+      items.push(...ahead.flatMap(({ item }) => (item === undefined ? [] : [item])));
+      if (items.length >= count) return { items: items.slice(0, count), isCut: false };
+      bytes += row.size;
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < count) return read;
+    if (last === undefined || (!isCut && rows.length < count)) return { items, isCut: false };
+    if (items.length > 0 && bytes >= MAX_PAGE_BYTES) return { items, isCut: true };
     from = { ...placeOf(last), inclusive: false };
   }
 }

@@ -9,7 +9,7 @@ import { listEvents as listRows } from './store.ts';
 
 export async function listEvents({ db, caller, query }: ProjectRead<{ query: EventQuery }>) {
   const page = readPage(query, [viewOf(caller), 'events']);
-  const rows = await listRows(db, page, {
+  const { rows, isCut } = await listRows(db, page, {
     types: query.type === undefined ? undefined : typesOf(query.type),
     smithId: query.smith_id,
     since: query.since === undefined ? undefined : readTimestamp(query.since),
@@ -19,6 +19,7 @@ export async function listEvents({ db, caller, query }: ProjectRead<{ query: Eve
     page,
     (row) => row.id,
     (row) => renderEvent(caller.projectId, row),
+    isCut,
   );
 }
 

@@ -1,8 +1,9 @@
 /** Rows of the feed. Every question, however few rows answer it, is a walk along an index. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
+import { type FittedPage, fitPage } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
@@ -21,29 +22,32 @@ export interface EventFilter {
  */
 const MAX_CLOCK_LAG_MS = 5 * 60_000;
 
-/** Up to one row more than the page holds, newest first. */
-export async function listEvents(db: TenantDb, page: PageRequest, filter: EventFilter): Promise<EventRow[]> {
+/** Newest first. */
+export async function listEvents(db: TenantDb, page: PageRequest, filter: EventFilter): Promise<FittedPage<EventRow>> {
   const { types } = filter;
-  if (types === undefined) return selectPage(db, page, filter).execute();
+  if (types === undefined) return fitPage(db, selectPage(db, page, filter));
   // Each type's newest come off its own stretch of the index. `type in (…)` would read the whole family, or, where the
   // planner takes the family for frequent, the whole feed.
   const [first, ...others] = types.map((type) => selectPage(db, page, filter, type));
-  if (first === undefined) return [];
-  if (others.length === 0) return first.execute();
+  if (first === undefined) return { rows: [], isCut: false };
+  if (others.length === 0) return fitPage(db, first);
   const family = others.reduce(
     (all, one) => all.unionAll(db.selectFrom(one.as('one_type')).selectAll()),
     db.selectFrom(first.as('one_type')).selectAll(),
   );
-  return db
+  const newest = db
     .selectFrom(family.as('family'))
     .selectAll()
     .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+    .limit(page.limit + 1);
+  return fitPage(db, newest);
 }
 
 function selectPage(db: TenantDb, page: PageRequest, { smithId, since }: EventFilter, type?: string) {
-  let query = db.selectFrom('events').select(['id', 'type', 'created_at', 'smith_id', 'actor', 'data']);
+  let query = db
+    .selectFrom('events')
+    .select(['id', 'type', 'created_at', 'smith_id', 'actor', 'data'])
+    .select(sql<number>`octet_length(events.data::text)`.as('size'));
   if (type !== undefined) query = query.where('type', '=', type);
   if (smithId !== undefined) query = query.where('smith_id', '=', smithId);
   if (since !== undefined) {

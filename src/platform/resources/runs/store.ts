@@ -9,9 +9,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
-import { MAX_PAGE_BYTES, type PageRequest } from '../../../kernel/http/paging.ts';
+import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idAt } from '../../../kernel/ids/ids.ts';
 import type { RunRow } from '../../engine/index.ts';
+import { type FittedPage, fitPage } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { RunStatus } from '../../tables.ts';
 
@@ -53,16 +54,9 @@ const COLUMNS = [
   'updated_at',
 ] as const;
 
-export interface RunPage {
-  /** Up to one row more than the page holds. */
-  readonly rows: ShownRun[];
-  /** There are more, for which the page has no room. */
-  readonly isCut: boolean;
-}
-
-export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<RunPage> {
+export async function listRuns(db: TenantDb, filter: RunFilter, page: PageRequest): Promise<FittedPage<ShownRun>> {
   if (filter.externalIdPrefix !== undefined) return listByPrefix(db, filter.externalIdPrefix, filter, page);
-  return fitRuns(db, pageById(selectShown(db).where(isMatch(filter)), 'runs.id', page));
+  return fitPage(db, pageById(selectShown(db).where(isMatch(filter)), 'runs.id', page));
 }
 
 function selectShown(db: TenantDb) {
@@ -70,30 +64,17 @@ function selectShown(db: TenantDb) {
   return db.selectFrom('runs').select(COLUMNS).select(size.as('size'));
 }
 
-/** The runs of a page as far as they fit into it together; the first one always does. */
-async function fitRuns(db: TenantDb, page: ReturnType<typeof selectShown>): Promise<RunPage> {
-  const sums = db
-    .selectFrom(page.as('page'))
-    .selectAll('page')
-    .select([
-      sql<number>`sum(page.size) over (order by page.id desc) - page.size`.as('bytes_before'),
-      sql<number>`count(*) over ()`.as('found'),
-    ]);
-  const rows = await db
-    .selectFrom(sums.as('sums'))
-    .selectAll('sums')
-    .where('sums.bytes_before', '<', MAX_PAGE_BYTES)
-    .orderBy('sums.id', 'desc')
-    .execute();
-  return { rows: rows as unknown as ShownRun[], isCut: rows.length < (rows[0]?.found ?? 0) };
-}
-
-async function listByPrefix(db: TenantDb, prefix: string, filter: RunFilter, page: PageRequest): Promise<RunPage> {
+async function listByPrefix(
+  db: TenantDb,
+  prefix: string,
+  filter: RunFilter,
+  page: PageRequest,
+): Promise<FittedPage<ShownRun>> {
   for (let budget = FIRST_BUDGET; ; budget *= BUDGET_GROWTH) {
     const isFew = !(await hasMoreSmiths(db, prefix, filter, budget));
     const ids = isFew ? gatherIds(db, prefix, filter, page) : walkIds(db, prefix, filter, page, budget);
     // Ids alone first: whole rows would be carried through the sort.
-    const found = await fitRuns(db, selectShown(db).where(sql<boolean>`runs.id = any(array(${ids}))`));
+    const found = await fitPage(db, selectShown(db).where(sql<boolean>`runs.id = any(array(${ids}))`));
     const isFull = found.isCut || found.rows.length > page.limit;
     if (isFew || isFull || !(await hasMoreRuns(db, filter, page, budget))) return found;
   }

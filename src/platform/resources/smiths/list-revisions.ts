@@ -15,6 +15,6 @@ export async function listRevisions({
 }: ProjectRead<{ params: SmithPath; query: { limit?: number; cursor?: string } }>) {
   const page = readPage(query, [viewOf(caller), 'smiths.revisions', params.sid]);
   if ((await findSmith(db, params.sid)) === undefined) throw new ApiError('not_found');
-  const rows = await listRows(db, params.sid, page);
-  return pageReply(rows, page, (row) => String(row.version), renderRevision);
+  const { rows, isCut } = await listRows(db, params.sid, page);
+  return pageReply(rows, page, (row) => String(row.version), renderRevision, isCut);
 }

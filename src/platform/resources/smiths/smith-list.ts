@@ -7,8 +7,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import { endOfPrefix } from '../../../kernel/db/prefix-range.ts';
-import { MAX_PAGE_BYTES, type PageRequest } from '../../../kernel/http/paging.ts';
+import type { PageRequest } from '../../../kernel/http/paging.ts';
 import { idOfFiltered, type SmithRow, selectSmiths } from '../../smiths/smith-store.ts';
+import { type FittedPage, fitPage } from '../../store/fit-page.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 
 export interface SmithFilter {
@@ -23,30 +24,23 @@ export interface SmithFilter {
 /** Up to so many rows of a prefix are sorted: a millisecond or two. */
 const MAX_SORTED = 2_000;
 
-export interface SmithPage {
-  /** Up to one row more than the page holds. */
-  readonly rows: SmithRow[];
-  /** There are more, for which the page has no room. */
-  readonly isCut: boolean;
-}
-
 /** Smiths of one agent each show what it gives them: a page of a hundred would be large out of little. */
-export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithPage> {
+export async function listSmiths(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<FittedPage<SmithRow>> {
   const { external_id_prefix: prefix } = filter;
   if (prefix === undefined) return pageEqual(db, page, filter);
   const isRare = (await countUpTo(db, prefix, MAX_SORTED + 1)) <= MAX_SORTED;
   // Ids alone first: the indexes hold all that this needs, so the rows that do not match are never read. In one statement
   // with the rows: between two, an id could be archived, and the page would look like the last one.
   const ids = isRare ? sortMatches(db, page, prefix, filter) : walkMatches(db, page, prefix, filter);
-  return fitSmiths(db, selectSized(db).where(sql<boolean>`id = any(array(${ids}))`));
+  return fitPage(db, selectSized(db).where(sql<boolean>`id = any(array(${ids}))`));
 }
 
-async function pageEqual(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<SmithPage> {
+async function pageEqual(db: TenantDb, page: PageRequest, filter: SmithFilter): Promise<FittedPage<SmithRow>> {
   const isFiltered = columns.some((column) => filter[column] !== undefined);
-  if (!isFiltered) return fitSmiths(db, pageById(selectSized(db), 'id', page));
+  if (!isFiltered) return fitPage(db, pageById(selectSized(db), 'id', page));
   const query = selectSized(db).where(isEqual(filter));
   const rest = page.after === undefined ? query : query.where(idOfFiltered, '<', page.after);
-  return fitSmiths(db, rest.orderBy(idOfFiltered, 'desc').limit(page.limit + 1));
+  return fitPage(db, rest.orderBy(idOfFiltered, 'desc').limit(page.limit + 1));
 }
 
 /** With what a smith is shown with: instructions appear as the agent gives them, as the smith has them, and filled in. */
@@ -54,24 +48,6 @@ function selectSized(db: TenantDb) {
   const own = sql`octet_length(metadata::text) + 2 * octet_length(config::text)`;
   const size = sql<number>`${own} + 3 * coalesce(octet_length(agent_snapshot::text), 0)`;
   return selectSmiths(db).select(size.as('size'));
-}
-
-/** The smiths of a page as far as they fit into it together; the first one always does. */
-async function fitSmiths(db: TenantDb, page: ReturnType<typeof selectSized>): Promise<SmithPage> {
-  const sums = db
-    .selectFrom(page.as('page'))
-    .selectAll('page')
-    .select([
-      sql<number>`sum(page.size) over (order by page.id desc) - page.size`.as('bytes_before'),
-      sql<number>`count(*) over ()`.as('found'),
-    ]);
-  const rows = await db
-    .selectFrom(sums.as('sums'))
-    .selectAll('sums')
-    .where('sums.bytes_before', '<', MAX_PAGE_BYTES)
-    .orderBy('sums.id', 'desc')
-    .execute();
-  return { rows, isCut: rows.length < (rows[0]?.found ?? 0) };
 }
 
 const columns = ['id', 'external_id', 'customer_id', 'agent_id'] as const;
