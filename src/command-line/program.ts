@@ -59,6 +59,10 @@ const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Pro
     addResealSecrets(keys);
     addRecoverKeys(keys, finish);
   },
+  async events(program) {
+    const { addVerifyEvents } = await import('./verify-events.ts');
+    addVerifyEvents(program.command('events').helpCommand(false).description('prove the feed of events'));
+  },
   async domains(program) {
     const { addDomains } = await import('./domains/index.ts');
     addDomains(program);

@@ -20,6 +20,7 @@ import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
+import { createEventSealer } from './feed/chain/index.ts';
 import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
 import { defineIngestion } from './knowledge/ingest/index.ts';
 import { createMemory, type Memory } from './knowledge/memory/index.ts';
@@ -203,7 +204,12 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       app,
       resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
       // The engine first, so that no job finds a replica that is not registered.
-      workers: [engine, jobsWorker(jobs), createWebhookDeliveries({ db, vault, outbound, logger, metrics, now })],
+      workers: [
+        engine,
+        jobsWorker(jobs),
+        createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
+        createEventSealer({ db, logger }),
+      ],
     }),
   };
 }

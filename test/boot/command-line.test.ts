@@ -19,6 +19,8 @@ const VERBS = [
   ['keys', 'rotate'],
   ['keys', 'reseal'],
   ['keys', 'recover'],
+  ['events'],
+  ['events', 'verify'],
   ['doctor'],
   ['environment'],
   ['domains', 'epp-server'],
@@ -63,6 +65,7 @@ const WRONG_USAGE: readonly [string, readonly string[], RegExp][] = [
     /at most 86400 seconds/,
   ],
   ['an admin token with permissions', ['token', 'mint', '--permission', 'runs:read'], /belong to --scope smith/],
+  ['a head that no run printed', ['events', 'verify', '--head', 'proj_1:7'], /project:position:hash/],
   ['an organization key that expires', ['token', 'mint', '--scope', 'organization', '--ttl', '9'], /leave --ttl out/],
 ];
 

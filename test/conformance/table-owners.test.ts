@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const OWNERS: readonly { readonly folder: string; readonly tables: readonly string[] }[] = [
   { folder: 'src/platform/threads/', tables: ['threads', 'messages'] },
-  { folder: 'src/platform/feed/', tables: ['events'] },
+  { folder: 'src/platform/feed/', tables: ['events', 'event_links', 'feed_followers'] },
 ];
 
 /** The statements in this source that write a table of another folder's, as `file: statement`. */

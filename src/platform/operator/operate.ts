@@ -7,6 +7,7 @@ import { TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { chooseOrganization, chooseProject } from './choose-owner.ts';
 import { type PlatformVerbs, platformVerbs } from './verbs.ts';
+import { verifyEvents } from './verify-events.ts';
 
 export interface OperatorDependencies {
   readonly db: Database;
@@ -35,6 +36,7 @@ export function createOperator({ db, issuer }: OperatorDependencies): VerbHandle
         return { organization_id: id, name, organization_key: key.token };
       });
     },
+    verify_events: (request) => verifyEvents(db, request),
   };
 }
 

@@ -8,6 +8,11 @@ const owner = Type.Optional(Type.String({ description: 'An id or a name; it may 
 const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
 const ttlSeconds = Type.Optional(Type.Integer({ minimum: 1 }));
 
+const chainPlace = Type.Object({
+  position: Type.Integer({ minimum: 0 }),
+  hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+});
+
 const verbs = {
   mint_token: {
     request: Type.Union([
@@ -44,6 +49,28 @@ const verbs = {
   create_organization: {
     request: Type.Object({ name }),
     answer: Type.Object({ organization_id: Type.String(), name: Type.String(), organization_key: Type.String() }),
+  },
+  /** Proves the chain of a project's events from a place on, for some seconds; the whole feed takes several calls. */
+  verify_events: {
+    request: Type.Object({
+      /** Without one: the first of those that are asked for. */
+      project_id: Type.Optional(Type.String()),
+      after: Type.Optional(chainPlace),
+      /** A link that the chain must have. */
+      head: Type.Optional(chainPlace),
+    }),
+    answer: Type.Object({
+      project_id: Type.Union([Type.String(), Type.Null()]),
+      /** The last link that was proven. */
+      place: chainPlace,
+      broken: Type.Union([
+        Type.Object({ position: Type.Integer(), event_id: Type.String(), reason: Type.String() }),
+        Type.Null(),
+      ]),
+      is_end: Type.Boolean(),
+      /** The project after this one. */
+      next_project_id: Type.Union([Type.String(), Type.Null()]),
+    }),
   },
 } as const;
 

@@ -5,9 +5,9 @@
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { selectsEventType } from '../feed/event-types.ts';
-import { FeedCursorAheadError, type FollowedEvent, findFeedEnd, followFeed } from '../feed/follow-feed.ts';
+import type { FollowedEvent } from '../feed/follow-feed.ts';
+import { followStored } from '../feed/stored-follower.ts';
 
-const FOLLOWER = 'webhooks';
 const EVENTS_A_BATCH = 500;
 
 export interface FanOutDependencies {
@@ -17,41 +17,14 @@ export interface FanOutDependencies {
 }
 
 /** Fans out what is final. Resolves with the number of new deliveries; zero too where another replica is at it. */
-export async function fanOut(deps: FanOutDependencies, signal: AbortSignal): Promise<number> {
+export async function fanOut({ db, now, logger }: FanOutDependencies, signal: AbortSignal): Promise<number> {
   let written = 0;
-  for (let isFull = true; isFull && !signal.aborted; ) {
-    const batch = await deps.db.transaction((tx) => fanOutBatch(tx, deps));
-    written += batch.written;
-    isFull = batch.isFull;
-  }
+  const take = async (tx: Transaction, events: readonly FollowedEvent[]): Promise<void> => {
+    written += await writeDeliveries(tx, events, now());
+  };
+  // What happened before the restore has been delivered, as far as anybody knows; a replay delivers it again.
+  await followStored(db, { name: 'webhooks', eventsABatch: EVENTS_A_BATCH, afterRestore: 'end', take, logger }, signal);
   return written;
-}
-
-async function fanOutBatch(tx: Transaction, deps: FanOutDependencies): Promise<{ written: number; isFull: boolean }> {
-  const { rows } = await tx.query<{ cursor: string }>({
-    text: 'select cursor from feed_followers where name = $1 for update skip locked',
-    values: [FOLLOWER],
-  });
-  const cursor = rows[0]?.cursor;
-  if (cursor === undefined) return { written: 0, isFull: false };
-  try {
-    const batch = await followFeed(tx, cursor, EVENTS_A_BATCH);
-    const written = await writeDeliveries(tx, batch.events, deps.now());
-    if (batch.cursor !== cursor) await moveCursor(tx, batch.cursor);
-    return { written, isFull: batch.isFull };
-  } catch (error) {
-    if (!(error instanceof FeedCursorAheadError)) throw error;
-    deps.logger.warn({ err: error }, 'webhooks go on from the end of the feed: the database was restored');
-    await moveCursor(tx, await findFeedEnd(tx));
-    return { written: 0, isFull: false };
-  }
-}
-
-async function moveCursor(tx: Transaction, cursor: string): Promise<void> {
-  await tx.query({
-    text: 'update feed_followers set cursor = $2 where name = $1 and cursor <> $2',
-    values: [FOLLOWER, cursor],
-  });
 }
 
 interface Subscription {
@@ -62,7 +35,6 @@ interface Subscription {
 }
 
 async function writeDeliveries(tx: Transaction, events: readonly FollowedEvent[], now: Date): Promise<number> {
-  if (events.length === 0) return 0;
   const { rows: subscriptions } = await tx.query<Subscription>({
     text: 'select project_id, id, events, created_at from webhooks where project_id = any($1::text[])',
     values: [[...new Set(events.map(({ project_id }) => project_id))]],

@@ -1,0 +1,67 @@
+/**
+ * A follower of the feed that keeps its place in the store: what it does with a batch and its new place commit together, so
+ * each event is taken once, whichever replica does it and whenever it dies.
+ */
+import type { Database, Transaction } from '../../kernel/db/database.ts';
+import {
+  FEED_START,
+  type FeedCursor,
+  FeedCursorAheadError,
+  type FollowedEvent,
+  findFeedEnd,
+  followFeed,
+} from './follow-feed.ts';
+
+export interface StoredFollower {
+  /** Its row of `feed_followers`. */
+  readonly name: string;
+  readonly eventsABatch: number;
+  /** Where it goes on once the database was restored from a dump, which counts transactions anew. */
+  readonly afterRestore: 'start' | 'end';
+  readonly take: (tx: Transaction, events: readonly FollowedEvent[]) => Promise<void>;
+  readonly logger: { warn(fields: object, message: string): void };
+}
+
+/** Takes all that is final. Resolves at once where another replica is at it. */
+export async function followStored(db: Database, follower: StoredFollower, signal: AbortSignal): Promise<void> {
+  for (let isFull = true; isFull && !signal.aborted; ) {
+    isFull = await db.transaction((tx) => takeBatch(tx, follower));
+  }
+}
+
+async function takeBatch(tx: Transaction, follower: StoredFollower): Promise<boolean> {
+  const { rows } = await tx.query<{ cursor: FeedCursor }>({
+    text: 'select cursor from feed_followers where name = $1 for update skip locked',
+    values: [follower.name],
+  });
+  const cursor = rows[0]?.cursor;
+  if (cursor === undefined) return false;
+  try {
+    const batch = await followFeed(tx, cursor, follower.eventsABatch);
+    if (batch.events.length > 0) await follower.take(tx, batch.events);
+    if (batch.cursor !== cursor) await moveCursor(tx, follower, batch.cursor);
+    return batch.isFull;
+  } catch (error) {
+    if (!(error instanceof FeedCursorAheadError)) throw error;
+    await renumberRestored(tx);
+    const next = follower.afterRestore === 'start' ? FEED_START : await findFeedEnd(tx);
+    follower.logger.warn(
+      { follower: follower.name, cursor: next },
+      'the database was restored: the feed is followed from a new place',
+    );
+    await moveCursor(tx, follower, next);
+    return true;
+  }
+}
+
+async function moveCursor(tx: Transaction, { name }: StoredFollower, cursor: FeedCursor): Promise<void> {
+  await tx.query({ text: 'update feed_followers set cursor = $2 where name = $1', values: [name, cursor] });
+}
+
+/** Restored events name transactions that this database has not come to; they are older than whatever it has written. */
+async function renumberRestored(tx: Transaction): Promise<void> {
+  await tx.query({
+    text: `update events set written_by = '1' where written_by >= pg_snapshot_xmax(pg_current_snapshot())`,
+    values: [],
+  });
+}
