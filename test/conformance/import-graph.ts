@@ -38,7 +38,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
-  operator: { paths: ['src/platform/operator/'], may: ['resources', 'access', 'tables'] },
+  operator: { paths: ['src/platform/operator/'], may: ['resources', 'feed', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
     may: [
