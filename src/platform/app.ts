@@ -49,6 +49,7 @@ import { runOperations } from './resources/runs/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
+import { traceOperations } from './resources/traces/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createForeignSchemas } from './schemas/index.ts';
@@ -132,6 +133,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...vectorStoreOperations(deps),
     ...memoryOperations(deps),
     ...webhookOperations(deps),
+    ...traceOperations(),
   ];
 }
 

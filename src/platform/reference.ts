@@ -43,6 +43,11 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['tenant.webhooks'],
   },
   {
+    name: 'Traces',
+    description: 'What happened inside a turn, span by span; and spans of your own.',
+    prefixes: ['traces', 'runs.trace'],
+  },
+  {
     name: 'Tokens',
     description: 'Tokens of the project: for servers, or bound to one smith.',
     prefixes: ['tenant.tokens'],

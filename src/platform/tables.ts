@@ -6,6 +6,7 @@ import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
+import { type TracesTables, tracesTables } from './tables/traces.ts';
 import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
@@ -22,6 +23,7 @@ export interface TenantTables
     KnowledgeTables,
     RunsTables,
     ThreadsTables,
+    TracesTables,
     WebhooksTables {}
 
 const names: TableNames<TenantTables> = {
@@ -31,6 +33,7 @@ const names: TableNames<TenantTables> = {
   ...knowledgeTables,
   ...runsTables,
   ...threadsTables,
+  ...tracesTables,
   ...webhooksTables,
 };
 

@@ -31,17 +31,20 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'feed',
       'access',
       'maintenance',
+      'traces',
       'webhooks',
       'tables',
     ],
   },
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
+  traces: { paths: ['src/platform/traces/'], may: ['engine', 'tools', 'models', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'feed', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
     may: [
+      'traces',
       'webhooks',
       'surfaces',
       'smiths',
@@ -159,6 +162,7 @@ const FRONT_DOORS = [
   'src/platform/surfaces/',
   'src/platform/surfaces/openai/',
   'src/platform/threads/',
+  'src/platform/traces/',
   'src/platform/webhooks/',
 ];
 

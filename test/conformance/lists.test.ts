@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
 import { createWorld, pathIn, uniqueName } from './world.ts';
@@ -36,6 +37,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'customers.list': () => idOf(tenant.post('/v1/customers', { name: uniqueName() })),
   'smiths.runs.list': () => idOf(startRun(world.smithId)),
   'runs.list': () => idOf(startRun(world.otherSmithId)),
+  'traces.list': async () => withPrefix('trc', await idOf(startRun(world.otherSmithId))),
   'approvals.list': async () => (await startGatedRun()).body.output.tool_calls[0].approval_id,
   'tenant.webhooks.list': () =>
     idOf(tenant.post('/v1/tenant/webhooks', { url: 'https://example.com/hook', events: ['slack'] })),

@@ -372,6 +372,10 @@ const excused: Readonly<Record<string, string>> = {
   'runs.list query.smith_id': filter,
   'runs.list query.agent_id': filter,
   'events.list query.smith_id': filter,
+  'traces.list query.smith_id': filter,
+  'traces.list query.app_id': filter,
+  'traces.list query.run_id': filter,
+  'traces.list query.external_id': filter,
   'vector_stores.search body.page': place,
 };
 
@@ -471,6 +475,8 @@ test('a filter that names what the caller could not get finds nothing, as one th
     ['/v1/runs', 'agent_id', abroad.agentId, missingId('agt')],
     ['/v1/runs', 'smith_id', abroad.smithId, missingId('smt')],
     ['/v1/events', 'smith_id', abroad.smithId, missingId('smt')],
+    ['/v1/traces', 'smith_id', abroad.smithId, missingId('smt')],
+    ['/v1/traces', 'run_id', abroad.runId, missingId('run')],
   ];
   for (const [path, member, foreign, missing] of lists) {
     const [one, other] = await Promise.all(
@@ -480,6 +486,7 @@ test('a filter that names what the caller could not get finds nothing, as one th
   }
   for (const id of [home.otherSmithId, abroad.smithId, missingId('smt')]) {
     assertRefusal(await smith.get(`/v1/runs?smith_id=${id}`), 403, 'smith_mismatch');
+    assertRefusal(await smith.get(`/v1/traces?smith_id=${id}`), 403, 'smith_mismatch');
   }
 });
 

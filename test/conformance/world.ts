@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mintId } from '../../src/kernel/ids/ids.ts';
+import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
 
@@ -67,6 +67,8 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}': { prefix: 'smt', of: (world) => world.smithId },
   '/v1/smiths/{sid}/revisions/{n}': { of: () => '1' },
   '/v1/smiths/{sid}/runs/{rid}': { prefix: 'run', of: (world) => world.runId },
+  '/v1/runs/{rid}': { prefix: 'run', of: (world) => world.runId },
+  '/v1/traces/{tid}': { prefix: 'trc', of: (world) => withPrefix('trc', world.runId) },
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },

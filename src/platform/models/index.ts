@@ -36,7 +36,7 @@ export {
 } from './context-sections.ts';
 export type { ModelCredentials } from './endpoint.ts';
 export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
-export type { ModelRef } from './model-id.ts';
+export { type ModelRef, splitModelId } from './model-id.ts';
 export { BUILTIN_EMBED_MODEL, openEmbeddingModel, parseEmbeddingModelId } from './open-embedding-model.ts';
 export { openModel } from './open-model.ts';
 export { type PricedUsage, priceUsage } from './price-usage.ts';

@@ -3,6 +3,10 @@ import type { Memory } from '../knowledge/memory/index.ts';
 import type { Tool, ToolSource } from './tool.ts';
 
 const RECALLED = 5;
+const REMEMBER = 'remember';
+const RECALL = 'recall_conversations';
+
+export const MEMORY_TOOLS: ReadonlySet<string> = new Set([REMEMBER, RECALL]);
 
 export function createMemoryTools(memory: Memory): ToolSource {
   const recallTool = recallConversations(memory);
@@ -14,7 +18,7 @@ export function createMemoryTools(memory: Memory): ToolSource {
 
 function remember(memory: Memory, consolidate: boolean): Tool {
   return {
-    name: 'remember',
+    name: REMEMBER,
     description:
       'Keeps a fact about the user for all later conversations. Use it for what stays true: names, preferences, decisions.',
     parameters: {
@@ -38,7 +42,7 @@ function remember(memory: Memory, consolidate: boolean): Tool {
 
 function recallConversations(memory: Memory): Tool {
   return {
-    name: 'recall_conversations',
+    name: RECALL,
     description: 'Searches what was said in earlier conversations with this user.',
     parameters: {
       type: 'object',
