@@ -7,6 +7,7 @@ import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
 import { type TracesTables, tracesTables } from './tables/traces.ts';
+import { type UsageTables, usageTables } from './tables/usage.ts';
 import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
@@ -14,6 +15,7 @@ export type { AgentDraft, AgentVariable, SmithConfig } from './tables/agents.ts'
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
+export type { BudgetAction, BudgetPeriod, BudgetScope, UsageSource } from './tables/usage.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables
@@ -24,6 +26,7 @@ export interface TenantTables
     RunsTables,
     ThreadsTables,
     TracesTables,
+    UsageTables,
     WebhooksTables {}
 
 const names: TableNames<TenantTables> = {
@@ -34,6 +37,7 @@ const names: TableNames<TenantTables> = {
   ...runsTables,
   ...threadsTables,
   ...tracesTables,
+  ...usageTables,
   ...webhooksTables,
 };
 

@@ -10,6 +10,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const OWNERS: readonly { readonly folder: string; readonly tables: readonly string[] }[] = [
   { folder: 'src/platform/threads/', tables: ['threads', 'messages'] },
   { folder: 'src/platform/feed/', tables: ['events', 'event_links', 'feed_followers'] },
+  { folder: 'src/platform/usage/', tables: ['usage_entries', 'usage_daily'] },
+  { folder: 'src/platform/budgets/', tables: ['budgets', 'budget_periods', 'budget_reservations'] },
 ];
 
 /** The statements in this source that write a table of another folder's, as `file: statement`. */
@@ -23,7 +25,7 @@ function findForeignWrites(path: string, source: string): string[] {
   });
 }
 
-test('threads, messages and events are written by their owners alone', () => {
+test('what many parts read is written by its owner alone', () => {
   const sources = readdirSync(join(root, 'src/platform'), { recursive: true, encoding: 'utf8' })
     .map((name) => `src/platform/${name.replaceAll('\\', '/')}`)
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));

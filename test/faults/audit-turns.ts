@@ -1,5 +1,6 @@
 /** What must hold of every turn in the store once nothing is under way, whatever happened to the servers meanwhile. */
 import type { Database } from '../../src/kernel/db/database.ts';
+import { auditUsage } from '../../src/platform/usage/index.ts';
 
 export interface Finding {
   readonly what: string;
@@ -88,7 +89,11 @@ const order: Readonly<Record<string, string>> = {
 
 /** Every breach of a rule, by kind. */
 export async function auditTurns(db: Database): Promise<{ booking: Finding[]; order: Finding[] }> {
-  return { booking: await findBreaches(db, booking), order: await findBreaches(db, order) };
+  const usage = (await auditUsage(db)).map(({ sums, row }) => ({
+    what: `${sums} is not the sum of its rows`,
+    run_id: JSON.stringify(row),
+  }));
+  return { booking: [...(await findBreaches(db, booking)), ...usage], order: await findBreaches(db, order) };
 }
 
 async function findBreaches(db: Database, rules: Readonly<Record<string, string>>): Promise<Finding[]> {

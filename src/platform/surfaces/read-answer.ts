@@ -6,9 +6,9 @@
  * and what was streamed cannot be taken back.
  */
 import { ApiError } from '../../kernel/http/errors.ts';
-import { type Engine, readTurnConfig, type renderUsage, type ShownFrame } from '../engine/index.ts';
+import { type Engine, readTurnConfig, type ShownFrame } from '../engine/index.ts';
 import type { JsonObject } from '../tables.ts';
-import type { Segment, Usage } from './segment.ts';
+import { type CountedUsage, type Segment, type Usage, usedSince } from './segment.ts';
 
 export interface FunctionCall {
   readonly id: string;
@@ -158,11 +158,7 @@ function describeEnd({ type, data }: ShownFrame, before: Usage, refusal: string 
   }
   // Repeated by itself it would be a new turn, which nobody asked for.
   if (type === 'run.cancelled') throw new ApiError('run_cancelled', { headers: { 'x-should-retry': 'false' } });
-  const used = data.usage as Pick<ReturnType<typeof renderUsage>, 'input_tokens' | 'output_tokens'>;
-  const usage = {
-    inputTokens: used.input_tokens - before.inputTokens,
-    outputTokens: used.output_tokens - before.outputTokens,
-  };
+  const usage = usedSince(before, data.usage as CountedUsage);
   if (type === 'run.completed') {
     const finishReason = readFinish(data.stop_reason);
     return { status: 'completed', finishReason, calls: [], approvals: [], usage, refusal };

@@ -17,9 +17,32 @@ export interface Segment {
   readonly from: Date;
 }
 
+/** Cached tokens are among the input tokens, those of reasoning among the output tokens. */
 export interface Usage {
   readonly inputTokens: number;
+  readonly cachedInputTokens: number;
   readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** What a run has used, as its rows, pauses and frames say it; those of before lack the parts. */
+export interface CountedUsage {
+  readonly input_tokens?: number;
+  readonly cached_input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly reasoning_tokens?: number;
+}
+
+const NOTHING: Usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+
+/** What was used beyond `before`. */
+export function usedSince(before: Usage, counted: CountedUsage): Usage {
+  return {
+    inputTokens: (counted.input_tokens ?? 0) - before.inputTokens,
+    cachedInputTokens: (counted.cached_input_tokens ?? 0) - before.cachedInputTokens,
+    outputTokens: (counted.output_tokens ?? 0) - before.outputTokens,
+    reasoningTokens: (counted.reasoning_tokens ?? 0) - before.reasoningTokens,
+  };
 }
 
 /** `run.started`, whose content the row has. */
@@ -28,12 +51,11 @@ const FIRST_FRAME = 1;
 /** Undefined where the run has not come so far. */
 export function segmentOf(run: RunRow, number: number): Segment | undefined {
   if (number === 1) {
-    return { run, number, after: FIRST_FRAME, usedBefore: { inputTokens: 0, outputTokens: 0 }, from: run.created_at };
+    return { run, number, after: FIRST_FRAME, usedBefore: NOTHING, from: run.created_at };
   }
   const pause = run.pauses[number - 2];
   if (pause === undefined || pause.seq === null) return undefined;
-  const usedBefore = { inputTokens: pause.input_tokens, outputTokens: pause.output_tokens };
-  return { run, number, after: pause.seq, usedBefore, from: new Date(pause.at) };
+  return { run, number, after: pause.seq, usedBefore: usedSince(NOTHING, pause), from: new Date(pause.at) };
 }
 
 /** The one that the run is in, or rests at the end of. */

@@ -21,7 +21,9 @@ interface RunsTable {
   error: Json<{ code: string; message: string }> | null;
   warnings: JsonDefault<{ code: string; message: string }[]>;
   input_tokens: Generated<number>;
+  cached_input_tokens: Generated<number>;
   output_tokens: Generated<number>;
+  reasoning_tokens: Generated<number>;
   cost_micros: number | null;
   metadata: JsonDefault<JsonObject>;
   actor: Json<Actor> | null;
@@ -52,8 +54,13 @@ interface RunStepsTable {
   output: Json<unknown> | null;
   error: string | null;
   input_tokens: Generated<number>;
+  cached_input_tokens: Generated<number>;
   output_tokens: Generated<number>;
+  reasoning_tokens: Generated<number>;
   cost_micros: number | null;
+  /** `YYYY-MM-DD`; null: it called no model. */
+  usage_day: string | null;
+  customer_id: string | null;
   started_at: Generated<Date>;
   finished_at: Date | null;
 }

@@ -12,7 +12,7 @@ import { checkThreadId } from '../input/check-thread-id.ts';
 import { type InputMessage, parseInput } from '../input/parse-input.ts';
 import type { Admission } from '../replica/admission.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../store/load-smith-turn.ts';
-import { type RunRow, type Surface, turnKeyOf } from '../store/run-row.ts';
+import { NOTHING_USED, type RunRow, type Surface, turnKeyOf } from '../store/run-row.ts';
 import type { NewRun, TurnStart } from '../store/start-turn.ts';
 import type { ClaimedTurn, TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
@@ -163,7 +163,7 @@ function stateAtStart(config: TurnConfig, { run, history }: TurnStart, messages:
     nextPosition: 0,
     nextMessage: own.length,
     modelCalls: 0,
-    usage: { input_tokens: 0, output_tokens: 0, cost_micros: null },
+    usage: { ...NOTHING_USED },
     warnings: [],
   };
 }

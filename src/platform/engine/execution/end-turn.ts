@@ -7,19 +7,14 @@ import { LeaseLostError, type RunFailure, TurnStopped } from '../turn.ts';
 import { estimateUsage } from './call-model-step.ts';
 import type { TurnContext } from './turn-context.ts';
 import { type Commit, CommitFailedError } from './turn-journal.ts';
-import { billed, closeCalls, describePause, modelRecord, newMessage, renderOutput } from './turn-records.ts';
+import { addBilled, billed, closeCalls, describePause, modelRecord, newMessage, renderOutput } from './turn-records.ts';
 import { lastSaid } from './turn-state.ts';
 
 /** Rests until somebody answers what is open. The output has what was said with the calls. */
 export function pauseTurn({ state, live, journal }: TurnContext, commit: Partial<Commit> = {}): Promise<RunRow> {
   const { usage, openCalls } = state;
-  const { inputTokens = 0, outputTokens = 0, costMicros } = commit;
   // The commit's own part is added to the state as it is written.
-  const spent = {
-    input_tokens: usage.input_tokens + inputTokens,
-    output_tokens: usage.output_tokens + outputTokens,
-    cost_micros: costMicros == null ? usage.cost_micros : (usage.cost_micros ?? 0) + costMicros,
-  };
+  const spent = addBilled(usage, commit);
   const paused = { type: 'run.paused', data: describePause(openCalls) };
   return journal.commit({
     ...commit,

@@ -9,7 +9,7 @@ import { type RunRow, renderUsage } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import { isSettled, LeaseLostError, type RunStatus } from '../turn.ts';
-import { expiryFrame } from './turn-records.ts';
+import { addBilled, expiryFrame } from './turn-records.ts';
 import type { TurnState } from './turn-state.ts';
 
 export interface Commit extends Omit<TurnAdvance, 'frames' | 'feed' | 'warnings' | 'status'> {
@@ -69,7 +69,7 @@ export class TurnJournal {
   }
 
   async #commitNow({ frames = [], feed = [], ...advance }: Commit): Promise<RunRow> {
-    this.#addUsage(advance);
+    Object.assign(this.#state.usage, addBilled(this.#state.usage, advance));
     const closing = [...this.#expiryFrames(advance.status), ...this.#closingFrame(advance)];
     // The flush under way holds frames that come before these.
     await this.#live.flush;
@@ -117,12 +117,5 @@ export class TurnJournal {
   /** Which run an event on the feed is about. */
   #about(): JsonObject {
     return { run_id: this.#live.key.runId, thread_id: this.#live.key.threadId };
-  }
-
-  #addUsage({ inputTokens = 0, outputTokens = 0, costMicros }: Partial<TurnAdvance>): void {
-    const { usage } = this.#state;
-    usage.input_tokens += inputTokens;
-    usage.output_tokens += outputTokens;
-    if (costMicros !== undefined && costMicros !== null) usage.cost_micros = (usage.cost_micros ?? 0) + costMicros;
   }
 }

@@ -3,6 +3,7 @@ import { estimatePromptTokens, priceUsage } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
 import type { StepRecord, TurnAdvance } from '../store/advance-turn.ts';
+import type { UsedByRun } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { StoredMessage, ToolStep } from '../turn.ts';
 import type { StepUsage } from './collect-answer.ts';
@@ -21,7 +22,9 @@ export function modelRecord(
     name: model,
     output: { finish_reason: call.finish },
     input_tokens: call.usage.inputTokens,
+    cached_input_tokens: Math.min(call.usage.cachedInputTokens ?? 0, call.usage.inputTokens),
     output_tokens: call.usage.outputTokens,
+    reasoning_tokens: Math.min(call.usage.reasoningTokens ?? 0, call.usage.outputTokens),
     cost_micros: priceUsage(model, call.usage),
     ...(call.startedAt === undefined ? {} : { started_at: call.startedAt }),
     finished_at: new Date().toISOString(),
@@ -29,11 +32,30 @@ export function modelRecord(
 }
 
 /** What the step adds to the run's usage. */
-export function billed(record: StepRecord): Pick<TurnAdvance, 'inputTokens' | 'outputTokens' | 'costMicros'> {
+export function billed(record: StepRecord): BilledUsage {
   return {
     inputTokens: record.input_tokens ?? 0,
+    cachedInputTokens: record.cached_input_tokens ?? 0,
     outputTokens: record.output_tokens ?? 0,
+    reasoningTokens: record.reasoning_tokens ?? 0,
     costMicros: record.cost_micros ?? null,
+  };
+}
+
+type BilledUsage = Pick<
+  TurnAdvance,
+  'inputTokens' | 'cachedInputTokens' | 'outputTokens' | 'reasoningTokens' | 'costMicros'
+>;
+
+/** What the turn has used once a commit is made. */
+export function addBilled(used: UsedByRun, commit: BilledUsage): UsedByRun {
+  const { costMicros } = commit;
+  return {
+    input_tokens: used.input_tokens + (commit.inputTokens ?? 0),
+    cached_input_tokens: used.cached_input_tokens + (commit.cachedInputTokens ?? 0),
+    output_tokens: used.output_tokens + (commit.outputTokens ?? 0),
+    reasoning_tokens: used.reasoning_tokens + (commit.reasoningTokens ?? 0),
+    cost_micros: costMicros == null ? used.cost_micros : (used.cost_micros ?? 0) + costMicros,
   };
 }
 

@@ -1,5 +1,6 @@
 /** The state of an execution, in memory. */
 import type { Actor } from '../../tables.ts';
+import type { UsedByRun } from '../store/run-row.ts';
 import type { StoredMessage, ThreadHistory, ToolStep, TurnConfig, Warning } from '../turn.ts';
 
 /** Fresh, or as the last attempt left it. */
@@ -18,7 +19,7 @@ export interface TurnState {
   nextMessage: number;
   modelCalls: number;
   /** What the turn has used so far, earlier attempts and the time before a pause included. */
-  readonly usage: { input_tokens: number; output_tokens: number; cost_micros: number | null };
+  readonly usage: { -readonly [Member in keyof UsedByRun]: UsedByRun[Member] };
   readonly warnings: Warning[];
 }
 

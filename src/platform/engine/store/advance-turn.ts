@@ -6,10 +6,12 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL, TODAY_SQL } from '../../budgets/index.ts';
 import { appendEventsSql } from '../../feed/append-event-sql.ts';
 import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessagesSql, summarizeSql } from '../../threads/index.ts';
+import { recordUsageSql } from '../../usage/index.ts';
 import {
   LeaseLostError,
   type RunFailure,
@@ -31,7 +33,9 @@ export interface StepRecord {
   readonly output?: JsonObject | null;
   readonly error?: string | null;
   readonly input_tokens?: number;
+  readonly cached_input_tokens?: number;
   readonly output_tokens?: number;
+  readonly reasoning_tokens?: number;
   readonly cost_micros?: number | null;
   readonly started_at?: string;
   readonly finished_at?: string | null;
@@ -70,9 +74,13 @@ export interface TurnAdvance {
   /** Added to the turn's warnings. */
   readonly warnings?: readonly Warning[];
   readonly inputTokens?: number;
+  readonly cachedInputTokens?: number;
   readonly outputTokens?: number;
+  readonly reasoningTokens?: number;
   /** Undefined: no price is known. */
   readonly costMicros?: number | null;
+  /** What the turn has reserved of budgets is given back: the step was paid for, or is not to be made. */
+  readonly releasesBudgets?: boolean;
   /** The thread's new summary and the last turn that it covers. */
   readonly summary?: { readonly text: string; readonly turn: number };
 }
@@ -86,7 +94,7 @@ export async function advanceTurn(
   advance: TurnAdvance,
 ): Promise<RunRow> {
   const feed = (advance.feed ?? []).map((event) => ({ ...event, id: mintId('evt') }));
-  const { rows } = await db.query<RunRow>({
+  const { rows } = await db.query<RunRow & { budget_crossed: boolean }>({
     ...statement,
     values: [
       key.projectId,
@@ -109,11 +117,16 @@ export async function advanceTurn(
       actor === null ? null : json(actor),
       advance.summary?.text ?? null,
       advance.summary?.turn ?? null,
+      advance.cachedInputTokens ?? 0,
+      advance.reasoningTokens ?? 0,
+      advance.releasesBudgets === true ? key.runId : null,
     ],
   });
-  const row = rows[0];
-  if (row === undefined) throw new LeaseLostError(key.runId);
+  const found = rows[0];
+  if (found === undefined) throw new LeaseLostError(key.runId);
+  const { budget_crossed: hasCrossed, ...row } = found;
   if (feed.length > 0) db.wake(FEED_CHANNEL);
+  if (hasCrossed) db.wake(BUDGETS_CHANNEL);
   return row;
 }
 
@@ -128,22 +141,39 @@ const statement = {
         warnings = warnings || $9::jsonb,
         input_tokens = input_tokens + $10,
         output_tokens = output_tokens + $11,
+        cached_input_tokens = cached_input_tokens + $21,
+        reasoning_tokens = reasoning_tokens + $22,
         cost_micros = case when $12::bigint is null then cost_micros else coalesce(cost_micros, 0) + $12 end,
         updated_at = now()
       where project_id = $1 and id = $2 and replica_id = $3 and attempt = $4 and status = 'in_progress'
       returning *
     ), step as (
       insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error,
-                             input_tokens, output_tokens, cost_micros, started_at, finished_at)
+                             input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros,
+                             usage_day, customer_id, started_at, finished_at)
       select $1, $2, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error,
-             coalesce(s.input_tokens, 0), coalesce(s.output_tokens, 0), s.cost_micros, coalesce(s.started_at, now()),
-             s.finished_at
-      from run, jsonb_to_recordset($13::jsonb) as s (
+             coalesce(s.input_tokens, 0), coalesce(s.cached_input_tokens, 0), coalesce(s.output_tokens, 0),
+             coalesce(s.reasoning_tokens, 0), s.cost_micros,
+             case when s.kind = 'model' or s.input_tokens + s.output_tokens > 0 then ${TODAY_SQL} end,
+             smith.customer_id, coalesce(s.started_at, now()), s.finished_at
+      from run
+      join smiths smith on smith.project_id = $1 and smith.id = run.smith_id
+      cross join jsonb_to_recordset($13::jsonb) as s (
         position int, kind text, status text, name text, call_id text, input jsonb, output jsonb, error text,
-        input_tokens bigint, output_tokens bigint, cost_micros bigint, started_at timestamptz, finished_at timestamptz)
+        input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint,
+        cost_micros bigint, started_at timestamptz, finished_at timestamptz)
       on conflict (project_id, run_id, position) do update
         set status = excluded.status, output = excluded.output, error = excluded.error, finished_at = excluded.finished_at
-    ), said as (
+      returning *
+    ), used as (
+      select step.usage_day as day, 'turn' as source, step.name as model, '' as meter, run.smith_id,
+        coalesce(run.agent_id, '') as agent_id, coalesce(step.customer_id, '') as customer_id, '' as app_id,
+        1 as calls, case when step.cost_micros is null then 1 else 0 end as unpriced_calls,
+        step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
+        coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds
+      from run, step where step.usage_day is not null
+    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '$23::text' })},
+    said as (
       ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
     ), frames as (
       insert into run_events (project_id, run_id, seq, type, data, created_at)
@@ -162,5 +192,5 @@ const statement = {
     ), thread as (
       ${summarizeSql({ run: 'run', project: '$1', summary: '$19::text', turn: '$20::int' })}
     )
-    select * from run`,
+    select run.*, ${BUDGET_CROSSED_SQL} as budget_crossed from run`,
 };

@@ -4,7 +4,7 @@
  */
 import { json } from '../../../kernel/db/values.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { LeftPause, RunRow } from './run-row.ts';
+import { type LeftPause, type RunRow, usedBy } from './run-row.ts';
 
 interface ShownCall extends JsonObject {
   readonly id: string;
@@ -18,9 +18,7 @@ export function describeLeftPause(run: RunRow, seq: number | null): string {
   const pause: LeftPause = {
     seq,
     at: run.updated_at.toISOString(),
-    input_tokens: run.input_tokens,
-    output_tokens: run.output_tokens,
-    cost_micros: run.cost_micros,
+    ...usedBy(run),
     warnings: run.warnings.length,
     content: String(run.output?.content ?? ''),
     annotations: run.output?.annotations ?? null,
@@ -48,7 +46,9 @@ export function runAtPause(run: RunRow, pause: LeftPause): RunRow {
     },
     warnings: run.warnings.slice(0, pause.warnings),
     input_tokens: pause.input_tokens,
+    cached_input_tokens: pause.cached_input_tokens ?? 0,
     output_tokens: pause.output_tokens,
+    reasoning_tokens: pause.reasoning_tokens ?? 0,
     cost_micros: pause.cost_micros,
     updated_at: new Date(pause.at),
   };

@@ -3,7 +3,7 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { TurnState } from '../execution/turn-state.ts';
 import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from '../turn.ts';
-import type { RunRow } from './run-row.ts';
+import { type RunRow, usedBy } from './run-row.ts';
 import { readTurnConfig } from './stored-config.ts';
 
 interface StoredTurn {
@@ -65,7 +65,7 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
       nextPosition: row.steps.reduce((next, step) => Math.max(next, step.position + 1), 0),
       nextMessage: own.reduce((next, message) => Math.max(next, message.position + 1), 0),
       modelCalls: row.steps.filter((step) => step.kind === 'model').length,
-      usage: { input_tokens: run.input_tokens, output_tokens: run.output_tokens, cost_micros: run.cost_micros },
+      usage: usedBy(run),
       warnings: run.warnings,
     },
   };

@@ -14,6 +14,9 @@ export interface LeftPause {
   readonly at: string;
   readonly input_tokens: number;
   readonly output_tokens: number;
+  /** Absent in pauses of before. */
+  readonly cached_input_tokens?: number;
+  readonly reasoning_tokens?: number;
   readonly cost_micros: number | null;
   /** How many warnings there were. */
   readonly warnings: number;
@@ -42,7 +45,9 @@ export interface RunRow {
   error: RunFailure | null;
   warnings: Warning[];
   input_tokens: number;
+  cached_input_tokens: number;
   output_tokens: number;
+  reasoning_tokens: number;
   cost_micros: number | null;
   metadata: JsonObject;
   actor: Actor | null;
@@ -76,13 +81,35 @@ export function turnKeyOf(run: RunRow): TurnKey {
   };
 }
 
+/** Cached tokens are among the input tokens, those of reasoning among the output tokens. */
+export type UsedByRun = Pick<
+  RunRow,
+  'input_tokens' | 'cached_input_tokens' | 'output_tokens' | 'reasoning_tokens' | 'cost_micros'
+>;
+
+export const NOTHING_USED: UsedByRun = {
+  input_tokens: 0,
+  cached_input_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  cost_micros: null,
+};
+
+/** The part of a row, or of another that holds it, that says what a run has used. */
+export function usedBy(row: UsedByRun): UsedByRun {
+  const { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros } = row;
+  return { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros };
+}
+
 const MICROS_PER_UNIT = 1_000_000;
 
 /** Usage as runs and `run.completed` show it; cost in US dollars, exact to the millionth, null without a known price. */
-export function renderUsage(row: Pick<RunRow, 'input_tokens' | 'output_tokens' | 'cost_micros'>) {
+export function renderUsage(row: UsedByRun) {
   return {
     input_tokens: row.input_tokens,
+    cached_input_tokens: row.cached_input_tokens,
     output_tokens: row.output_tokens,
+    reasoning_tokens: row.reasoning_tokens,
     total_tokens: row.input_tokens + row.output_tokens,
     cost: row.cost_micros === null ? null : row.cost_micros / MICROS_PER_UNIT,
   };

@@ -8,7 +8,7 @@ import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { countTurnSql, insertQuestionSql, MESSAGES_AS_JSON, nextTurnSql } from '../../threads/index.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
-import type { RunRow } from './run-row.ts';
+import { NOTHING_USED, type RunRow } from './run-row.ts';
 import type { TurnClaim } from './turn-claims.ts';
 
 /** What a run begins with; the store adds its turn and its time, everything else is as every new run has it. */
@@ -106,9 +106,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       stop_reason: null,
       error: null,
       warnings: [],
-      input_tokens: 0,
-      output_tokens: 0,
-      cost_micros: null,
+      ...NOTHING_USED,
       attempt: 1,
       cancel_requested_at: null,
       interrupted_by: null,

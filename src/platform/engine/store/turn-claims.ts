@@ -9,7 +9,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { JsonObject } from '../../tables.ts';
 import { runAtPause } from './left-pauses.ts';
-import type { RunRow } from './run-row.ts';
+import { NOTHING_USED, type RunRow, usedBy } from './run-row.ts';
 
 export interface TurnClaim extends IdempotencyClaim {
   /** The request is answered as soon as the turn has begun. Absent: once it rests, unless `keepAnswer` says otherwise. */
@@ -33,7 +33,9 @@ interface AnsweredState {
   readonly stop_reason: string | null;
   readonly warnings: RunRow['warnings'];
   readonly input_tokens: number;
+  readonly cached_input_tokens?: number;
   readonly output_tokens: number;
+  readonly reasoning_tokens?: number;
   readonly cost_micros: number | null;
   /** ISO-8601. */
   readonly updated_at: string;
@@ -99,9 +101,7 @@ export function runAsAnswered({ run, segment, atOnce, answered, claimedAt }: Cla
 function runAtBeginning(run: RunRow, segment: number, begunAt: Date): RunRow {
   const pause = run.pauses[segment - 2];
   const before: RunRow =
-    pause === undefined
-      ? { ...run, output: null, warnings: [], input_tokens: 0, output_tokens: 0, cost_micros: null }
-      : runAtPause(run, pause);
+    pause === undefined ? { ...run, output: null, warnings: [], ...NOTHING_USED } : runAtPause(run, pause);
   return { ...before, status: 'in_progress', stop_reason: null, error: null, updated_at: begunAt };
 }
 
@@ -112,9 +112,7 @@ export async function keepAnswer(db: Executor, claim: IdempotencyClaim, run: Run
     output: run.output,
     stop_reason: run.stop_reason,
     warnings: run.warnings,
-    input_tokens: run.input_tokens,
-    output_tokens: run.output_tokens,
-    cost_micros: run.cost_micros,
+    ...usedBy(run),
     updated_at: run.updated_at.toISOString(),
   };
   await db.query({

@@ -116,6 +116,14 @@ const TurnOfCompletion = Type.Object(
   { description: 'The run behind the completion.' },
 );
 
+const CompletionUsage = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  completion_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
+});
+
 export const ChatCompletion = component(
   'ChatCompletion',
   Type.Object({
@@ -138,11 +146,7 @@ export const ChatCompletion = component(
         finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
       }),
     ),
-    usage: Type.Object({
-      prompt_tokens: Type.Integer(),
-      completion_tokens: Type.Integer(),
-      total_tokens: Type.Integer(),
-    }),
+    usage: CompletionUsage,
     ironcraft: TurnOfCompletion,
   }),
 );
@@ -182,14 +186,7 @@ export const ChatCompletionChunk = component(
         { description: 'Empty in the chunk that holds the usage.' },
       ),
       usage: Type.Optional(
-        nullable(
-          Type.Object({
-            prompt_tokens: Type.Integer(),
-            completion_tokens: Type.Integer(),
-            total_tokens: Type.Integer(),
-          }),
-          { description: 'With `stream_options.include_usage`: null but in the last chunk.' },
-        ),
+        nullable(CompletionUsage, { description: 'With `stream_options.include_usage`: null but in the last chunk.' }),
       ),
       ironcraft: Type.Optional(TurnOfCompletion),
     },

@@ -61,7 +61,9 @@ export const RunError = Type.Object({ code: Type.String(), message: Type.String(
 export const RunWarning = Type.Object({ code: Type.String(), message: Type.String() });
 export const RunUsage = Type.Object({
   input_tokens: Type.Integer(),
+  cached_input_tokens: Type.Integer({ description: 'Those of the input tokens that the provider had cached.' }),
   output_tokens: Type.Integer(),
+  reasoning_tokens: Type.Integer({ description: 'Those of the output tokens that the model thought with.' }),
   total_tokens: Type.Integer(),
   cost: nullable(Type.Number(), {
     description: 'US dollars, exact to the millionth; null without a known price.',

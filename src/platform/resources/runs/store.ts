@@ -47,6 +47,8 @@ const COLUMNS = [
   'error',
   'input_tokens',
   'output_tokens',
+  'cached_input_tokens',
+  'reasoning_tokens',
   'cost_micros',
   'metadata',
   'actor',

@@ -31,6 +31,8 @@ interface CompletionUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
+  readonly prompt_tokens_details: { readonly cached_tokens: number };
+  readonly completion_tokens_details: { readonly reasoning_tokens: number };
 }
 
 /** The run behind the completion. */
@@ -87,8 +89,15 @@ export function renderCall({ id, name, arguments: args }: FunctionCall) {
   return { id, type: 'function' as const, function: { name, arguments: JSON.stringify(args) } };
 }
 
-export function renderUsage({ inputTokens, outputTokens }: Usage): CompletionUsage {
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
+export function renderUsage(usage: Usage): CompletionUsage {
+  const { inputTokens, outputTokens } = usage;
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
 }
 
 /**

@@ -52,7 +52,7 @@ function begin(): Timeline {
 function newFold(options: { searches?: JsonObject[]; showResults?: boolean; holdText?: boolean } = {}): ResponseFold {
   const { searches = [], showResults = false, holdText = false } = options;
   return new ResponseFold(
-    { runId, after: 0, used: { inputTokens: 0, outputTokens: 0 }, searches },
+    { runId, after: 0, used: { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }, searches },
     { showResults, holdText, render: (outcome) => ({ id: 'resp_1', ...outcome }) },
   );
 }

@@ -14,7 +14,7 @@
 import type { ShownFrame } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
-import type { Usage } from '../../segment.ts';
+import { type Usage, usedSince } from '../../segment.ts';
 import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
 import {
   approvalRequestItem,
@@ -470,14 +470,12 @@ export class ResponseFold {
   /** Frames count the whole run; a response counts its segment. */
   #usage(counted: unknown): ResponseUsage | null {
     if (counted === null || counted === undefined) return null;
-    const { input_tokens: input = 0, output_tokens: output = 0 } = counted as Record<string, number>;
-    const { used } = this.#start;
-    const [inputTokens, outputTokens] = [input - used.inputTokens, output - used.outputTokens];
+    const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = usedSince(this.#start.used, counted);
     return {
       input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: cachedInputTokens },
       output_tokens: outputTokens,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: reasoningTokens },
       total_tokens: inputTokens + outputTokens,
     };
   }
