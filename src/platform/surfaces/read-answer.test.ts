@@ -36,7 +36,13 @@ function read(batches: ShownFrame[][], end: FollowEnd = 'rested') {
     return end;
   };
   const run = { config: { settings: { answer: { format: { type: 'text' } } } } } as RunRow;
-  const segment = { run, number: 1, after: 1, usedBefore: { inputTokens: 4, outputTokens: 2 }, from: new Date() };
+  const segment = {
+    run,
+    number: 1,
+    after: 1,
+    usedBefore: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+    from: new Date(),
+  };
   const signal = end === 'closed' ? AbortSignal.abort() : new AbortController().signal;
   return { seen, answer: readAnswer({ follow } as Engine, segment, reader, signal) };
 }
@@ -51,7 +57,12 @@ test('text of a step that is known to be made again is not shown', async () => {
       completed(),
     ],
   ]);
-  assert.deepEqual((await answer)?.usage, { inputTokens: 5, outputTokens: 3 });
+  assert.deepEqual((await answer)?.usage, {
+    inputTokens: 5,
+    cachedInputTokens: 0,
+    outputTokens: 3,
+    reasoningTokens: 0,
+  });
   assert.deepEqual(seen, ['0: Kept', 'again from 2', '2: said again']);
 });
 
