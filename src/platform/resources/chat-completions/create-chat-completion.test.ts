@@ -96,7 +96,13 @@ test('a completion has every member of the dialect and names its run', async () 
         finish_reason: 'stop',
       },
     ],
-    usage: { prompt_tokens: input_tokens, completion_tokens: output_tokens, total_tokens },
+    usage: {
+      prompt_tokens: input_tokens,
+      completion_tokens: output_tokens,
+      total_tokens,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
     ironcraft: {
       run_id: runId,
       smith_id: smithId,
@@ -256,14 +262,26 @@ describe('calls for the client', () => {
         { id: 'c1', type: 'function', function: { name: 'clock', arguments: '{}' } },
       ],
     });
-    assert.deepEqual(first.body.usage, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 });
+    assert.deepEqual(first.body.usage, {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    });
     assert.equal(first.body.ironcraft.status, 'paused');
 
     const second = await ask([user('Hello'), message, result('c1', 'noon'), result('c0', 'grey')], offered);
     assert.equal(messageOf(second).content, 'Grey at noon.');
     assert.equal(second.body.ironcraft.run_id, first.body.ironcraft.run_id);
     assert.notEqual(second.body.id, first.body.id);
-    assert.deepEqual(second.body.usage, { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 });
+    assert.deepEqual(second.body.usage, {
+      prompt_tokens: 30,
+      completion_tokens: 7,
+      total_tokens: 37,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    });
     assert.deepEqual(sentTexts(upstream).slice(-2), ['tool: grey', 'tool: noon']);
     const { body: runs } = await project.get(`/v1/smiths/${smithId}/runs`);
     assert.equal(runs.data.length, 1);

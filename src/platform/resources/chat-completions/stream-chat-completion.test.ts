@@ -70,7 +70,15 @@ describe('a stream, chunk by chunk', () => {
         ROLE,
         { content: 'Hello there' },
         { finish_reason: 'stop', status: 'completed' },
-        { usage: { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 } },
+        {
+          usage: {
+            prompt_tokens: 4,
+            completion_tokens: 2,
+            total_tokens: 6,
+            prompt_tokens_details: { cached_tokens: 0 },
+            completion_tokens_details: { reasoning_tokens: 0 },
+          },
+        },
         '[DONE]',
       ],
     },

@@ -155,7 +155,14 @@ test('a failure in a later step keeps what the earlier ones did and cost', async
   ]);
   const { body } = await smith.ask('Hello');
   assert.deepEqual([body.status, body.error.code], ['failed', 'model_request_failed']);
-  assert.deepEqual(body.usage, { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100, cost: 0.0035 });
+  assert.deepEqual(body.usage, {
+    input_tokens: 1_000,
+    cached_input_tokens: 0,
+    output_tokens: 100,
+    reasoning_tokens: 0,
+    total_tokens: 1_100,
+    cost: 0.0035,
+  });
   assert.deepEqual(
     body.output.tool_calls.map((call: { name: string; status: string }) => [call.name, call.status]),
     [['current_time', 'completed']],
@@ -200,7 +207,9 @@ test('the cost of a run is exact to the micro-dollar and adds up over its steps'
   assert.deepEqual([first, second], [2_613, 3_828]);
   assert.deepEqual(body.usage, {
     input_tokens: 3_004,
+    cached_input_tokens: 1_000,
     output_tokens: 18,
+    reasoning_tokens: 0,
     total_tokens: 3_022,
     cost: (first + second) / 1e6,
   });
