@@ -46,6 +46,7 @@ import { modelOperations } from './resources/models/operations.ts';
 import { projectOperations } from './resources/projects/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
+import { scheduleOperations } from './resources/schedules/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
@@ -134,6 +135,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...memoryOperations(deps),
     ...webhookOperations(deps),
     ...traceOperations(),
+    ...scheduleOperations(deps),
   ];
 }
 

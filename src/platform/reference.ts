@@ -20,6 +20,11 @@ export const referenceTopics: readonly Topic[] = [
   },
   { name: 'Conversations', description: 'Threads that go on, in OpenAI’s form.', prefixes: ['conversations'] },
   { name: 'Memory', description: 'What a smith keeps between conversations.', prefixes: ['smiths.memory'] },
+  {
+    name: 'Schedules',
+    description: 'Turns of a smith at the times of a cron expression.',
+    prefixes: ['smiths.schedules'],
+  },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {
     name: 'Agents',

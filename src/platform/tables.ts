@@ -5,6 +5,7 @@ import type { TableNames } from './tables/columns.ts';
 import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
+import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
 import { type TracesTables, tracesTables } from './tables/traces.ts';
 import { type UsageTables, usageTables } from './tables/usage.ts';
@@ -16,6 +17,7 @@ export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
 export type { UsageSource } from './tables/usage.ts';
+export type { ScheduleDelivery } from './tables/schedules.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables
@@ -24,6 +26,7 @@ export interface TenantTables
     FeedTables,
     KnowledgeTables,
     RunsTables,
+    SchedulesTables,
     ThreadsTables,
     TracesTables,
     UsageTables,
@@ -35,6 +38,7 @@ const names: TableNames<TenantTables> = {
   ...feedTables,
   ...knowledgeTables,
   ...runsTables,
+  ...schedulesTables,
   ...threadsTables,
   ...tracesTables,
   ...usageTables,

@@ -28,6 +28,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'tenant.tokens.create': ['tokens', 'project_id'],
   'tenant.webhooks.create': ['webhooks', 'project_id'],
   'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
+  'smiths.schedules.create': ['schedules', 'project_id'],
+  'smiths.schedules.run_now': ['schedule_fires', 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
   // What runs and files of the project have to tell may come at any time.
@@ -84,7 +86,8 @@ describe('a repeated create with the same key gets the first answer, to the byte
 });
 
 describe('the same key with another body gets 409 idempotency_key_reused, and nothing happens', () => {
-  for (const operation of creates) {
+  // There is one body of no members.
+  for (const operation of creates.filter(({ id }) => id !== 'smiths.schedules.run_now')) {
     test(operation.id, async () => {
       const [body, key] = [await freshBody(operation), uniqueName()];
       const first = await send(operation, body, key);

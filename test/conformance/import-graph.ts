@@ -34,12 +34,14 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'access',
       'maintenance',
       'traces',
+      'schedules',
       'webhooks',
       'tables',
     ],
   },
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
   traces: { paths: ['src/platform/traces/'], may: ['engine', 'tools', 'models', 'tables'] },
+  schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'engine', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'feed', 'access', 'tables'] },
@@ -47,6 +49,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: ['src/platform/resources/'],
     may: [
       'traces',
+      'schedules',
       'webhooks',
       'surfaces',
       'smiths',
@@ -180,6 +183,7 @@ const STORE_MAY = [
 /** Folders with rooms inside: whoever is outside knows their `index.ts` alone. An inner door stands behind its outer one. */
 const FRONT_DOORS = [
   'src/platform/engine/',
+  'src/platform/schedules/',
   'src/platform/schemas/',
   'src/platform/surfaces/',
   'src/platform/surfaces/openai/',

@@ -43,6 +43,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
     idOf(tenant.post('/v1/tenant/webhooks', { url: 'https://example.com/hook', events: ['slack'] })),
   'tenant.webhooks.deliveries.list': async () =>
     (await tenant.post(`/v1/tenant/webhooks/${world.webhookId}/test`)).body.delivery_id,
+  'smiths.schedules.list': () => idOf(tenant.post(`/v1/smiths/${world.smithId}/schedules`, { cron: '0 0 1 1 *' })),
   'events.list': async () => {
     await tenant.post('/v1/tenant/tokens', { scope: 'admin' });
     return (await tenant.get('/v1/events?limit=1')).body.data[0].id;

@@ -33,8 +33,6 @@ const LATER = [
   'DeploymentPatch',
   'McpServerIn',
   'ReloadIn',
-  'ScheduleIn',
-  'SchedulePatch',
 ];
 
 const chunking = { type: 'static', static: { max_chunk_size_tokens: 400, chunk_overlap_tokens: 0 } };
@@ -57,6 +55,8 @@ const bodies: Readonly<Record<string, (member: string) => Body | Promise<Body>>>
   ModelKeyIn: () => ({ api_key: 'sk-conformance' }),
   RunIn: () => ({ input: say }),
   RunReplayIn: () => ({}),
+  ScheduleIn: () => ({ cron: '0 0 1 1 *' }),
+  SchedulePatch: () => ({}),
   // Filled in by `send`, for the run that waits.
   Submit: () => ({}),
   VectorStoreIn: () => ({}),

@@ -117,6 +117,18 @@ const notFound = [404, 'not_found'] as const;
 const invalidInput = [422, 'invalid_input'] as const;
 const noConversation = [404, 'conversation_not_found'] as const;
 
+const schedules = `/v1/smiths/${home.smithId}/schedules`;
+const scheduleCalls = [
+  {
+    id: 'smiths.schedules.create',
+    call: (caller: Client, body: object) => caller.post(schedules, { cron: '0 0 1 1 *', ...body }),
+  },
+  {
+    id: 'smiths.schedules.update',
+    call: (caller: Client, body: object) => caller.patch(`${schedules}/${home.scheduleId}`, body),
+  },
+];
+
 const references: readonly Reference[] = [
   ...[filePart, imagePart].map(
     (part): Reference => ({
@@ -132,6 +144,20 @@ const references: readonly Reference[] = [
     refusal: noConversation,
     send: (caller, id) => caller.post(runs, { input: [{ role: 'user', content: say }], thread_id: id }),
   },
+  ...scheduleCalls.flatMap(({ id: operation, call }): Reference[] => [
+    {
+      at: `${operation} body.input`,
+      kind: 'file',
+      refusal: invalidInput,
+      send: (caller, id) => call(caller, { input: [filePart(id)] }),
+    },
+    {
+      at: `${operation} body.thread_id`,
+      kind: 'conversation',
+      refusal: noConversation,
+      send: (caller, id) => call(caller, { thread_id: id }),
+    },
+  ]),
   ...[filePart, imagePart].map(
     (part): Reference => ({
       at: 'responses.create body.input',

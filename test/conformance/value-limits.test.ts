@@ -57,7 +57,7 @@ function findUnlimited(schema: Schema, at: string, found: Set<string>): void {
   for (const branch of branches) findUnlimited(branch, at, found);
   if (types.length === 0 && branches.length === 0) found.add(at);
   if (types.includes('string') && !isShort(own)) found.add(at);
-  if (types.includes('array')) {
+  if (types.includes('array') && own[MAX_JSON_BYTES] === undefined) {
     if (own.maxItems === undefined) found.add(`${at}[]`);
     findUnlimited((items ?? {}) as Schema, `${at}.*`, found);
   }
@@ -111,6 +111,7 @@ test('what has no limit is found', () => {
     [{ type: 'array', maxItems: 3, items: { type: 'string' } }, ['x.*']],
     [{ type: 'object', additionalProperties: true }, ['x{}']],
     [{ type: 'object', additionalProperties: true, [MAX_JSON_BYTES]: 9 }, []],
+    [{ type: 'array', items: { type: 'string' }, [MAX_JSON_BYTES]: 9 }, []],
     [{ type: 'object', additionalProperties: { type: 'string' } }, ['x{}', 'x.*']],
     [{ anyOf: [{ type: 'null' }, { type: 'string' }] }, ['x']],
     [{ description: 'of any type' }, ['x']],

@@ -27,6 +27,8 @@ export interface World {
   readonly tokenId: string;
   readonly webhookId: string;
   readonly deliveryId: string;
+  /** Of `smithId`; disabled. */
+  readonly scheduleId: string;
   readonly fileId: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
@@ -70,6 +72,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/runs/{rid}': { prefix: 'run', of: (world) => world.runId },
   '/v1/traces/{tid}': { prefix: 'trc', of: (world) => withPrefix('trc', world.runId) },
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
+  '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
   '/v1/responses/{id}': { prefix: 'resp', of: (world) => world.responseId },
@@ -115,6 +118,9 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'vector_stores.search': () => ({ query: 'Where does the river rise?' }),
   'smiths.memory.put': () => ({ content: uniqueName() }),
   'smiths.memory.recall': () => ({ query: 'What was said?', limit: 3 }),
+  'smiths.schedules.create': () => ({ name: uniqueName(), cron: '0 0 1 1 *' }),
+  'smiths.schedules.update': () => ({ name: uniqueName() }),
+  'smiths.schedules.run_now': () => ({}),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
   'chat.completions.create': ({ smithUser }) => ({
@@ -227,6 +233,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
     ...(await registerWebhook(tenant)),
+    scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),

@@ -5,7 +5,7 @@ export { type Submission, submitToTurn } from './commands/submit-to-turn.ts';
 export { createEngine, type Engine } from './engine.ts';
 export { createModelOpener } from './execution/open-turn-model.ts';
 export type { AttachedFile, FileReader, TurnFiles } from './input/attached-files.ts';
-export { MAX_THREAD_ID_CHARS } from './input/check-thread-id.ts';
+export { checkThreadId, MAX_THREAD_ID_CHARS } from './input/check-thread-id.ts';
 export { isToolless } from './input/is-toolless.ts';
 export { type InputMessage, type PastCall, parseInput } from './input/parse-input.ts';
 export { type FormatSource, parseResponseFormat } from './input/parse-response-format.ts';

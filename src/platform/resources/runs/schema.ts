@@ -26,9 +26,9 @@ const ActorOrNull = Type.Unsafe<Static<typeof Actor> | null>({ ...Actor, type: [
 
 export const RUN_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
-const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };
+export const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };
 
-const InputMessage = component(
+export const InputMessage = component(
   'InputMessage',
   closedObject(
     {
