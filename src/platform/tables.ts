@@ -17,7 +17,6 @@ export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
 export type { UsageSource } from './tables/usage.ts';
-export type { ScheduleDelivery } from './tables/schedules.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables
