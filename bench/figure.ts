@@ -7,6 +7,7 @@ export interface Figure {
     | 'runs/s'
     | 'requests/s'
     | 'orders/s'
+    | 'deliveries/s'
     | 'searches/s'
     | 'chunks/s'
     | 'MB/s'

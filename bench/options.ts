@@ -10,6 +10,7 @@ export const MEASURES = [
   'lists',
   'search',
   'domains',
+  'deliveries',
   'peer',
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];

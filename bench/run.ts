@@ -5,6 +5,7 @@ import type { Findings } from './figure.ts';
 import { startIroncraft } from './ironcraft.ts';
 import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
+import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
 import { measureGateway } from './measures/measure-gateway.ts';
@@ -32,6 +33,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['lists', measureLists],
   ['search', measureSearch],
   ['domains', measureDomains],
+  ['deliveries', measureDeliveries],
 ]);
 
 async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
