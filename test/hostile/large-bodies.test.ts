@@ -38,6 +38,14 @@ describe('objects, lists and texts of a body', () => {
   });
 });
 
+test('a number has as many characters as are allowed, and not one more', async () => {
+  const bodyOf = (digits: number) => `{"name":"Ada","metadata":{"a":${'1'.repeat(digits)}}}`;
+  assert.equal((await project.post('/v1/customers', bodyOf(1_000))).status, 201);
+  const refused = await project.post('/v1/customers', bodyOf(1_001));
+  assertRefusal(refused, 422, 'invalid_request', null);
+  assert.match(refused.body.error.message, /more than 1000 characters/);
+});
+
 describe('arguments of an earlier call, as text in a body,', () => {
   const hostile = {
     'nested without end': `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,

@@ -112,7 +112,7 @@ test('text that the database cannot hold', () => {
 });
 
 test('bodies of nothing but structure are refused before they are parsed', () => {
-  const limits = { levels: 100, values: 100_000, items: 1_000_000 };
+  const limits = { levels: 100, values: 100_000, items: 1_000_000, digits: 1_000 };
   for (const part of ['{},', '[],', '"",', '{"":[', '"a":']) {
     assert.notEqual(
       inTime(() => findExcess(`[${part.repeat(BODY / part.length)}`, limits)),
@@ -122,5 +122,9 @@ test('bodies of nothing but structure are refused before they are parsed', () =>
   assert.equal(
     inTime(() => findExcess(`[${'1,'.repeat(BODY / 2)}1]`, limits)),
     'items',
+  );
+  assert.equal(
+    inTime(() => findExcess(`[${'1'.repeat(BODY)}]`, limits)),
+    'digits',
   );
 });

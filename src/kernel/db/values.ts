@@ -7,15 +7,79 @@
  * From SQL: int8 → number (exact to 2^53; cast to text beyond), numeric → string, timestamptz and timestamp → Date (the
  *          latter read as UTC), date and interval → string, json and jsonb parsed, bytea → Uint8Array, arrays → arrays.
  */
+import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
 
 /** JSON text for a jsonb parameter. U+0000 and lone surrogates, which jsonb cannot hold, become U+FFFD. */
 export function json(value: unknown): string {
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError('json(): the value has no JSON form; pass null for "nothing"');
+  if (text.length >= LARGE_JSON_CHARS) {
+    const storable = makeStorable(value);
+    return storable === value ? text : JSON.stringify(storable);
+  }
   if (!text.includes('\\u0000') && !text.includes('\\ud')) return text;
   return text.includes('\\\\') ? replaceUnescaped(text) : text.replace(UNSTORABLE, REPLACEMENT);
 }
+
+/** Characters of JSON from which on it travels as bytes. */
+const LARGE_JSON_CHARS = 256 * 1024;
+/** The version of jsonb's binary format, whose rest is the text. */
+const JSONB_VERSION = 1;
+
+/**
+ * As `json`, for a value that may be megabytes: what is large is made, and turned into bytes, in turns of the event loop of
+ * its own, so that a statement with several such values holds up nobody. For a parameter that PostgreSQL takes for jsonb.
+ */
+export async function largeJson(value: unknown): Promise<string | Uint8Array> {
+  const text = json(value);
+  if (text.length < LARGE_JSON_CHARS) return text;
+  await setImmediate();
+  const bytes = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
+  bytes[0] = JSONB_VERSION;
+  bytes.write(text, 1);
+  await setImmediate();
+  return bytes;
+}
+
+/**
+ * The value with text that jsonb can hold; itself, where it holds no other. To look for what is wrong in megabytes of JSON
+ * takes far longer than in the texts that it was made of: escapes may be anywhere in it.
+ */
+function makeStorable(value: unknown): unknown {
+  if (typeof value === 'string') return makeStorableText(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) {
+    const items = value.map(makeStorable);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // What says itself how it is written, such as a URL.
+  if (prototype !== Object.prototype && prototype !== null) return makeStorable(JSON.parse(JSON.stringify(value)));
+  let isChanged = false;
+  const members = Object.entries(value).map(([name, member]) => {
+    const storable = [makeStorableText(name), makeStorable(member)] as const;
+    isChanged ||= storable[0] !== name || storable[1] !== member;
+    return storable;
+  });
+  return isChanged ? Object.fromEntries(members) : value;
+}
+
+function makeStorableText(text: string): string {
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  return replaceNul(text.toWellFormed());
+}
+
+/** In place: to replace a million characters one match at a time takes several times as long. */
+function replaceNul(text: string): string {
+  const units = new Uint16Array(text.length);
+  const bytes = Buffer.from(units.buffer);
+  bytes.write(text, 'utf16le');
+  for (let at = 0; at < units.length; at += 1) if (units[at] === 0) units[at] = REPLACEMENT_UNIT;
+  return bytes.toString('utf16le');
+}
+
+const REPLACEMENT_UNIT = 0xfffd;
 
 /** As JSON.stringify writes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
@@ -52,7 +116,7 @@ export function encodeValues(values: readonly unknown[]): unknown[] {
 function encodeValue(value: unknown, index: number): unknown {
   switch (typeof value) {
     case 'string':
-      return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+      return value.includes('\0') ? replaceNul(value) : value;
     case 'object':
       if (value === null || value instanceof Date || ArrayBuffer.isView(value)) return value;
       if (Array.isArray(value)) return value.map((item: unknown) => encodeValue(item, index));

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { findExcess } from './json-body.ts';
 
-const UNLIMITED = { levels: 100, values: Number.POSITIVE_INFINITY, items: Number.POSITIVE_INFINITY };
+const UNLIMITED = {
+  levels: 100,
+  values: Number.POSITIVE_INFINITY,
+  items: Number.POSITIVE_INFINITY,
+  digits: Number.POSITIVE_INFINITY,
+};
 const nestsDeeper = (text: string, levels: number) => findExcess(text, { ...UNLIMITED, levels }) === 'levels';
 
 test('the depth of JSON is what walking it would find', () => {
@@ -46,12 +51,21 @@ test('a list may have as many items as are allowed, and not one more', () => {
   assert.equal(findExcess(JSON.stringify({ a: ',,,,,,,,,,,', b: 1 }), { ...UNLIMITED, items: 2 }), undefined);
 });
 
+test('a number may have as many characters as are allowed, and not one more', () => {
+  for (const number of ['1234567', '-123456', '1.2e-99', '12E+345']) {
+    for (const text of [number, `[${number}]`, `{"a":${number},"b":"12345678"}`, ` ${number} `]) {
+      assert.equal(findExcess(text, { ...UNLIMITED, digits: 7 }), undefined, text);
+      assert.equal(findExcess(text, { ...UNLIMITED, digits: 6 }), 'digits', text);
+    }
+  }
+});
+
 test('a string ends where JSON says that it does', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('\\', '"', 'a', '[', '\n')), (parts) => {
       const text = JSON.stringify([parts.join(''), 1]);
-      assert.equal(findExcess(text, { levels: 1, values: 2, items: 2 }), undefined, text);
-      assert.equal(findExcess(text, { levels: 1, values: 2, items: 1 }), 'items', text);
+      assert.equal(findExcess(text, { ...UNLIMITED, levels: 1, values: 2, items: 2 }), undefined, text);
+      assert.equal(findExcess(text, { ...UNLIMITED, levels: 1, values: 2, items: 1 }), 'items', text);
     }),
   );
 });

@@ -18,6 +18,10 @@ const MAX_BODY_VALUES = 100_000;
  * longest list that OpenAI takes is 300,000 tokens to embed.
  */
 const MAX_BODY_ITEMS = 1_000_000;
+/** Of one number: more than any value needs. JSON.parse takes time for each, and ten million of them all at once. */
+const MAX_NUMBER_CHARS = 1_000;
+/** Larger bodies are looked through, parsed and worked on in turns of the event loop of their own. */
+const LARGE_BODY_CHARS = 256 * 1024;
 
 /** Makes the routes of this scope read `application/json` and `application/<anything>+json`. */
 export function acceptJson(app: FastifyInstance): void {
@@ -27,7 +31,9 @@ export function acceptJson(app: FastifyInstance): void {
     if (refusal !== undefined) done(refusal);
     // A client that always names the type may send nothing.
     else if (text === '') done(null, undefined);
-    else parse(request, text, done);
+    else if (text.length > LARGE_BODY_CHARS) {
+      setImmediate(() => parse(request, text, (error, body) => setImmediate(() => done(error, body))));
+    } else parse(request, text, done);
   };
   app.addContentTypeParser('application/json', { parseAs: 'string' }, read);
   app.addContentTypeParser(/^application\/[\w.-]+\+json(?:$|[\s;])/i, { parseAs: 'string' }, read);
@@ -61,6 +67,10 @@ function refusalOfExtent(text: string): ApiError | undefined {
       return new ApiError('invalid_request', {
         message: `The body has more than ${MAX_BODY_ITEMS} members and items. Split it into several requests.`,
       });
+    case 'digits':
+      return new ApiError('invalid_request', {
+        message: `The body has a number of more than ${MAX_NUMBER_CHARS} characters. Send it as text.`,
+      });
   }
 }
 
@@ -81,17 +91,25 @@ export interface JsonExtent {
   readonly values: number;
   /** Commas: one fewer than there are items, in each of them. */
   readonly items: number;
+  /** Characters of one number. */
+  readonly digits: number;
 }
 
-const bodyExtent: JsonExtent = { levels: MAX_BODY_DEPTH, values: MAX_BODY_VALUES, items: MAX_BODY_ITEMS };
+const bodyExtent: JsonExtent = {
+  levels: MAX_BODY_DEPTH,
+  values: MAX_BODY_VALUES,
+  items: MAX_BODY_ITEMS,
+  digits: MAX_NUMBER_CHARS,
+};
 
 /** What a JSON text has more of than this, the first that is met. Brackets in strings are text. Reads each character once. */
-export function findExcess(text: string, { levels, values, items }: JsonExtent): keyof JsonExtent | undefined {
+export function findExcess(text: string, { levels, values, items, digits }: JsonExtent): keyof JsonExtent | undefined {
   let depth = 0;
   let count = 0;
   let commas = 0;
   for (let at = 0; at < text.length; at += 1) {
-    switch (text.charCodeAt(at)) {
+    const code = text.charCodeAt(at);
+    switch (code) {
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         depth += 1;
@@ -110,7 +128,11 @@ export function findExcess(text: string, { levels, values, items }: JsonExtent):
         commas += 1;
         break;
       default:
-        break;
+        if (code === MINUS || isDigit(code)) {
+          const end = endOfNumber(text, at);
+          if (end - at > digits) return 'digits';
+          at = end - 1;
+        }
     }
     if (count > values) return 'values';
     if (commas >= items) return 'items';
@@ -120,11 +142,34 @@ export function findExcess(text: string, { levels, values, items }: JsonExtent):
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+/** A letter in lower case. */
+const EXPONENT = 0x65;
+const LOWER_CASE = 0x20;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+/** Behind the last character of the number that begins here, or of what looks like one. */
+function endOfNumber(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const goesOn =
+      isDigit(code) || code === POINT || code === MINUS || code === PLUS || (code | LOWER_CASE) === EXPONENT;
+    if (!goesOn) return at;
+  }
+  return text.length;
+}
 
 /** Where the string that begins here ends: at its closing quote, or with the text. */
 function endOfString(text: string, start: number): number {

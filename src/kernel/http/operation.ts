@@ -9,7 +9,7 @@ import type { Logger } from '../log/log.ts';
 import type { ByteContent } from './byte-content.ts';
 import type { EventStream } from './event-stream.ts';
 import type { OperationErrorDialect } from './operation-errors.ts';
-import type { HttpReply, TextKind, TextReply } from './reply.ts';
+import type { HttpReply, TextKind, TextReply, WrittenJson } from './reply.ts';
 import type { BodyFormat, RawBody } from './request-body.ts';
 import type { SocketRules, SocketSession } from './socket.ts';
 import type { StoredUpload, Upload, UploadTarget } from './upload.ts';
@@ -34,10 +34,10 @@ export interface RequestParts<P extends TSchema, Q extends TSchema, B extends TS
   readonly body: Static<B>;
 }
 
-export { HttpReply } from './reply.ts';
+export { HttpReply, WrittenJson } from './reply.ts';
 
 /** The schema's JSON, or one of the texts that `answers` names. */
-export type Reply<R extends TSchema> = Static<R> | HttpReply<Static<R>> | TextReply;
+export type Reply<R extends TSchema> = Static<R> | HttpReply<Static<R>> | TextReply | WrittenJson;
 
 /** What the gate, the documentation and the tests may know of an operation. */
 export interface OperationFacts {

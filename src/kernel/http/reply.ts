@@ -14,6 +14,18 @@ export class HttpReply<Body = unknown> {
   }
 }
 
+/**
+ * JSON of the reply's schema that the handler wrote itself: where the serializer would hold up everybody else, it is written
+ * piece by piece.
+ */
+export class WrittenJson {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
 /** The kinds of `TextReply` that an operation may answer with. */
 export type TextKind = 'html' | 'text' | 'xml' | 'redirect';
 

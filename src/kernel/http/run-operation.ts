@@ -13,7 +13,7 @@ import { EventStream, serveEventStream } from './event-stream.ts';
 import { type IdempotencyStore, readClaim, type StoredAnswer } from './idempotency.ts';
 import type { ErasedRequest, IdempotencyClaim, Operation } from './operation.ts';
 import { addressKey } from './rate-limit.ts';
-import { HttpReply, TextReply } from './reply.ts';
+import { HttpReply, TextReply, WrittenJson } from './reply.ts';
 import { setHeader, setQuota } from './request-state.ts';
 import { sendByteContent } from './send-byte-content.ts';
 import { checkUpgrade, type SocketOpener } from './serve-sockets.ts';
@@ -27,7 +27,7 @@ export interface RunOptions<Caller> {
   readonly meters: Meters;
 }
 
-const LARGE_BODY_BYTES = 1_048_576;
+const LARGE_BODY_BYTES = 256 * 1024;
 
 /**
  * Runs the handler and answers. A change commits together with its stored answer, before the answer is sent. Throws what
@@ -39,9 +39,12 @@ export async function runOperation<Caller>(
   operation: Operation<Caller>,
   options: RunOptions<Caller>,
 ): Promise<unknown> {
+  // What a large body asks for takes as long again as validating it did, and so does its fingerprint: others get their turn in
+  // between.
+  const isLarge = hasLargeBody(request);
+  if (isLarge) await setImmediate();
   const input = await readInput(request, operation, options);
-  // What a large body asks for takes as long again as parsing it did: others get their turn in between.
-  if (!(Number(request.headers['content-length'] ?? 0) <= LARGE_BODY_BYTES)) await setImmediate();
+  if (isLarge) await setImmediate();
   if (operation.kind === 'change') {
     const outcome = await settleUpload(request, operation, input, () =>
       commit(request, reply, operation, options, input),
@@ -53,7 +56,15 @@ export async function runOperation<Caller>(
   }
   if (operation.verify !== undefined) await takeVerified(request, reply, operation, options, input);
   const handled = await handle(request, reply, operation, options, input, undefined);
+  // The answer may repeat it all, and was read a moment ago.
+  if (isLarge) await setImmediate();
   return answer(request, reply, operation, handled);
+}
+
+/** One that does not say how long it is counts as large. */
+function hasLargeBody({ headers }: FastifyRequest): boolean {
+  const length = headers['content-length'];
+  return length === undefined ? headers['transfer-encoding'] !== undefined : !(Number(length) <= LARGE_BODY_BYTES);
 }
 
 /** Runs the handler of a WebSocket, then upgrades the connection and leaves it to its session. */
@@ -278,6 +289,9 @@ async function answer<Caller>(
       throw new TypeError(`${operation.id} answers with ${value.kind}, which its definition does not say`);
     }
     return sendText(request, reply, value);
+  }
+  if (value instanceof WrittenJson) {
+    return reply.code(usualStatus(operation)).type('application/json; charset=utf-8').send(value.bytes);
   }
   const status = value instanceof HttpReply ? value.status : usualStatus(operation);
   const body = value instanceof HttpReply ? value.body : value;

@@ -81,6 +81,7 @@ const DOCUMENT_REQUESTS_PER_MINUTE = 600;
 const PROBE_REQUESTS_PER_MINUTE = 6_000;
 /** Node takes no longer header block (`maxHeaderSize`). */
 const MAX_URL_LENGTH = 16_384;
+const LARGE_ANSWER_CHARS = 256 * 1024;
 
 /** Builds the server; it does not listen yet. */
 export async function createService<Caller>(given: ServiceOptions<Caller>): Promise<FastifyInstance> {
@@ -150,6 +151,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     },
   });
   await acceptBodies(app, 'json');
+  sendLargeAnswersLater(app);
   countRequests(app, options.metrics);
   checkRequests(app, { ...options, meters, bodies: createBodyBudget(options.bodyLimitBytes) });
   answerRefusals(app, {
@@ -195,6 +197,17 @@ function takePercentSignsLiterally(url: string): string {
 function readRequestId(request: { headers: Record<string, string | string[] | undefined> }): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** An answer that took long to write takes long to encode: others get their turn in between. */
+function sendLargeAnswersLater(app: FastifyInstance): void {
+  app.addHook<unknown>('onSend', (_request, _reply, payload, done) => {
+    if (typeof payload !== 'string' || payload.length <= LARGE_ANSWER_CHARS) return done(null, payload);
+    setImmediate(() => {
+      const bytes = Buffer.from(payload);
+      setImmediate(() => done(null, bytes));
+    });
+  });
 }
 
 /** One line of the log and one observation an answer. */

@@ -57,4 +57,4 @@ export {
   type ProviderAccessFinder,
   type StoredModelKey,
 } from './stored-model-key.ts';
-export { estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';
+export { estimatePromptTokens, estimateTokens, PieceByPieceEstimate, TokenCounter } from './tokens.ts';

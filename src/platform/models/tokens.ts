@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type {
   LanguageModelV4CallOptions,
+  LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
@@ -26,9 +28,13 @@ export function estimateTokens(text: string): number {
   const known = counted.find((one) => one.text === text);
   if (known !== undefined) return known.tokens;
   const tokens = new TokenCounter().add(text);
+  remember(text, tokens);
+  return tokens;
+}
+
+function remember(text: string, tokens: number): void {
   counted.unshift({ text, tokens });
   counted.length = Math.min(counted.length, LONG_TEXTS_KEPT);
-  return tokens;
 }
 
 /** From here on counting a text again, as each turn does several times, would be felt by others. */
@@ -59,6 +65,67 @@ export function estimatePromptTokens(
   }
   for (const tool of tools ?? []) total += TOKENS_PER_TOOL + estimateTokens(JSON.stringify(tool));
   return total;
+}
+
+/** Characters after which others get their turn. */
+const PIECE_CHARS = 1_000_000;
+/** A part that is counted as it is: so many of them are a piece. */
+const PART_CHARS = 1_000;
+
+/** As `estimatePromptTokens`, for messages of any size: others get their turn while they are counted. */
+export class PieceByPieceEstimate {
+  #left = PIECE_CHARS;
+
+  async estimate({ content }: LanguageModelV4Message): Promise<number> {
+    let total = TOKENS_PER_MESSAGE;
+    for (const part of typeof content === 'string' ? [{ type: 'text', text: content } as const] : content) {
+      const text = longTextOf(part);
+      total += text === undefined ? estimatePartTokens(part) : await this.#count(text);
+      if (part.type === 'tool-call') total += text === undefined ? 0 : estimateTokens(part.toolName);
+      if (text === undefined) await this.#spend(PART_CHARS);
+    }
+    return total;
+  }
+
+  async #count(text: string): Promise<number> {
+    const counter = new TokenCounter();
+    let tokens = 0;
+    for (let at = 0; at < text.length; ) {
+      const end = at + this.#left;
+      tokens = counter.add(text.slice(at, end));
+      await this.#spend(Math.min(end, text.length) - at);
+      at = end;
+    }
+    remember(text, tokens);
+    return tokens;
+  }
+
+  async #spend(characters: number): Promise<void> {
+    this.#left -= characters;
+    if (this.#left > 0) return;
+    this.#left = PIECE_CHARS;
+    await setImmediate();
+  }
+}
+
+/** The text that the part's tokens are those of, if it is long. */
+function longTextOf(part: PromptPart): string | undefined {
+  const text = textOf(part);
+  return text !== undefined && text.length >= LONG_TEXT ? text : undefined;
+}
+
+function textOf(part: PromptPart): string | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return part.text;
+    case 'tool-call':
+      return JSON.stringify(part.input ?? {});
+    case 'tool-result':
+      return part.output.type === 'text' || part.output.type === 'error-text' ? part.output.value : undefined;
+    default:
+      return undefined;
+  }
 }
 
 type PromptPart = Exclude<LanguageModelV4Prompt[number], { role: 'system' }>['content'][number];

@@ -1,6 +1,6 @@
 /** Messages that are added to a thread, or changed in it, outside of a run's own steps. */
 import { type Selectable, sql } from 'kysely';
-import { json } from '../../kernel/db/values.ts';
+import { json, largeJson } from '../../kernel/db/values.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { TenantTables } from '../tables.ts';
 
@@ -44,9 +44,11 @@ export async function appendMessages(
   thread: ThreadOf,
   messages: readonly NewMessageRow[],
 ): Promise<MessageRow[] | undefined> {
+  const encoded: EncodedMessage[] = [];
+  for (const { content, ...message } of messages) encoded.push({ ...message, content: await largeJson(content) });
   for (let attempt = 1; attempt <= APPEND_TRIES; attempt += 1) {
     const turn = (await countTurns(db, thread)) + 1;
-    const [first, ...others] = messages.map((message, position) => newRow(thread, { turn, position }, message));
+    const [first, ...others] = encoded.map((content, position) => newRow(thread, { turn, position }, content));
     if (first === undefined) return [];
     const claimed = await db
       .insertInto('messages')
@@ -81,8 +83,11 @@ async function countTurns(db: TenantDb, { id, smith_id }: ThreadOf): Promise<num
   return thread?.turns ?? 0;
 }
 
-function newRow({ id, smith_id }: ThreadOf, place: MessagePlace, { role, content, tokens }: NewMessageRow) {
-  return { smith_id, thread_id: id, ...place, run_id: null, role, content: json(content), tokens };
+type EncodedMessage = Omit<NewMessageRow, 'content'> & { readonly content: string | Uint8Array };
+
+function newRow({ id, smith_id }: ThreadOf, place: MessagePlace, { role, content, tokens }: EncodedMessage) {
+  // Bytes are jsonb's own format of the wire.
+  return { smith_id, thread_id: id, ...place, run_id: null, role, content: content as string, tokens };
 }
 
 export interface MessageChange extends NewMessageRow {
@@ -127,6 +132,6 @@ export async function insertMessage(
     text: `
       insert into messages (project_id, smith_id, thread_id, turn, position, run_id, role, content, tokens)
       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    values: [run.smith_id, run.thread_id, run.turn, position, run.id, role, json(content), tokens],
+    values: [run.smith_id, run.thread_id, run.turn, position, run.id, role, await largeJson(content), tokens],
   });
 }

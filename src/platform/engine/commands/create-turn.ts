@@ -1,6 +1,5 @@
 /** Starts a turn on a smith, whatever surface asks for it. */
 
-import { setImmediate } from 'node:timers/promises';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
@@ -9,7 +8,7 @@ import type { Actor, JsonObject } from '../../tables.ts';
 import type { Engine } from '../engine.ts';
 import { attachFiles } from '../input/attached-files.ts';
 import { checkThreadId } from '../input/check-thread-id.ts';
-import { type InputMessage, parseInput } from '../input/parse-input.ts';
+import { countInput, type InputMessage, parseInput } from '../input/parse-input.ts';
 import type { Admission } from '../replica/admission.ts';
 import { loadSmithForTurn, type SmithForTurn } from '../store/load-smith-turn.ts';
 import { NOTHING_USED, type RunRow, type Surface, turnKeyOf } from '../store/run-row.ts';
@@ -78,14 +77,10 @@ export async function createTurn(engine: Engine, request: TurnRequest): Promise<
   }
 }
 
-const LARGE_INPUT_TOKENS = 100_000;
-
 async function startAdmitted(engine: Engine, request: TurnRequest, admission: Admission): Promise<CreatedTurn> {
   const { db } = engine;
   const { projectId, smithId } = request;
-  const parsed = parseInput(request.input);
-  // Counting megabytes of input took a while, and storing them will: others get their turn in between.
-  if (parsed.reduce((sum, { tokens }) => sum + tokens, 0) > LARGE_INPUT_TOKENS) await setImmediate();
+  const parsed = await countInput(parseInput(request.input));
   const smith = request.smith ?? (await loadSmithForTurn(tenantDb(db, projectId), smithId));
   if (smith === undefined) throw new ApiError('not_found');
   const config = configureTurn(smith, request.settings, request);

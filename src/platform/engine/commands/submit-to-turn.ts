@@ -9,7 +9,7 @@ import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { estimatePromptTokens } from '../../models/index.ts';
+import { PieceByPieceEstimate } from '../../models/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessage } from '../../threads/index.ts';
@@ -220,11 +220,8 @@ async function completeStep(tx: Transaction, run: RunRow, step: ToolStep, output
 
 async function insertResultMessage(tx: Transaction, run: RunRow, turn: ResumableTurn, step: ToolStep, output: unknown) {
   const content = [{ type: 'tool-result', toolCallId: step.callId, toolName: step.name, output }];
-  await insertMessage(tenantDb(tx, run.project_id), run, turn.state.nextMessage, {
-    role: 'tool',
-    content,
-    tokens: estimatePromptTokens([{ role: 'tool', content } as never]),
-  });
+  const tokens = await new PieceByPieceEstimate().estimate({ role: 'tool', content } as never);
+  await insertMessage(tenantDb(tx, run.project_id), run, turn.state.nextMessage, { role: 'tool', content, tokens });
 }
 
 /** A pause that a request answers, wholly or in part. */

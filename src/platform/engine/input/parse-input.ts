@@ -3,9 +3,9 @@
  * `input_image` and `image`; `file` and `input_file`; `input_audio`. Files come inline (base64 or a data URL), as an https
  * address, or as the `file_id` of an uploaded one.
  */
-import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
+import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { estimatePromptTokens } from '../../models/index.ts';
+import { PieceByPieceEstimate } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { StoredMessage } from '../turn.ts';
 
@@ -27,11 +27,11 @@ export interface PastCall {
   readonly arguments: JsonObject;
 }
 
-type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
+type ParsedMessage = Pick<StoredMessage, 'role' | 'content'>;
 type Part = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** Throws `invalid_input` naming the message and part at fault, `too_many_inputs` beyond MAX_INPUT_MESSAGES. */
-export function parseInput(input: readonly InputMessage[]): NewMessage[] {
+export function parseInput(input: readonly InputMessage[]): ParsedMessage[] {
   if (input.length === 0) throw invalid('input', 'must hold at least one message');
   if (input.length > MAX_INPUT_MESSAGES) {
     throw new ApiError('too_many_inputs', {
@@ -46,32 +46,47 @@ export function parseInput(input: readonly InputMessage[]): NewMessage[] {
   });
 }
 
-function parseMessage(message: InputMessage, at: string, called: ReadonlyMap<string, string>): NewMessage {
+/** The messages with what they count in a prompt. Others get their turn while megabytes of them are counted. */
+export async function countInput(
+  messages: readonly ParsedMessage[],
+): Promise<Pick<StoredMessage, 'role' | 'content' | 'tokens'>[]> {
+  const estimate = new PieceByPieceEstimate();
+  const counted: Pick<StoredMessage, 'role' | 'content' | 'tokens'>[] = [];
+  for (const message of messages) {
+    counted.push({ ...message, tokens: await estimate.estimate(message as LanguageModelV4Message) });
+  }
+  return counted;
+}
+
+function parseMessage(message: InputMessage, at: string, called: ReadonlyMap<string, string>): ParsedMessage {
   const { role, content, tool_calls: calls = [] } = message;
   if (role === 'tool') return parseResult(message, at, called);
   if (role === 'assistant' && calls.length > 0) {
     const said = typeof content === 'string' ? content : textOf(parseParts(content, `${at}.content`), at);
-    return sized('assistant', [
-      ...(said === '' ? [] : [{ type: 'text' as const, text: said }]),
-      ...calls.map(({ id, name, arguments: args }) => ({
-        type: 'tool-call' as const,
-        toolCallId: id,
-        toolName: name,
-        input: args,
-      })),
-    ]);
+    return {
+      role: 'assistant',
+      content: [
+        ...(said === '' ? [] : [{ type: 'text' as const, text: said }]),
+        ...calls.map(({ id, name, arguments: args }) => ({
+          type: 'tool-call' as const,
+          toolCallId: id,
+          toolName: name,
+          input: args,
+        })),
+      ],
+    };
   }
   const parts =
     typeof content === 'string' ? [{ type: 'text' as const, text: content }] : parseParts(content, `${at}.content`);
   switch (role) {
     case 'user':
-      return sized('user', parts);
+      return { role: 'user', content: parts };
     case 'assistant':
       if (parts.some((part) => part.type !== 'text')) throw invalid(`${at}.content`, 'of an assistant message is text');
-      return sized('assistant', parts);
+      return { role: 'assistant', content: parts };
     case 'system':
     case 'developer':
-      return sized('system', textOf(parts, at));
+      return { role: 'system', content: textOf(parts, at) };
     default:
       throw invalid(`${at}.role`, 'must be user, assistant, system or developer');
   }
@@ -82,16 +97,12 @@ function parseResult(
   { content, tool_call_id: callId = '' }: InputMessage,
   at: string,
   called: ReadonlyMap<string, string>,
-): NewMessage {
+): ParsedMessage {
   const toolName = called.get(callId);
   if (toolName === undefined) throw invalid(`${at}.tool_call_id`, `answers a call that was never made: ${callId}`);
   const value = typeof content === 'string' ? content : textOf(parseParts(content, `${at}.content`), at);
   const output = { type: 'text' as const, value };
-  return sized('tool', [{ type: 'tool-result', toolCallId: callId, toolName, output }]);
-}
-
-function sized(role: StoredMessage['role'], content: StoredMessage['content']): NewMessage {
-  return { role, content, tokens: estimatePromptTokens([{ role, content } as never]) };
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId: callId, toolName, output }] };
 }
 
 function textOf(parts: readonly Part[], at: string): string {

@@ -4,7 +4,7 @@
  * thread's history comes back with them.
  */
 import type { Executor } from '../../../kernel/db/database.ts';
-import { json } from '../../../kernel/db/values.ts';
+import { json, largeJson } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { countTurnSql, insertQuestionSql, MESSAGES_AS_JSON, nextTurnSql } from '../../threads/index.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
@@ -75,19 +75,19 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       run.agent_id,
       run.agent_version,
       run.channel,
-      json(run.input),
-      json(run.config),
+      await largeJson(run.input),
+      await largeJson(run.config),
       json(run.metadata),
       run.actor === null ? null : json(run.actor),
       run.replay_of,
       run.replica_id,
-      json(turn.messages),
+      await largeJson(turn.messages),
       json({ smith_id: run.smith_id, thread_id: run.thread_id, model: run.config.model }),
       idempotency?.operation ?? null,
       idempotency?.key ?? null,
       idempotency?.fingerprint ?? null,
       run.surface,
-      json(run.requests),
+      await largeJson(run.requests),
       !turn.stored,
       turn.asyncCommit,
       idempotency?.atOnce === true,

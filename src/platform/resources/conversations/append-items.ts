@@ -1,11 +1,12 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { PieceByPieceEstimate } from '../../models/index.ts';
 import type { TenantDb, TenantTransaction } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { appendMessages, type MessageRow, type ThreadOf } from '../../threads/index.ts';
+import { appendMessages, type MessageRow, type NewMessageRow, type ThreadOf } from '../../threads/index.ts';
 import { findReadable } from '../files/index.ts';
 import { findCall } from './item-store.ts';
-import { invalid, readNewItems, sizedMessage } from './read-new-items.ts';
+import { invalid, readNewItems } from './read-new-items.ts';
 
 export interface ProjectThread extends ThreadOf {
   /** Who adds to it. */
@@ -41,7 +42,11 @@ export async function appendItems(
       }
     }
   }
-  const rows = messages.map(({ role, content }) => sizedMessage(role, content));
+  const rows: NewMessageRow[] = [];
+  const estimate = new PieceByPieceEstimate();
+  for (const { role, content } of messages) {
+    rows.push({ role, content, tokens: await estimate.estimate({ role, content } as never) });
+  }
   const added = await appendMessages(tx, thread, rows);
   if (added === undefined) throw new ApiError('service_overloaded', { retryAfterSeconds: 1 });
   return added;

@@ -1,11 +1,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { PieceByPieceEstimate } from '../../models/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { dropSummary, type MessageRow, replaceMessage, type ThreadOf } from '../../threads/index.ts';
 import { findItem } from './find-item.ts';
 import { findMessages } from './item-store.ts';
 import { type MessagePart, partsOf } from './message-row.ts';
-import { sizedMessage } from './read-new-items.ts';
 import { renderConversation } from './render-conversation.ts';
 import { requireConversation } from './require-conversation.ts';
 import type { Conversation, ConversationItemPath } from './schema.ts';
@@ -42,8 +42,11 @@ async function removeParts(
   const removed = all
     .filter(({ index, value }) => value === undefined || gone.has(index))
     .map(({ index, type, callId }) => ({ index, type, ...(callId === undefined ? {} : { call_id: callId }) }));
+  const role = content.length === 0 ? 'tool' : row.role;
   await replaceMessage(db, thread, row, {
-    ...sizedMessage(content.length === 0 ? 'tool' : row.role, content),
+    role,
+    content,
+    tokens: await new PieceByPieceEstimate().estimate({ role, content } as never),
     removed: { role: row.removed?.role ?? row.role, parts: removed },
   });
 }

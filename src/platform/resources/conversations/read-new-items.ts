@@ -6,7 +6,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { parseJsonText } from '../../../kernel/http/json-body.ts';
 import { parseInput } from '../../engine/index.ts';
-import { estimatePromptTokens } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { NewMessageRow } from '../../threads/index.ts';
 
@@ -56,11 +55,6 @@ function readItem(item: JsonObject, param: string): Pick<NewItemMessage, 'role' 
     default:
       throw invalid(`${param}.type`, 'must be message, function_call, function_call_output or reasoning');
   }
-}
-
-/** The message with its size as prompts count it. */
-export function sizedMessage(role: NewMessageRow['role'], content: NewMessageRow['content']): NewMessageRow {
-  return { role, content, tokens: estimatePromptTokens([{ role, content } as never]) };
 }
 
 function readMessage(item: JsonObject, param: string): Pick<NewItemMessage, 'role' | 'content'> {

@@ -1,4 +1,6 @@
 import { endianness } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import { WrittenJson } from '../../../kernel/http/operation.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index.ts';
 import { readInputs } from './read-inputs.ts';
@@ -9,14 +11,16 @@ export interface EmbeddingDependencies {
 }
 
 export function createEmbedding({ embedders }: EmbeddingDependencies) {
-  return async ({ caller, body, signal }: ProjectRead<{ body: EmbeddingIn }>): Promise<EmbeddingList> => {
+  return async ({ caller, body, signal }: ProjectRead<{ body: EmbeddingIn }>): Promise<EmbeddingList | WrittenJson> => {
     const texts = await readInputs(body.input);
     const smithId = caller.kind === 'smith' ? caller.smithId : null;
     const embedder = await embedders.open(caller.projectId, body.model ?? BUILTIN_EMBED_MODEL, smithId);
     const dimensions = body.dimensions ?? undefined;
     const options = { signal, ...(dimensions === undefined ? {} : { dimensions }) };
     const { vectors, tokens } = await embedder.embed(texts, options);
-    const encode = body.encoding_format === 'base64' ? encodeBase64 : encodeNumbers;
+    const isBase64 = body.encoding_format === 'base64';
+    if (!isBase64 && countNumbers(vectors) > PIECE_NUMBERS) return writeNumbers(vectors, embedder.model, tokens);
+    const encode = isBase64 ? encodeBase64 : encodeNumbers;
     return {
       object: 'list',
       data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encode(vector) })),
@@ -24,6 +28,33 @@ export function createEmbedding({ embedders }: EmbeddingDependencies) {
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
   };
+}
+
+/** Numbers that are written before others get their turn: a few milliseconds. */
+const PIECE_NUMBERS = 32_768;
+
+function countNumbers(vectors: readonly Float32Array[]): number {
+  return vectors.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** An EmbeddingList of any number of numbers. */
+async function writeNumbers(vectors: readonly Float32Array[], model: string, tokens: number): Promise<WrittenJson> {
+  const pieces: Buffer[] = [];
+  let text = '{"object":"list","data":[';
+  let numbers = 0;
+  for (const [index, vector] of vectors.entries()) {
+    const embedding = { object: 'embedding', index, embedding: encodeNumbers(vector) };
+    text += `${index === 0 ? '' : ','}${JSON.stringify(embedding)}`;
+    numbers += vector.length;
+    if (numbers < PIECE_NUMBERS) continue;
+    pieces.push(Buffer.from(text));
+    text = '';
+    numbers = 0;
+    await setImmediate();
+  }
+  const end = JSON.stringify({ model, usage: { prompt_tokens: tokens, total_tokens: tokens } });
+  pieces.push(Buffer.from(`${text}],${end.slice(1)}`));
+  return new WrittenJson(Buffer.concat(pieces));
 }
 
 function encodeNumbers(vector: Float32Array): number[] {
