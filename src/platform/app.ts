@@ -134,8 +134,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...vectorStoreOperations(deps),
     ...memoryOperations(deps),
     ...webhookOperations(deps),
-    ...traceOperations(),
     ...scheduleOperations(deps),
+    ...traceOperations(deps),
   ];
 }
 

@@ -42,6 +42,7 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'vector_stores.create': ['vector_stores', 'project_id'],
   'vector_stores.files.create': ['vector_store_files', 'project_id'],
   'vector_stores.file_batches.create': ['vector_store_batches', 'project_id'],
+  'traces.ingest': ['external_traces', 'project_id'],
   'conversations.create': ['conversations', 'project_id'],
   'conversations.items.create': ['messages', 'project_id'],
 };
@@ -289,6 +290,7 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id.startsWith('vector_stores.file')) return { ...body, attributes: { name: uniqueName() } };
   if (operation.id === 'tenant.webhooks.create') return { ...body, events: ['run.'] };
   if (operation.id === 'tenant.webhooks.rotate') return { grace_seconds: 61 };
+  if ('spans' in body) return { ...body, app_id: uniqueName().slice(5) };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
   const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };

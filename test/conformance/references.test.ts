@@ -111,6 +111,7 @@ const imagePart = (id: string) => ({ role: 'user', content: [{ type: 'input_imag
 const wrappedPart = (id: string) => ({ role: 'user', content: [{ type: 'file', file: { file_id: id } }] });
 const searchIn = (id: string) => [{ type: 'file_search', vector_store_ids: [id] }];
 const say = 'Write 2 words';
+const aSpan = { span_id: 'a', name: 'a', started_at: '2026-05-01T12:00:00Z', ended_at: '2026-05-01T12:00:01Z' };
 const runs = `/v1/smiths/${home.smithId}/runs`;
 const tenantsOnly = [403, 'tenant_token_required'] as const;
 const notFound = [404, 'not_found'] as const;
@@ -246,6 +247,13 @@ const references: readonly Reference[] = [
     refusal: notFound,
     smithRefusal: [403, 'smith_mismatch'],
     send: (caller, id) => caller.post('/v1/vector_stores', { smith_id: id }),
+  },
+  {
+    at: 'traces.ingest body.smith_id',
+    kind: 'smith',
+    refusal: notFound,
+    smithRefusal: [403, 'smith_mismatch'],
+    send: (caller, id) => caller.post('/v1/traces:ingest', { smith_id: id, spans: [aSpan] }),
   },
   {
     at: 'vector_stores.files.create body.file_id',
@@ -398,6 +406,10 @@ const excused: Readonly<Record<string, string>> = {
   'runs.list query.smith_id': filter,
   'runs.list query.agent_id': filter,
   'events.list query.smith_id': filter,
+  'traces.ingest body.trace_id': 'the caller’s own name; see the test of pushed traces for ids of ours',
+  'traces.ingest body.app_id': 'the caller’s own name for the app',
+  'traces.ingest body.spans.span_id': 'the caller’s own',
+  'traces.ingest body.spans.parent_span_id': 'the caller’s own, and may come later',
   'traces.list query.smith_id': filter,
   'traces.list query.app_id': filter,
   'traces.list query.run_id': filter,

@@ -138,6 +138,17 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'tenant.webhooks.test': undefined,
   'tenant.webhooks.deliveries.redeliver': undefined,
   'tenant.webhooks.replay': () => ({ since: '2026-05-01' }),
+  'traces.ingest': () => ({
+    app_id: 'shop',
+    spans: [
+      {
+        span_id: uniqueName().slice(5),
+        name: 'Write',
+        started_at: '2026-05-01T12:00:00Z',
+        ended_at: '2026-05-01T12:00:01Z',
+      },
+    ],
+  }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 

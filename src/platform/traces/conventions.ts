@@ -4,6 +4,7 @@
  * it, and reading a run takes a scope of its own.
  */
 import { splitModelId } from '../models/index.ts';
+import type { SpanKind } from './trace.ts';
 
 export const OPERATION = 'gen_ai.operation.name';
 const PROVIDER = 'gen_ai.provider.name';
@@ -44,4 +45,29 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 export function modelAttributes(modelId: string): Record<string, string> {
   const { provider, model } = splitModelId(modelId);
   return { ...(provider === '' ? {} : { [PROVIDER]: PROVIDERS[provider] ?? provider }), [REQUEST_MODEL]: model };
+}
+
+const KINDS: Readonly<Record<string, SpanKind>> = {
+  chat: 'model',
+  text_completion: 'model',
+  generate_content: 'model',
+  embeddings: 'retrieval',
+  retrieval: 'retrieval',
+  execute_tool: 'tool',
+  invoke_agent: 'turn',
+  invoke_workflow: 'turn',
+};
+
+/** What kind of span one with these attributes is. */
+export function kindOf(attributes: Readonly<Record<string, unknown>>): SpanKind {
+  const operation = attributes[OPERATION];
+  return typeof operation === 'string' && Object.hasOwn(KINDS, operation) ? (KINDS[operation] ?? 'other') : 'other';
+}
+
+/** Operations whose usage is that of the spans inside them. */
+const SUMS: ReadonlySet<unknown> = new Set(['invoke_agent', 'invoke_workflow', 'create_agent', 'execute_tool']);
+
+/** Whether the usage of such a span is its own, and counts. */
+export function hasOwnUsage(attributes: Readonly<Record<string, unknown>>): boolean {
+  return !SUMS.has(attributes[OPERATION]);
 }

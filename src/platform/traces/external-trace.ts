@@ -78,6 +78,16 @@ export async function findExternalTrace(
   return { ...describeExternalTrace(row), spans: spans.rows.map(readSpan) };
 }
 
+/** Whether there is such a trace; with a smith, one of that smith's. */
+export async function isExternalTrace(db: TenantDb, id: string, smithId: string | undefined): Promise<boolean> {
+  const { rows } = await db.raw({
+    text: `
+      select from external_traces where project_id = $1 and id = $2 and ($3::text is null or smith_id = $3)`,
+    values: [id, smithId ?? null],
+  });
+  return rows.length > 0;
+}
+
 function readSpan(row: ExternalSpanRow): Span {
   const { input_tokens, output_tokens, cost_micros } = row;
   const hasUsage = input_tokens !== null || output_tokens !== null || cost_micros !== null;

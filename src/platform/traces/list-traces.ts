@@ -3,12 +3,12 @@
  * id's suffix, so both sides are read by their ids, each with its own index, and merged.
  */
 import type { PageRequest } from '../../kernel/http/paging.ts';
-import { idAt, isId, withPrefix } from '../../kernel/ids/ids.ts';
+import { idAt, withPrefix } from '../../kernel/ids/ids.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import { describeExternalTrace, EXTERNAL_TRACE_COLUMNS, type ExternalTraceRow } from './external-trace.ts';
 import { describeRunTrace, type TracedRun } from './run-trace.ts';
 import type { Trace, TraceStatus } from './trace.ts';
-import { suffixOfW3c } from './w3c-trace-id.ts';
+import { runOfTraceId } from './w3c-trace-id.ts';
 
 export interface TraceFilter {
   readonly smithId?: string | undefined;
@@ -77,12 +77,6 @@ async function listExternalTraces(db: TenantDb, filter: TraceFilter, page: PageR
     values: where.values,
   });
   return rows.map(describeExternalTrace);
-}
-
-function runOfTraceId(traceId: string): string | undefined {
-  const suffix = suffixOfW3c(traceId);
-  const id = `run_${suffix ?? ''}`;
-  return isId('run', id) ? id : undefined;
 }
 
 /** What is added to `where project_id = $1`; `$2` is the first value given. */

@@ -12,8 +12,8 @@ export function w3cTraceIdOf(id: string): string {
 
 const W3C_TRACE_ID = /^(?!0{32})([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** The suffix of the run whose trace id this is, if there is one; undefined for what is no trace id. */
-export function suffixOfW3c(traceId: string): string | undefined {
+/** The id that a run with this trace id would have; undefined for what is no trace id. */
+export function runOfTraceId(traceId: string): string | undefined {
   const groups = W3C_TRACE_ID.exec(traceId)?.slice(1);
-  return groups === undefined ? undefined : uuidToULID(groups.join('-')).toLowerCase();
+  return groups === undefined ? undefined : `run_${uuidToULID(groups.join('-')).toLowerCase()}`;
 }

@@ -1,10 +1,12 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import { pageOf } from '../../../kernel/http/paging.ts';
 import { project } from '../../access/operation.ts';
 import { getRunTrace, getTrace } from './get-trace.ts';
+import { ingestTrace } from './ingest-trace.ts';
 import { listTraces } from './list-traces.ts';
-import { RunTracePath, Trace, TracePath, TraceQuery, TraceWithSpans } from './schema.ts';
+import { RunTracePath, Trace, TraceIngested, TraceIngestIn, TracePath, TraceQuery, TraceWithSpans } from './schema.ts';
 
-export function traceOperations() {
+export function traceOperations(deps: { readonly clock: Clock }) {
   return [
     project.read({
       id: 'runs.trace',
@@ -43,6 +45,46 @@ export function traceOperations() {
       params: TracePath,
       reply: TraceWithSpans,
       handler: getTrace,
+    }),
+    project.change({
+      id: 'traces.ingest',
+      method: 'POST',
+      path: '/v1/traces:ingest',
+      posture: 'any',
+      scope: 'traces:write',
+      summary: 'Push spans of your own',
+      description:
+        'Spans of one trace, in any order and in any number of requests. A span that the trace has already changes ' +
+        'nothing, so that a request may be repeated. Early access. OpenTelemetry exporters push to `/v1/otlp/v1/traces`.',
+      status: 201,
+      // The spans joined a trace.
+      alsoStatus: [200],
+      body: TraceIngestIn,
+      example: {
+        trace_id: 'checkout-7f3a',
+        app_id: 'shop',
+        spans: [
+          {
+            span_id: 'a1',
+            name: 'invoke_agent checkout',
+            started_at: '2026-05-01T12:00:00.000Z',
+            ended_at: '2026-05-01T12:00:02.500Z',
+            attributes: { 'gen_ai.operation.name': 'invoke_agent' },
+          },
+          {
+            span_id: 'a2',
+            parent_span_id: 'a1',
+            name: 'chat gpt-5',
+            started_at: '2026-05-01T12:00:00.120Z',
+            ended_at: '2026-05-01T12:00:01.900Z',
+            attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-5' },
+            usage: { input_tokens: 412, output_tokens: 57, cost: 0.0011 },
+          },
+        ],
+      },
+      reply: TraceIngested,
+      errors: ['smith_mismatch'],
+      handler: ingestTrace(deps),
     }),
   ];
 }

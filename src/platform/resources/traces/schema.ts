@@ -2,6 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
+  boundedObject,
+  closedObject,
   component,
   jsonObject,
   moment,
@@ -10,7 +12,7 @@ import {
   propertiesOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
-import { SPAN_KINDS } from '../../traces/index.ts';
+import { ingestLimits as limits, SPAN_KINDS } from '../../traces/index.ts';
 
 const TRACE_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'cancelled'] as const;
 const SPAN_STATUSES = ['in_progress', 'ok', 'error'] as const;
@@ -93,6 +95,100 @@ export const TraceQuery = Type.Object({
   since: Type.Optional(moment('Traces that began, or first came, at this time and later')),
 });
 
+/** Visible ASCII. */
+const name = (maxLength: number, description: string) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$', description });
+const instant = (description: string) =>
+  Type.String({ format: 'date-time', description: `${description} RFC 3339, to the microsecond.` });
+const tokens = Type.Optional(Type.Integer({ minimum: 0, maximum: limits.MAX_TOKENS }));
+
+const SpanIn = component(
+  'SpanIn',
+  closedObject({
+    span_id: name(
+      limits.MAX_SPAN_ID_CHARS,
+      'Your own. One that the trace has already is counted once: the first holds.',
+    ),
+    parent_span_id: Type.Optional(
+      nullable(name(limits.MAX_SPAN_ID_CHARS, ''), { description: 'May name a span that is pushed later.' }),
+    ),
+    name: Type.String({ minLength: 1, maxLength: limits.MAX_SPAN_NAME_CHARS }),
+    kind: Type.Optional(nullable(oneOf(SPAN_KINDS), { description: 'Default: by `gen_ai.operation.name`, or other.' })),
+    status: Type.Optional(nullable(oneOf(['ok', 'error']), { description: 'Default: error where `error` is given.' })),
+    started_at: instant('When it began.'),
+    ended_at: instant(
+      `When it ended: spans are pushed once they have. At most ${limits.MAX_FUTURE_SECONDS} seconds in the future.`,
+    ),
+    attributes: Type.Optional(
+      nullable(
+        boundedObject(
+          { members: limits.MAX_ATTRIBUTES, bytes: limits.MAX_ATTRIBUTES_BYTES },
+          'Of any names; OpenTelemetry’s `gen_ai.*` are understood.',
+        ),
+      ),
+    ),
+    error: Type.Optional(
+      nullable(
+        closedObject({
+          type: Type.Optional(nullable(Type.String({ maxLength: limits.MAX_ERROR_TYPE_CHARS }))),
+          message: Type.String({ maxLength: limits.MAX_ERROR_MESSAGE_CHARS }),
+        }),
+      ),
+    ),
+    usage: Type.Optional(
+      nullable(
+        closedObject({
+          input_tokens: tokens,
+          output_tokens: tokens,
+          cost: Type.Optional(
+            nullable(Type.Number({ minimum: 0, maximum: limits.MAX_COST }), { description: 'US dollars.' }),
+          ),
+        }),
+        {
+          description:
+            'What the span itself used. Default: `gen_ai.usage.*` of its attributes, unless it sums up others (`invoke_agent`).',
+        },
+      ),
+    ),
+  }),
+);
+
+export const TraceIngestIn = component(
+  'TraceIngestIn',
+  closedObject({
+    trace_id: Type.Optional(
+      nullable(name(limits.MAX_TRACE_ID_CHARS, ''), {
+        description:
+          'Your own, or the `trc_` id of a trace that was pushed before: its spans join it. Default: a new trace.',
+      }),
+    ),
+    app_id: Type.Optional(
+      nullable(name(limits.MAX_APP_ID_CHARS, ''), { description: 'What the usage is counted under: `group_by=app`.' }),
+    ),
+    smith_id: Type.Optional(
+      nullable(Type.String({ maxLength: 512 }), {
+        description: 'Default: the token’s smith. Without one, only a tenant-admin token sees the trace.',
+      }),
+    ),
+    spans: Type.Array(SpanIn, {
+      minItems: 1,
+      maxItems: limits.MAX_SPANS_PER_REQUEST,
+      description: `At most ${limits.MAX_SPANS_PER_REQUEST}; ${limits.MAX_SPANS_PER_TRACE} a trace.`,
+    }),
+  }),
+);
+
+export const TraceIngested = component(
+  'TraceIngested',
+  Type.Object({
+    trace_id: Type.String(),
+    external_id: Type.String(),
+    accepted: Type.Integer({ description: 'Spans that are new.' }),
+    repeated: Type.Integer({ description: 'Spans that the trace had already, which change nothing.' }),
+    span_count: Type.Integer({ description: 'Of the trace now.' }),
+  }),
+);
+
 export const TracePath = Type.Object({ tid: Type.String() });
 export const RunTracePath = Type.Object({ rid: Type.String() });
 
@@ -102,3 +198,6 @@ export type TraceWithSpans = Static<typeof TraceWithSpans>;
 export type TraceQuery = Static<typeof TraceQuery>;
 export type TracePath = Static<typeof TracePath>;
 export type RunTracePath = Static<typeof RunTracePath>;
+export type SpanIn = Static<typeof SpanIn>;
+export type TraceIngestIn = Static<typeof TraceIngestIn>;
+export type TraceIngested = Static<typeof TraceIngested>;
