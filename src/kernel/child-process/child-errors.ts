@@ -15,6 +15,17 @@ export class ChildTimedOutError extends ChildEndedError {
   }
 }
 
+/** It used more processor time than it was allowed. */
+export class ChildOutOfProcessorTimeError extends ChildEndedError {
+  override readonly name = 'ChildOutOfProcessorTimeError';
+  readonly limitMs: number;
+
+  constructor(child: string, limitMs: number) {
+    super(`the child process of ${child} used more than ${Math.round(limitMs)} ms of processor time and was ended`);
+    this.limitMs = limitMs;
+  }
+}
+
 /** It filled its heap, or held more memory in all than it may. */
 export class ChildOutOfMemoryError extends ChildEndedError {
   override readonly name = 'ChildOutOfMemoryError';

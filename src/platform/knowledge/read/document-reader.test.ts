@@ -14,6 +14,7 @@ import {
   xlsxParts,
 } from '../../../../test/support/document-fixtures.ts';
 import { ChildCrashedError } from '../../../kernel/child-process/child-errors.ts';
+import { readProcessorMs } from '../../../kernel/child-process/spawn-child.ts';
 import { createDocumentReader, type DocumentReaderOptions } from './index.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -51,6 +52,9 @@ function hangingSource(first: string) {
   }
   return Object.assign(state, { bytes: give() });
 }
+
+/** Processor time of other processes is known there. */
+const HELD = { skip: process.platform !== 'linux' };
 
 const prose = Buffer.from('The quick brown fox jumps over the lazy dog, and back again.\n'.repeat(1_000));
 
@@ -138,22 +142,59 @@ describe('a cap', () => {
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
-  test('on time ends a document that takes too long, and takes nothing else with it', async () => {
-    await using reader = openReader({ children: 1, workMs: 1_000, workMsPerMebibyte: 0 });
-    await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /longer/);
+  test('on processor time ends a document that takes too much, and takes nothing else with it', HELD, async () => {
+    await using reader = openReader({ children: 1, processorMs: 500, processorMsPerMebibyte: 0 });
+    const told = /more processor time .* \(0.5 seconds, and 0 for each MiB, 900 at most\)/;
+    await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', told);
+    assert.equal(await readText(reader, 'next'), 'next');
+  });
+
+  test('on processor time grows with the bytes that are read, and only so far', HELD, async () => {
+    const limits = { children: 1, processorMs: 200, processorMsPerMebibyte: 60_000 };
+    await using reader = openReader(limits);
+    await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /nested/);
+    await using strict = openReader({ ...limits, maxProcessorMs: 300 });
+    const told = /\(0.2 seconds, and 60 for each MiB, 0.3 at most\)/;
+    await assertRefused(readAll(strict, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', told);
+  });
+
+  test('on processor time counts each document by itself', HELD, async () => {
+    await using reader = openReader({ children: 1, processorMs: 2_000, processorMsPerMebibyte: 0 });
+    const text = Buffer.concat(Array(10).fill(prose));
+    const usedMs: number[] = [];
+    while ((usedMs.at(-1) ?? 0) < 2_500) {
+      await readAll(reader, text);
+      usedMs.push(await measureChild());
+    }
+    assert.ok(usedMs.length > 1);
+  });
+
+  test('on the pages of a PDF is told with their number', async () => {
+    await using reader = openReader({ children: 1, pdfPages: 3 });
+    const pages = (count: number) => makePdf(Array.from({ length: count }, (_, page) => [`Page ${page}`]));
+    assert.match(await readText(reader, pages(3)), /Page 0\s+Page 1\s+Page 2/);
+    await assertRefused(readAll(reader, pages(4)), 'invalid_file', /has 4 pages, and 3 are the most/);
+  });
+
+  test('on text ends a PDF in the middle of a page', async () => {
+    // Lines with their ends, of which the page's last has two.
+    await using reader = openReader({ children: 1, textCharacters: 40 * 51 + 1, textCharactersPerByte: 0 });
+    const page = (lines: number) => makePdf([Array.from({ length: lines }, () => 'x'.repeat(50))]);
+    assert.equal((await readText(reader, page(40))).length, 40 * 51 + 1);
+    await assertRefused(readAll(reader, page(41)), 'invalid_file', /2041 characters/);
     assert.equal(await readText(reader, 'next'), 'next');
   });
 
   test('on time counts all turns of a document together', async ({ mock }) => {
-    await using reader = openReader({ children: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    await using reader = openReader({ children: 1, processorMs: 10_000, processorMsPerMebibyte: 0, clockFactor: 1 });
     // Each turn seems to take a second: none is too long, but there are more than ten.
     let seconds = 0;
     mock.method(performance, 'now', () => 1_000 * seconds++);
-    await assertRefused(readAll(reader, Buffer.concat(Array(40).fill(prose))), 'invalid_file', /longer/);
+    await assertRefused(readAll(reader, Buffer.concat(Array(40).fill(prose))), 'invalid_file', /longer than/);
   });
 
   test('on time does not count the time of the consumer', async ({ mock }) => {
-    await using reader = openReader({ children: 1, workMs: 10_000, workMsPerMebibyte: 0 });
+    await using reader = openReader({ children: 1, processorMs: 10_000, processorMsPerMebibyte: 0, clockFactor: 1 });
     const now = performance.now.bind(performance);
     // The consumer seems to take a minute for each batch.
     let consumedMs = 0;
@@ -241,6 +282,11 @@ describe('projects', () => {
     await over;
   });
 });
+
+/** Processor time of the only child that reads documents. */
+async function measureChild(): Promise<number> {
+  return readProcessorMs(await findChild()) ?? assert.fail('the child is gone');
+}
 
 /** The process id of the only child that reads documents. */
 async function findChild(): Promise<number> {

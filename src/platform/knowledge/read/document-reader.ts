@@ -7,6 +7,7 @@ import type { Child } from '../../../kernel/child-process/child.ts';
 import {
   ChildAnswerTooLargeError,
   ChildOutOfMemoryError,
+  ChildOutOfProcessorTimeError,
   ChildTimedOutError,
 } from '../../../kernel/child-process/child-errors.ts';
 import { type ChildPool, type ChildPoolOptions, createChildPool } from '../../../kernel/child-process/child-pool.ts';
@@ -38,10 +39,16 @@ export interface DocumentReaderOptions
   extends Partial<ReadLimits>,
     Partial<Pick<ChildPoolOptions, 'children' | 'heapBytes' | 'residentBytes' | 'idleMs'>>,
     Pick<ChildPoolOptions, 'logger' | 'metrics'> {
-  /** Work on one document; waiting for the source and for the consumer does not count. */
-  readonly workMs?: number;
-  /** More work for each MiB that is read, so that a large file may take longer. */
-  readonly workMsPerMebibyte?: number;
+  /** Processor time for one document, more for each MiB that is read of it, and the most that comes of that. Held on Linux. */
+  readonly processorMs?: number;
+  readonly processorMsPerMebibyte?: number;
+  readonly maxProcessorMs?: number;
+  /**
+   * So many times the processor time that is allowed may the work take by the clock; waiting for the source and for the
+   * consumer does not count. Many times, so that a machine with no processor to spare fails no innocent document: it ends
+   * what waits for ever.
+   */
+  readonly clockFactor?: number;
 }
 
 const MEBIBYTE = 1_048_576;
@@ -51,13 +58,17 @@ const DEFAULTS = {
   children: 3,
   streamedBytes: 512 * MEBIBYTE,
   wholeBytes: 128 * MEBIBYTE,
-  textCharacters: 4_000_000,
-  textCharactersPerByte: 32,
+  textCharacters: 1_000_000,
+  textCharactersPerByte: 16,
+  pdfPages: 20_000,
   heapBytes: 512 * MEBIBYTE,
   // The heap, as much again for the bytes of files, and the program itself.
   residentBytes: 1_152 * MEBIBYTE,
-  workMs: 120_000,
-  workMsPerMebibyte: 1_000,
+  // A PDF of nothing but text, well packed, has 1,200 pages in a MiB, which take 5 to 8 seconds.
+  processorMs: 10_000,
+  processorMsPerMebibyte: 20_000,
+  maxProcessorMs: 900_000,
+  clockFactor: 10,
   idleMs: 30_000,
 } satisfies DocumentReaderOptions;
 
@@ -75,6 +86,8 @@ export function createDocumentReader(options: DocumentReaderOptions = {}): Docum
     ...settings,
     name: 'document reader',
     program: new URL('./read-program.ts', import.meta.url),
+    // What is read is waited for by nobody who would notice.
+    givesWay: true,
     answerBytes: ANSWER_BYTES,
   });
   return {
@@ -97,8 +110,10 @@ async function* readChunks(
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   const blocks = gatherBlocks(source.bytes, child.gone);
-  const { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte } = settings;
-  let workMs = settings.workMs;
+  const { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte, pdfPages } = settings;
+  const usedBeforeMs = child.processorMs;
+  let processorMs = settings.processorMs;
+  let workedMs = 0;
   let finished = false;
   try {
     await source.began?.();
@@ -107,16 +122,18 @@ async function* readChunks(
       filename: source.filename,
       mediaType: source.mediaType,
       chunking,
-      limits: { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte },
+      limits: { streamedBytes, wholeBytes, textCharacters, textCharactersPerByte, pdfPages },
     };
     while (!finished) {
+      child.allowProcessorTime(processorMs, usedBeforeMs);
       const started = performance.now();
-      const answer = await ask(child, message, workMs, settings);
-      workMs -= performance.now() - started;
+      const answer = await ask(child, message, processorMs * settings.clockFactor - workedMs, settings);
+      workedMs += performance.now() - started;
       switch (answer.kind) {
         case 'read': {
           const { value: bytes, done } = await blocks.next();
-          workMs += ((bytes?.length ?? 0) / MEBIBYTE) * settings.workMsPerMebibyte;
+          processorMs += ((bytes?.length ?? 0) / MEBIBYTE) * settings.processorMsPerMebibyte;
+          processorMs = Math.min(processorMs, settings.maxProcessorMs);
           message = { kind: 'bytes', bytes: done ? undefined : bytes };
           break;
         }
@@ -145,6 +162,7 @@ async function ask(child: Reader, message: ToReader, timeoutMs: number, settings
   try {
     return await child.ask(message, { timeoutMs });
   } catch (error) {
+    if (error instanceof ChildOutOfProcessorTimeError) throw tooMuchWork(settings, error);
     if (error instanceof ChildTimedOutError) throw tooSlow(settings, error);
     if (error instanceof ChildOutOfMemoryError) throw tooLarge(error);
     if (error instanceof ChildAnswerTooLargeError) {
@@ -163,13 +181,27 @@ function tooLarge(cause: ChildOutOfMemoryError): DocumentError {
   );
 }
 
-function tooSlow({ workMs, workMsPerMebibyte }: Settings, cause: Error): DocumentError {
+function tooMuchWork(settings: Settings, cause: Error): DocumentError {
   return new DocumentError(
     'invalid_file',
-    `Reading the file takes longer than one document may (${workMs / 1_000} seconds, and ${workMsPerMebibyte / 1_000} for ` +
-      'each MiB). It may be damaged; if not, split it up.',
+    `Reading the file takes more processor time than one document may have (${describeTime(settings)}). It may be ` +
+      'damaged; if not, split it up.',
     { cause },
   );
+}
+
+function tooSlow(settings: Settings, cause: Error): DocumentError {
+  return new DocumentError(
+    'invalid_file',
+    `Reading the file takes longer than ${settings.clockFactor} times the processor time that one document may have ` +
+      `(${describeTime(settings)}). It may be damaged; if not, split it up.`,
+    { cause },
+  );
+}
+
+function describeTime({ processorMs, processorMsPerMebibyte, maxProcessorMs }: Settings): string {
+  const seconds = [processorMs, processorMsPerMebibyte, maxProcessorMs].map((ms) => ms / 1_000);
+  return `${seconds[0]} seconds, and ${seconds[1]} for each MiB, ${seconds[2]} at most`;
 }
 
 /** Blocks of one size, so that what is sent does not depend on the source's. Each has a buffer of its own. */

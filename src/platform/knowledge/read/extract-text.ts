@@ -37,7 +37,7 @@ export async function* extractText(
       return;
     }
     case 'pdf':
-      yield* readPdf(await input.whole(limits.wholeBytes));
+      yield* readPdf(await input.whole(limits.wholeBytes), limits.pdfPages);
       return;
     case 'office': {
       const promised = claimedFormat(filename, mediaType) === 'office';

@@ -17,6 +17,7 @@ export interface ReadLimits {
   /** Of the text that a file gives: so much, and so much more for each of its bytes. */
   readonly textCharacters: number;
   readonly textCharactersPerByte: number;
+  readonly pdfPages: number;
 }
 
 export type ToReader =

@@ -178,6 +178,12 @@ describe('PDF', () => {
     assert.equal(text.trim(), 'First page\nsecond (line)\n\nPage two');
   });
 
+  test('gives a page of any length whole, without the blanks around it', async () => {
+    const lines = Array.from({ length: 45 }, (_, line) => `Line ${line}`);
+    const text = await read(makePdf([['  ', ...lines, ' '], ['Page two']]), { filename: 'a.pdf' });
+    assert.equal(text, `${lines.join('\n')}\n\nPage two\n\n`);
+  });
+
   test('is known by its content', async () => {
     assert.match(await read(makePdf([['Hidden']]), { filename: 'a.txt', mediaType: 'text/plain' }), /Hidden/);
   });

@@ -8,20 +8,33 @@ const END_WITHIN_BYTES = 1024;
 const ERRORS_ONLY = 0;
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+type Page = Awaited<ReturnType<Pdf['getPage']>>;
+type TextContent = Awaited<ReturnType<Page['getTextContent']>>;
 
-/** Throws `invalid_file` when it is cut off, damaged or needs a password, `no_text_layer` when no page has any text. */
-export async function* readPdf(file: Buffer): AsyncGenerator<string> {
+/**
+ * Throws `invalid_file` when it is cut off, damaged, needs a password or has more than `maxPages`, `no_text_layer` when no
+ * page has any text. A page's text comes in pieces, as a page may have any amount of it.
+ */
+export async function* readPdf(file: Buffer, maxPages: number): AsyncGenerator<string> {
   // A part of a PDF can often be opened, and half a document would be taken for the whole.
   if (!file.includes('%%EOF', Math.max(0, endOf(file) - END_WITHIN_BYTES))) {
     throw new DocumentError('invalid_file', 'The PDF is incomplete: its end is missing. Send it again.');
   }
   const pdf = await open(file);
   try {
+    // The way to a page leads past all those before it, so that very many take time with the square of their number.
+    if (pdf.numPages > maxPages) {
+      throw new DocumentError(
+        'invalid_file',
+        `The PDF has ${pdf.numPages} pages, and ${maxPages} are the most that are read. Split it up.`,
+      );
+    }
     let found = false;
     for (let number = 1; number <= pdf.numPages; number++) {
-      const text = await readPage(pdf, number);
-      found ||= text.trim() !== '';
-      yield text;
+      for await (const text of readPage(pdf, number)) {
+        found ||= text.trim() !== '';
+        yield text;
+      }
     }
     if (!found) {
       throw new DocumentError(
@@ -57,17 +70,41 @@ async function open(file: Buffer): Promise<Pdf> {
   }
 }
 
-async function readPage(pdf: Pdf, number: number): Promise<string> {
+/** The text of one page without blanks around it, and an empty line. */
+async function* readPage(pdf: Pdf, number: number): AsyncGenerator<string> {
+  let begun = false;
+  let blanks = '';
+  for await (const piece of readItems(pdf, number)) {
+    const text: string = begun ? blanks + piece : piece.trimStart();
+    const shown: string = text.trimEnd();
+    begun ||= shown !== '';
+    blanks = text.slice(shown.length);
+    if (shown !== '') yield shown;
+  }
+  yield '\n\n';
+}
+
+async function* readItems(pdf: Pdf, number: number): AsyncGenerator<string> {
   try {
     const page = await pdf.getPage(number);
-    const { items } = await page.getTextContent();
+    const stream: ReadableStream<TextContent> = page.streamTextContent();
+    const reader = stream.getReader();
+    try {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) yield joinItems(part.value);
+    } finally {
+      // Of a stream that has ended there is nothing to cancel. PDF.js wants a reason.
+      await reader.cancel(new Error('the page is read no further'));
+    }
     page.cleanup();
-    let text = '';
-    for (const item of items) if ('str' in item) text += item.hasEOL ? `${item.str}\n` : item.str;
-    return `${text.trim()}\n\n`;
   } catch (error) {
     throw damaged(error, number);
   }
+}
+
+function joinItems({ items }: TextContent): string {
+  let text = '';
+  for (const item of items) if ('str' in item) text += item.hasEOL ? `${item.str}\n` : item.str;
+  return text;
 }
 
 function damaged(cause: unknown, page?: number): DocumentError {
