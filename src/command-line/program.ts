@@ -63,6 +63,10 @@ const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Pro
     const { addVerifyEvents } = await import('./verify-events.ts');
     addVerifyEvents(program.command('events').helpCommand(false).description('prove the feed of events'));
   },
+  async billing(program) {
+    const { addBilling } = await import('./billing.ts');
+    addBilling(program.command('billing').helpCommand(false).description('mint codes and correct wallets'));
+  },
   async domains(program) {
     const { addDomains } = await import('./domains/index.ts');
     addDomains(program);

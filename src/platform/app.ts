@@ -18,6 +18,7 @@ import { createTokenIssuer, type TokenIssuer } from './access/issue-token.ts';
 import { createTokenSigner } from './access/sign-token.ts';
 import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
+import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
@@ -31,6 +32,7 @@ import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
+import { billingOperations } from './resources/billing/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
@@ -76,6 +78,7 @@ export interface GivenDependencies {
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
     | 'projectStorageBytes'
+    | 'billing'
   >;
   readonly publicUrl: string;
   readonly db: Database;
@@ -109,12 +112,14 @@ interface Dependencies extends GivenDependencies {
   readonly embedders: Embedders;
   readonly search: KnowledgeSearch;
   readonly memory: Memory;
+  readonly billing: Billing;
 }
 
 /** Every operation of the platform. */
 function listOperations(deps: Dependencies): Operation<never>[] {
   return [
     ...projectOperations(deps),
+    ...billingOperations(deps),
     ...tokenOperations(deps),
     ...jwksOperations({ keys: deps.signingKeys }),
     ...agentOperations(),
@@ -142,6 +147,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
 export async function createPlatform(deps: GivenDependencies): Promise<Platform> {
   const { config, db, vault, clock, logger, metrics, outbound } = deps;
   const allowPrivate = config.modelPrivateAddresses === 'allow';
+  const billing = await createBilling(config.billing, { db, clock, logger });
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, deps.publicUrl), clock });
   const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: deps.modelCall });
@@ -174,7 +180,11 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const ingestion = defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const now = () => clock.now();
   defineWebhookJobs(jobs, { db, now });
-  const operations = listOperations({ ...deps, signingKeys, issuer, engine, jobs, embedders, search, memory });
+  defineWalletJobs(jobs, deps);
+  const operations = listOperations({
+    ...deps,
+    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing },
+  });
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',
@@ -213,6 +223,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         jobsWorker(jobs),
         createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
         createEventSealer({ db, logger }),
+        ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
       ],
     }),
   };

@@ -55,6 +55,8 @@ const platform = await startPlatform();
 after(() => platform.close());
 const document = (await fetch(`${platform.url}/openapi.json`).then((response) => response.json())) as OpenApiDocument;
 const operations = describeOperations();
+/** What is sent to them proves its sender: nobody guesses that. */
+const signed = new Set(platform.platform.operations.filter(({ verify }) => verify !== undefined).map(({ id }) => id));
 const responses = new Map(
   Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map((one) => [one.operationId, one.responses] as const),
@@ -85,7 +87,7 @@ test(`${REQUESTS} requests, seed ${SEED}`, { timeout: TEST_TIMEOUT_MS }, async (
   assert.deepEqual(crashes, []);
   assert.ok(longestBlockMs < MAX_BLOCK_MS, `the event loop was blocked for ${longestBlockMs} ms`);
   if (REQUESTS < 10_000) return;
-  for (const { id } of operations) {
+  for (const { id } of operations.filter((one) => !signed.has(one.id))) {
     // A fuzz test that never gets past validation tests validation only.
     assert.ok((succeeded.get(id) ?? 0) > 0, `${id} was never answered with success`);
     assert.ok((refused.get(id) ?? 0) > 0, `${id} was never refused`);

@@ -25,6 +25,7 @@ const RETENTION_HOURS = 24;
 const tables: Readonly<Record<string, readonly [table: string, owner: string]>> = {
   'organization.projects.create': ['projects', 'organization_id'],
   'organization.projects.tokens.create': ['tokens', 'project_id'],
+  'organization.billing.redeem': ['wallet_transactions', 'organization_id'],
   'tenant.tokens.create': ['tokens', 'project_id'],
   'tenant.webhooks.create': ['webhooks', 'project_id'],
   'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
@@ -291,6 +292,7 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id === 'tenant.webhooks.create') return { ...body, events: ['run.'] };
   if (operation.id === 'tenant.webhooks.rotate') return { grace_seconds: 61 };
   if ('spans' in body) return { ...body, app_id: uniqueName().slice(5) };
+  if (operation.id === 'organization.billing.redeem') return { code: world.freshCode() };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
   const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };
@@ -310,7 +312,7 @@ async function countRows(operation: Operation): Promise<number> {
 
 /** The project whose rows are counted; undefined where they are the organization's. */
 function ownerId({ id }: Operation): string | undefined {
-  if (id === 'organization.projects.create') return undefined;
+  if (id === 'organization.projects.create' || id.startsWith('organization.billing.')) return undefined;
   return id === 'organization.projects.tokens.create' ? world.spareProjectId : world.projectId;
 }
 

@@ -36,18 +36,21 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'traces',
       'schedules',
       'webhooks',
+      'billing',
       'tables',
     ],
   },
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
+  billing: { paths: ['src/platform/billing/'], may: ['feed', 'tables'] },
   traces: { paths: ['src/platform/traces/'], may: ['engine', 'tools', 'models', 'tables'] },
   schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'engine', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
-  operator: { paths: ['src/platform/operator/'], may: ['resources', 'feed', 'access', 'tables'] },
+  operator: { paths: ['src/platform/operator/'], may: ['resources', 'billing', 'feed', 'access', 'tables'] },
   resources: {
     paths: ['src/platform/resources/'],
     may: [
+      'billing',
       'traces',
       'schedules',
       'webhooks',
@@ -192,6 +195,7 @@ const FRONT_DOORS = [
   'src/platform/usage/',
   'src/platform/budgets/',
   'src/platform/webhooks/',
+  'src/platform/billing/',
 ];
 
 /** What a tenant's handle stands on, which sees every tenant's rows. */

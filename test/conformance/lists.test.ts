@@ -19,12 +19,18 @@ const { tenant, organization } = world;
 
 /** Catalogs of fixed size: a bare `{data}`, or the OpenAI dialect's. */
 const UNPAGED = ['tenant.model_keys.list', 'smiths.model_keys.list', 'tenant.models.list', 'models.list'];
+const LEDGER = 'organization.billing.ledger';
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
 /** Adds one row to the list and answers with its key as the list shows it. */
 const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'organization.projects.list': () => idOf(organization.post('/v1/organization/projects', { name: uniqueName() })),
+  [LEDGER]: async () => {
+    const redeemed = await organization.post('/v1/organization/billing/redeem', { code: world.freshCode() });
+    assert.equal(redeemed.status, 200, redeemed.text);
+    return (await organization.get('/v1/organization/billing/ledger?limit=1')).body.data[0].id;
+  },
   'tenant.tokens.list': () => idOf(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
   'agents.list': () => idOf(tenant.post('/v1/agents', { name: uniqueName() })),
   'agents.versions.list': () => numberOf(tenant.post(`/v1/agents/${world.agentId}/versions`, {})),
@@ -51,7 +57,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
 };
 
 const lists = operations
-  .filter(({ id, query }) => id.endsWith('.list') && !UNPAGED.includes(id) && !isOfDialect(query))
+  .filter(({ id, query }) => (id.endsWith('.list') || id === LEDGER) && !UNPAGED.includes(id) && !isOfDialect(query))
   .map((operation) => ({
     id: operation.id,
     query: operation.query,

@@ -32,7 +32,6 @@ const LATER = [
   'DeploymentIn',
   'DeploymentPatch',
   'McpServerIn',
-  'ReloadIn',
 ];
 
 const chunking = { type: 'static', static: { max_chunk_size_tokens: 400, chunk_overlap_tokens: 0 } };
@@ -57,6 +56,7 @@ const bodies: Readonly<Record<string, (member: string) => Body | Promise<Body>>>
   RunReplayIn: () => ({}),
   ScheduleIn: () => ({ cron: '0 0 1 1 *' }),
   SchedulePatch: () => ({}),
+  ReloadIn: () => ({}),
   // Filled in by `send`, for the run that waits.
   Submit: () => ({}),
   VectorStoreIn: () => ({}),

@@ -66,6 +66,9 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'tenant.webhooks.test',
     'tenant.webhooks.deliveries.redeliver',
     'tenant.webhooks.replay',
+    // A page is settled once, an event of Stripe too.
+    'organization.billing.confirm',
+    'billing.stripe.webhook',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
+import { mintCodes } from '../../src/platform/billing/index.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
 
 export interface World {
@@ -41,6 +42,10 @@ export interface World {
   /** Of `smithId`. */
   readonly conversationId: string;
   readonly conversationItemId: string;
+  /** Of a page of Stripe that was paid. */
+  readonly sessionId: string;
+  /** Nobody has redeemed it. */
+  freshCode(): string;
   /** A project of the same organization that nothing else uses. */
   readonly spareProjectId: string;
   /** A token bound to `smithId`; every scope unless they are named. */
@@ -91,6 +96,14 @@ type Body = Readonly<Record<string, unknown>>;
 const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'organization.projects.create': () => ({ name: uniqueName(), metadata: { tier: 'gold' } }),
   'organization.projects.tokens.create': () => ({ name: 'server' }),
+  'organization.billing.setup': () => ({ return_url: `https://example.com/${uniqueName()}` }),
+  'organization.billing.checkout': () => ({ amount_cents: 2_500, return_url: `https://example.com/${uniqueName()}` }),
+  'organization.billing.confirm': ({ sessionId }) => ({ session_id: sessionId }),
+  'organization.billing.redeem': ({ freshCode }) => ({ code: freshCode() }),
+  'organization.billing.autoreload.put': () => ({ enabled: false, threshold_cents: 700 }),
+  'organization.billing.reload': () => ({ amount_cents: 500 }),
+  // Signed bytes, not JSON.
+  'billing.stripe.webhook': undefined,
   'tenant.tokens.create': ({ smithId }) => ({ scope: 'smith', smith_id: smithId, permissions: ['runs:read'] }),
   'tenant.model_keys.put': () => ({ api_key: 'sk-conformance' }),
   'smiths.model_keys.put': () => ({ api_key: 'sk-conformance' }),
@@ -250,9 +263,35 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     spareBatchFileId: await uploadFile(tenant),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
+    ...(await fillWallet(platform, organization)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+/** What a world redeems at most. */
+const CODES = 80;
+
+/** A saved card, a page that was paid, and codes. */
+async function fillWallet(
+  platform: TestPlatform,
+  organization: Client,
+): Promise<Pick<World, 'sessionId' | 'freshCode'>> {
+  const { stripe, db } = platform;
+  const open = async (page: string, body: Body) => {
+    const { status, body: opened, text } = await organization.post(`/v1/organization/billing/${page}`, body);
+    assert.equal(status, 200, text);
+    return new URL(opened.url).pathname.split('/').at(-1) ?? '';
+  };
+  const return_url = 'https://example.com/billing';
+  const setup = await open('setup', { return_url });
+  stripe.saveCard(setup);
+  const confirmed = await organization.post('/v1/organization/billing/confirm', { session_id: setup });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  const sessionId = await open('checkout', { amount_cents: 1_000, return_url });
+  stripe.paySession(sessionId);
+  const codes = await mintCodes(db, { amountCents: 100, count: CODES, expiresAt: null });
+  return { sessionId, freshCode: () => codes.pop() ?? assert.fail('mint more codes in test/conformance/world.ts') };
 }
 
 /** A vector store with one file, which came in a batch. */

@@ -15,29 +15,52 @@ export interface FakeIntent {
   status: string;
 }
 
+export interface FakeCustomer {
+  readonly id: string;
+  readonly object: 'customer';
+  readonly name: string | undefined;
+  readonly metadata: Record<string, string>;
+}
+
+/** A card that a customer has saved; `behaviour` is one of the test cards. */
+export interface FakeCard {
+  readonly id: string;
+  readonly customer: string;
+  behaviour: string;
+}
+
 export interface FakeRefund {
   readonly id: string;
   readonly object: 'refund';
   readonly amount: number;
   readonly payment_intent: string;
-  readonly status: string;
+  status: string;
 }
 
 export interface FakeSession {
   readonly id: string;
   readonly object: 'checkout.session';
-  readonly amount_total: number;
+  readonly mode: string;
+  readonly amount_total: number | null;
   readonly customer_email: string | undefined;
+  readonly customer: string | null;
+  readonly success_url: string;
   readonly metadata: Record<string, string>;
+  /** Of the intent that pays it. */
+  readonly intentMetadata: Record<string, string>;
   readonly url: string;
   status: string;
   payment_status: string;
+  payment_intent: string | null;
+  setup_intent: { readonly id: string; readonly object: 'setup_intent'; readonly payment_method: string } | null;
 }
 
 export interface StripeState {
   readonly intents: Map<string, FakeIntent>;
   readonly refunds: Map<string, FakeRefund>;
   readonly sessions: Map<string, FakeSession>;
+  readonly customers: Map<string, FakeCustomer>;
+  readonly savedCards: Map<string, FakeCard>;
 }
 
 export interface StripeReply {
@@ -83,6 +106,9 @@ export function serveStripe(state: StripeState, asked: StripeRequest): StripeRep
   if (route === 'GET payment_intents' && id === 'search') return searchIntents(state, searchParams.get('query') ?? '');
   if (route === 'GET payment_intents') return found(state.intents.get(id));
   if (route === 'POST refunds') return createRefund(state, asked);
+  if (route === 'GET refunds') return listRefunds(state, searchParams.get('payment_intent') ?? '');
+  if (route === 'POST customers') return createCustomer(state, asked);
+  if (route === 'POST billing_portal') return createPortal(state, asked);
   if (route === 'POST checkout') return createSession(state, asked);
   if (route === 'GET checkout') return found(state.sessions.get(action ?? ''));
   return invalid({ message: `Unrecognized request URL (${asked.method}: ${asked.path}).` }, 404);
@@ -98,7 +124,15 @@ function createIntent(state: StripeState, { body, version }: StripeRequest): Str
     return invalid({ code: 'parameter_unknown', param: 'payment_method_data[shared_payment_granted_token]' });
   }
   const token = sharedToken ?? '';
-  const card = sharedToken === undefined ? cards[body.payment_method ?? ''] : cards[token.replace(/^spt_/, 'pm_')];
+  const saved = state.savedCards.get(body.payment_method ?? '');
+  if (saved !== undefined && saved.customer !== body.customer) {
+    return invalid({
+      param: 'payment_method',
+      message: 'The PaymentMethod does not belong to the Customer you supplied.',
+    });
+  }
+  const method = saved?.behaviour ?? body.payment_method ?? '';
+  const card = sharedToken === undefined ? cards[method] : cards[token.replace(/^spt_/, 'pm_')];
   if (card === undefined) {
     const param = sharedToken === undefined ? 'payment_method' : 'payment_method_data[shared_payment_granted_token]';
     return invalid({
@@ -159,22 +193,88 @@ function createRefund(state: StripeState, { body }: StripeRequest): StripeReply 
   return { status: 200, body: refund };
 }
 
+function listRefunds(state: StripeState, intentId: string): StripeReply {
+  const data = [...state.refunds.values()].filter(({ payment_intent }) => payment_intent === intentId);
+  return { status: 200, body: { object: 'list', data, has_more: false } };
+}
+
+function createCustomer(state: StripeState, { body }: StripeRequest): StripeReply {
+  const metadata = membersOf(body, 'metadata');
+  const customer: FakeCustomer = { id: newId('cus'), object: 'customer', name: body.name, metadata };
+  state.customers.set(customer.id, customer);
+  return { status: 200, body: customer };
+}
+
+function createPortal(state: StripeState, { body }: StripeRequest): StripeReply {
+  if (!state.customers.has(body.customer ?? '')) return invalid({ code: 'resource_missing', param: 'customer' });
+  const id = newId('bps');
+  return { status: 200, body: { id, object: 'billing_portal.session', url: `https://billing.stripe.test/p/${id}` } };
+}
+
+/** The intent that a page makes when somebody pays on it. */
+export function payOnPage(state: StripeState, session: FakeSession): void {
+  const intent: FakeIntent = {
+    id: newId('pi'),
+    object: 'payment_intent',
+    amount: session.amount_total ?? 0,
+    currency: 'eur',
+    metadata: session.intentMetadata,
+    isPaidMeanwhile: false,
+    status: 'succeeded',
+  };
+  state.intents.set(intent.id, intent);
+  session.payment_intent = intent.id;
+}
+
+/** The card that a page saves when somebody enters one there. */
+export function saveOnPage(state: StripeState, session: FakeSession, behaviour: string): FakeCard {
+  const card: FakeCard = { id: newId('pm'), customer: session.customer ?? '', behaviour };
+  state.savedCards.set(card.id, card);
+  session.setup_intent = { id: newId('seti'), object: 'setup_intent', payment_method: card.id };
+  return card;
+}
+
+/** A refund that somebody gives at Stripe's own site. */
+export function refundIntent(state: StripeState, intentId: string, amount: number): FakeRefund {
+  const { body } = createRefund(state, {
+    method: 'POST',
+    path: '/v1/refunds',
+    version: undefined,
+    idempotencyKey: undefined,
+    body: { payment_intent: intentId, amount: String(amount) },
+  });
+  if (!('id' in body)) throw new Error(`no refund: ${JSON.stringify(body)}`);
+  return body as FakeRefund;
+}
+
 function createSession(state: StripeState, { body }: StripeRequest): StripeReply {
   // Gone with the version 2026-09-30: allowed_payment_method_types took its place.
   if ('payment_method_types[0]' in body) return invalid({ code: 'parameter_unknown', param: 'payment_method_types' });
-  if (body.mode !== 'payment' || body.success_url === undefined) return invalid({ param: 'success_url' });
+  if (body.success_url === undefined) return invalid({ param: 'success_url' });
+  if (body.mode !== 'payment' && body.mode !== 'setup') return invalid({ param: 'mode' });
+  const isSetup = body.mode === 'setup';
+  if (isSetup && body.currency === undefined) return invalid({ param: 'currency' });
+  if (body.customer !== undefined && !state.customers.has(body.customer)) {
+    return invalid({ code: 'resource_missing', param: 'customer' });
+  }
   const amount = Number(body['line_items[0][price_data][unit_amount]']);
-  if (amount < LEAST_CENTS) return invalid({ code: 'amount_too_small', param: 'line_items' });
+  if (!isSetup && !(amount >= LEAST_CENTS)) return invalid({ code: 'amount_too_small', param: 'line_items' });
   const id = newId('cs_test');
   const session: FakeSession = {
     id,
     object: 'checkout.session',
-    amount_total: amount,
+    mode: body.mode,
+    amount_total: isSetup ? null : amount,
     customer_email: body.customer_email,
+    customer: body.customer ?? null,
+    success_url: body.success_url,
     metadata: membersOf(body, 'metadata'),
+    intentMetadata: membersOf(body, 'payment_intent_data[metadata]'),
     url: `https://checkout.stripe.test/c/pay/${id}`,
     status: 'open',
-    payment_status: 'unpaid',
+    payment_status: isSetup ? 'no_payment_required' : 'unpaid',
+    payment_intent: null,
+    setup_intent: null,
   };
   state.sessions.set(id, session);
   return { status: 200, body: { ...session } };
@@ -192,7 +292,7 @@ function invalid(error: { code?: string; param?: string; message?: string }, sta
 /** The members of a form-encoded object: `metadata[order]=…`. */
 function membersOf(body: Readonly<Record<string, string>>, name: string): Record<string, string> {
   const members = Object.entries(body).flatMap(([key, value]) => {
-    const [, member] = new RegExp(`^${name}\\[([^\\]]+)\\]$`).exec(key) ?? [];
+    const member = key.startsWith(`${name}[`) ? /^([^[\]]+)\]$/.exec(key.slice(name.length + 1))?.[1] : undefined;
     return member === undefined ? [] : [[member, value] as const];
   });
   return Object.fromEntries(members);

@@ -1,11 +1,22 @@
 /**
- * Stripe as far as the domain service uses it: a real HTTP server on loopback that takes Stripe's form encoding and answers
+ * Stripe as far as both services use it: a real HTTP server on loopback that takes Stripe's form encoding and answers
  * its JSON, with its rules of `Idempotency-Key` (API v1): a key answers what it answered first, a 500 too, and refuses other
  * parameters; what fails validation is not kept; a key in use is a 409.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type StripeReply, type StripeState, serveStripe } from './stripe-api.ts';
+import { createRequire } from 'node:module';
+import type Stripe from 'stripe';
+import {
+  type FakeCard,
+  type FakeRefund,
+  payOnPage,
+  refundIntent,
+  type StripeReply,
+  type StripeState,
+  saveOnPage,
+  serveStripe,
+} from './stripe-api.ts';
 
 /**
  * drop_before: cut off before anything is done. drop_after: done, and cut off before the answer. fail: done and kept as a
@@ -24,17 +35,42 @@ export interface StripeRequest {
 export interface FakeStripe extends StripeState {
   readonly url: string;
   readonly secretKey: string;
+  /** Of the endpoint that events are sent to. */
+  readonly webhookSecret: string;
   readonly requests: readonly StripeRequest[];
   /** The next requests meet these, one each, whatever they ask. */
   failNext(...faults: readonly StripeFault[]): void;
   /** As a person at the checkout page. */
   paySession(id: string): void;
   expireSession(id: string): void;
+  /** As a person who enters this test card on the page that saves one. */
+  saveCard(sessionId: string, behaviour?: string): FakeCard;
+  /** As the seller, at Stripe's own site. */
+  refund(intentId: string, amountCents: number): FakeRefund;
+  /** The card takes no refund after all. */
+  failRefund(id: string): void;
+  /** An event as Stripe sends it: signed by its own package. */
+  signEvent(type: string, object: object, options?: SigningOptions): SignedEvent;
+  /** Whatever these bytes are. */
+  signText(payload: string, options?: Omit<SigningOptions, 'id'>): SignedEvent;
   /** As a day later. */
   forgetKeys(): void;
   /** What was charged and not given back. */
   netCents(): number;
   close(): Promise<void>;
+}
+
+export interface SigningOptions {
+  readonly id?: string;
+  /** Default: the endpoint's. */
+  readonly secret?: string;
+  /** Default: now. */
+  readonly at?: Date;
+}
+
+export interface SignedEvent {
+  readonly body: string;
+  readonly headers: Record<string, string>;
 }
 
 interface KeptAnswer {
@@ -44,7 +80,14 @@ interface KeptAnswer {
 
 export async function startStripe(): Promise<FakeStripe> {
   const secretKey = `sk_test_${randomBytes(12).toString('hex')}`;
-  const state: StripeState = { intents: new Map(), refunds: new Map(), sessions: new Map() };
+  const webhookSecret = `whsec_${randomBytes(24).toString('base64url')}`;
+  const state: StripeState = {
+    intents: new Map(),
+    refunds: new Map(),
+    sessions: new Map(),
+    customers: new Map(),
+    savedCards: new Map(),
+  };
   const kept = new Map<string, KeptAnswer>();
   const requests: StripeRequest[] = [];
   const faults: StripeFault[] = [];
@@ -93,21 +136,43 @@ export async function startStripe(): Promise<FakeStripe> {
   const setSession = (id: string, change: { status: string; payment_status?: string }) => {
     const session = state.sessions.get(id);
     if (session === undefined) throw new Error(`there is no checkout session ${id}`);
-    Object.assign(session, change);
+    return Object.assign(session, change);
+  };
+  const signText: FakeStripe['signText'] = (payload, { secret = webhookSecret, at } = {}) => {
+    const timestamp = Math.floor((at?.getTime() ?? Date.now()) / 1_000);
+    const signature = loadSigner().webhooks.generateTestHeaderString({ payload, secret, timestamp });
+    return { body: payload, headers: { 'stripe-signature': signature } };
   };
   return {
     ...state,
     url: `http://127.0.0.1:${address.port}`,
     secretKey,
+    webhookSecret,
     requests,
     failNext: (...next) => void faults.push(...next),
-    paySession: (id) => setSession(id, { status: 'complete', payment_status: 'paid' }),
-    expireSession: (id) => setSession(id, { status: 'expired' }),
+    paySession(id) {
+      const session = setSession(id, { status: 'complete', payment_status: 'paid' });
+      // The domain service counts what was charged by its own intents alone.
+      if (session.customer !== null) payOnPage(state, session);
+    },
+    expireSession: (id) => void setSession(id, { status: 'expired' }),
+    saveCard: (id, behaviour = 'pm_card_visa') => saveOnPage(state, setSession(id, { status: 'complete' }), behaviour),
+    refund: (intentId, amountCents) => refundIntent(state, intentId, amountCents),
+    failRefund(id) {
+      const refund = state.refunds.get(id);
+      if (refund === undefined) throw new Error(`there is no refund ${id}`);
+      refund.status = 'failed';
+    },
+    signEvent(type, object, { id = `evt_${randomBytes(12).toString('hex')}`, ...options } = {}) {
+      return signText(JSON.stringify({ id, object: 'event', type, data: { object } }), options);
+    },
+    signText,
     forgetKeys: () => kept.clear(),
     netCents: () => {
       const charged = [...state.intents.values()].filter(({ status }) => status === 'succeeded');
+      const given = [...state.refunds.values()].filter(({ status }) => status !== 'failed');
       const sum = (amounts: { amount: number }[]) => amounts.reduce((total, { amount }) => total + amount, 0);
-      return sum(charged) - sum([...state.refunds.values()]);
+      return sum(charged) - sum(given);
     },
     async close() {
       const closed = new Promise((done) => server.close(done));
@@ -115,6 +180,12 @@ export async function startStripe(): Promise<FakeStripe> {
       await closed;
     },
   };
+}
+
+/** Loaded by the few tests that send events: every test server has a Stripe. */
+function loadSigner(): Stripe {
+  const Signer = createRequire(import.meta.url)('stripe') as typeof Stripe;
+  return new Signer('sk_test_signer');
 }
 
 async function readRequest(request: IncomingMessage): Promise<StripeRequest> {

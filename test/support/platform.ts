@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
 import { createFolderBlobStore } from '../../src/kernel/blobs/folder-blob-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
+import type { BillingConfig } from '../../src/kernel/config/config.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
@@ -21,6 +22,7 @@ import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
+import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { shareInProcess } from './shared.ts';
 
@@ -62,6 +64,8 @@ export interface TestPlatform {
   readonly vault: Vault;
   readonly blobs: BlobStore;
   readonly platform: Platform;
+  /** What takes the cards of organizations. */
+  readonly stripe: FakeStripe;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -74,7 +78,11 @@ export interface TestPlatform {
 export interface TestPlatformOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
-  readonly limits?: Partial<GivenDependencies['config']>;
+  readonly limits?: Partial<Omit<GivenDependencies['config'], 'billing'>>;
+  /** Default: nothing is drawn, and a fake Stripe takes cards. */
+  readonly billing?: Partial<BillingConfig>;
+  /** Default: one of the server's own. */
+  readonly stripe?: FakeStripe;
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];
@@ -95,7 +103,10 @@ const lookUpKnownHost: Lookup = async (hostname) => {
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
-type TestServer = Pick<TestPlatform, 'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'close'>;
+type TestServer = Pick<
+  TestPlatform,
+  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'close'
+>;
 
 const borrowServer = shareInProcess(() => openServer({}));
 
@@ -116,6 +127,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const blobs = options.sharing?.blobs ?? createFolderBlobStore(filesFolder);
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
+  const stripe = options.stripe ?? (await startStripe());
   const outbound = createOutbound({ allow: options.outboundAllow ?? [KNOWN_HOST], lookup: lookUpKnownHost });
   const platform = await createPlatform({
     config: {
@@ -131,6 +143,17 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
       ...options.limits,
+      billing: {
+        mode: 'off',
+        currency: 'eur',
+        usdRateMillionths: 1_000_000,
+        markupPercent: 0,
+        starterCents: 0,
+        stripeKey: stripe.secretKey,
+        stripeUrl: stripe.url,
+        stripeWebhookSecret: stripe.webhookSecret,
+        ...options.billing,
+      },
     },
     publicUrl: 'http://127.0.0.1:8787',
     db,
@@ -153,8 +176,10 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     vault,
     blobs,
     platform,
+    stripe,
     async close() {
       await platform.stop();
+      if (options.stripe === undefined) await stripe.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

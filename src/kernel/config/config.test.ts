@@ -37,6 +37,16 @@ test('an empty environment gives the documented defaults', () => {
       projectStorageBytes: 107_374_182_400,
       drainMs: 10_000,
       blockedMs: 60_000,
+      billing: {
+        mode: 'off',
+        currency: 'eur',
+        usdRateMillionths: 1_000_000,
+        markupPercent: 0,
+        starterCents: 0,
+        stripeKey: undefined,
+        stripeUrl: undefined,
+        stripeWebhookSecret: undefined,
+      },
       domains: {
         port: 8788,
         publicUrl: undefined,
@@ -72,6 +82,8 @@ test('every variable of the table is read', () => {
     unnoticed.map(({ name }) => name),
     [
       'IRONCRAFT_DATA_DIR',
+      'IRONCRAFT_STRIPE_KEY',
+      'IRONCRAFT_STRIPE_WEBHOOK_SECRET',
       'IRONCRAFT_DOMAINS_EPP_CLIENT_ID',
       'IRONCRAFT_DOMAINS_EPP_PASSWORD',
       'IRONCRAFT_DOMAINS_EPP_CA_FILE',
@@ -144,6 +156,15 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
   ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
   ['IRONCRAFT_BLOCKED_SECONDS', '4'],
+  ['IRONCRAFT_BILLING', 'on'],
+  ['IRONCRAFT_BILLING_CURRENCY', 'euro'],
+  ['IRONCRAFT_BILLING_CURRENCY', 'jpy'],
+  ['IRONCRAFT_BILLING_USD_RATE', '0'],
+  ['IRONCRAFT_BILLING_USD_RATE', '0,92'],
+  ['IRONCRAFT_BILLING_USD_RATE', '1000000.000001'],
+  ['IRONCRAFT_BILLING_MARKUP_PERCENT', '1.5'],
+  ['IRONCRAFT_BILLING_STARTER_CENTS', '1000001'],
+  ['IRONCRAFT_STRIPE_URL', 'stripe.example'],
   ['IRONCRAFT_DOMAINS_REGISTRY', 'epp'],
   ['IRONCRAFT_DOMAINS_EPP_URL', 'https://epp.example.com'],
   ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com'],
@@ -185,6 +206,12 @@ test('trusted proxies are a list of networks, or a number of hops', () => {
     [0, 1, 2].map((hop) => trust('192.0.2.1', hop)),
     [true, true, false],
   );
+});
+
+test('an exchange rate is read exactly, and a currency in lower case', () => {
+  const rateOf = (text: string) => loadConfig({ IRONCRAFT_BILLING_USD_RATE: text }).billing.usdRateMillionths;
+  assert.deepEqual(['1', '0.92', '0.000001', '1000000', '1.100001'].map(rateOf), [1e6, 920_000, 1, 1e12, 1_100_001]);
+  assert.equal(loadConfig({ IRONCRAFT_BILLING_CURRENCY: 'USD' }).billing.currency, 'usd');
 });
 
 test('a misspelt variable is pointed out', () => {

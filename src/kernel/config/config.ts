@@ -7,8 +7,10 @@ import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './envi
 import {
   parseBearer,
   parseChoice,
+  parseCurrency,
   parseDatabaseUrl,
   parseEppUrl,
+  parseExchangeRate,
   parseHost,
   parseInteger,
   parseMailAddress,
@@ -63,9 +65,26 @@ export interface Config {
   readonly drainMs: number;
   /** 0: a blocked process is not ended. */
   readonly blockedMs: number;
+  readonly billing: BillingConfig;
   readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
+}
+
+/** The wallets of organizations. */
+export interface BillingConfig {
+  readonly mode: 'off' | 'credits';
+  /** Three lower-case letters. */
+  readonly currency: string;
+  /** Millionths of a unit of the currency for one US dollar. */
+  readonly usdRateMillionths: number;
+  readonly markupPercent: number;
+  readonly starterCents: number;
+  /** A secret. */
+  readonly stripeKey: string | undefined;
+  readonly stripeUrl: string | undefined;
+  /** A secret. */
+  readonly stripeWebhookSecret: string | undefined;
 }
 
 /** The settings of the domain service. Those of a part that is not chosen are checked and not used. */
@@ -163,6 +182,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
+    billing: readBilling(read),
     domains: readDomains(read, cwd, problems),
     unknownVariables: Object.freeze(findUnknownVariables(values)),
   };
@@ -183,6 +203,20 @@ function parseBlockedSeconds(text: string): number {
 }
 
 type Read = <Value>(name: VariableName, fallback: Value, parse: (text: string) => Value) => Value;
+
+function readBilling(read: Read): BillingConfig {
+  const text = (name: VariableName) => read<string | undefined>(name, undefined, (given) => given);
+  return Object.freeze({
+    mode: read<BillingConfig['mode']>('IRONCRAFT_BILLING', 'off', (given) => parseChoice(given, ['off', 'credits'])),
+    currency: read('IRONCRAFT_BILLING_CURRENCY', '', parseCurrency),
+    usdRateMillionths: read('IRONCRAFT_BILLING_USD_RATE', 0, parseExchangeRate),
+    markupPercent: read('IRONCRAFT_BILLING_MARKUP_PERCENT', 0, (given) => parseInteger(given, 0, 10_000)),
+    starterCents: read('IRONCRAFT_BILLING_STARTER_CENTS', 0, (given) => parseInteger(given, 0, 1_000_000)),
+    stripeKey: text('IRONCRAFT_STRIPE_KEY'),
+    stripeUrl: read<string | undefined>('IRONCRAFT_STRIPE_URL', undefined, parsePublicUrl),
+    stripeWebhookSecret: text('IRONCRAFT_STRIPE_WEBHOOK_SECRET'),
+  });
+}
 
 function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig {
   const text = (name: VariableName) => read<string | undefined>(name, undefined, (given) => given);

@@ -144,6 +144,50 @@ export const ENVIRONMENT = [
       'again, 5 to 3600; 0: never',
   },
   {
+    name: 'IRONCRAFT_BILLING',
+    default: 'off',
+    meaning:
+      'credits: projects run from their organization’s prepaid wallet, and are refused when it is empty; off: nothing is drawn and nobody is refused',
+  },
+  {
+    name: 'IRONCRAFT_BILLING_CURRENCY',
+    default: 'eur',
+    meaning: 'Currency of wallets, three letters, of those with cents; wallets that hold another one stop the start',
+  },
+  {
+    name: 'IRONCRAFT_BILLING_USD_RATE',
+    default: '1',
+    meaning:
+      'Units of that currency for one US dollar, in which models are priced: 0.000001 to 1000000, up to six decimals',
+  },
+  {
+    name: 'IRONCRAFT_BILLING_MARKUP_PERCENT',
+    default: '0',
+    meaning: 'Added to what usage costs, a whole number of percent, 0 to 10000',
+  },
+  {
+    name: 'IRONCRAFT_BILLING_STARTER_CENTS',
+    default: '0',
+    meaning: 'Free credit of an organization that saves its first card, in cents, 0 to 1000000',
+  },
+  {
+    name: 'IRONCRAFT_STRIPE_KEY',
+    default: '',
+    meaning: 'Secret key of Stripe for the wallets of organizations; absent: no cards',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_STRIPE_URL',
+    default: '',
+    meaning: 'Address of Stripe’s API where it is another than Stripe’s own',
+  },
+  {
+    name: 'IRONCRAFT_STRIPE_WEBHOOK_SECRET',
+    default: '',
+    meaning: 'Signing secret (whsec_…) of the webhook endpoint that Stripe has for POST /v1/billing/stripe/webhook',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_PORT',
     default: '8788',
     meaning: 'Port of the domain service; 0 takes any free one',

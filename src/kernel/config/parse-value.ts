@@ -70,6 +70,25 @@ export function parseTrustProxy(text: string): TrustProxy {
   return networks;
 }
 
+/** Currencies of ISO 4217 that have no cents, or more than two decimals. */
+const WITHOUT_CENTS =
+  'bhd bif clp djf gnf iqd isk jod jpy kmf krw kwd lyd mga omr pyg rwf tnd ugx uyi vnd vuv xaf xof xpf'.split(' ');
+
+export function parseCurrency(text: string): string {
+  const currency = text.toLowerCase();
+  if (!/^[a-z]{3}$/.test(currency)) throw new ValueError('use three letters such as eur');
+  if (WITHOUT_CENTS.includes(currency)) throw new ValueError('use a currency that has cents, such as eur');
+  return currency;
+}
+
+/** A decimal number as millionths, exactly. */
+export function parseExchangeRate(text: string): number {
+  const [, whole = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  const millionths = whole === '' ? 0 : Number(whole + decimals.padEnd(6, '0'));
+  if (millionths >= 1 && millionths <= 1_000_000_000_000) return millionths;
+  throw new ValueError('use a number from 0.000001 to 1000000 with up to six decimals');
+}
+
 export function splitList(text: string): string[] {
   return text
     .split(',')

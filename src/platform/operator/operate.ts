@@ -1,7 +1,9 @@
 /** The operator's verbs, carried out on the database. */
 import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
 import { type OperatedService, OperatorError, type RequestOf, type VerbHandlers } from '../../kernel/operator/index.ts';
 import type { IssuedToken, TokenIssuer } from '../access/issue-token.ts';
+import { book, mintCodes, readBalance } from '../billing/index.ts';
 import { createOrganization } from '../resources/projects/index.ts';
 import { TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
@@ -29,6 +31,13 @@ export function createOperator({ db, issuer }: OperatorDependencies): VerbHandle
       const { id, token, sub, scopes, expiresAt } = issued;
       return { id, token, sub, scopes: [...scopes], expires_at: expiresAt?.toISOString() ?? null };
     },
+    async mint_codes({ amount_cents: amountCents, count, expires_at }) {
+      const expiresAt = expires_at === null ? null : new Date(expires_at);
+      return { codes: await mintCodes(db, { amountCents, count, expiresAt }) };
+    },
+    async adjust_wallet(request) {
+      return db.transaction((tx) => adjustWallet(tx, request));
+    },
     async create_organization({ name }) {
       return db.transaction(async (tx) => {
         const { id } = await createOrganization(tx, { name });
@@ -38,6 +47,27 @@ export function createOperator({ db, issuer }: OperatorDependencies): VerbHandle
     },
     verify_events: (request) => verifyEvents(db, request),
   };
+}
+
+async function adjustWallet(tx: Transaction, request: RequestOf<PlatformVerbs, 'adjust_wallet'>) {
+  const { amount_cents: amountCents, currency, note } = request;
+  const { id, name } = await chooseOrganization(tx, request.organization);
+  const held = (await readBalance(tx, id)).currency ?? currency;
+  if (held !== currency) {
+    throw new OperatorError(
+      `The wallet holds ${held}. Set IRONCRAFT_BILLING_CURRENCY to ${held} for this command too.`,
+    );
+  }
+  await book(tx, {
+    organizationId: id,
+    kind: 'adjustment',
+    amountCents,
+    currency,
+    reference: `adjustment:${mintId('adj')}`,
+    description: note === '' ? 'by the operator' : note,
+  });
+  const { balance_cents } = await readBalance(tx, id);
+  return { organization_id: id, organization_name: name, balance_cents };
 }
 
 async function mintToken(

@@ -3,6 +3,9 @@ import Type from 'typebox';
 import type { OperatorVerbs } from '../../kernel/operator/index.ts';
 
 export const MAX_NAME_LENGTH = 200;
+export const MAX_CENTS = 100_000_000;
+/** Minted at once. */
+export const MAX_CODES = 1_000;
 
 const owner = Type.Optional(Type.String({ description: 'An id or a name; it may be left out where there is one.' }));
 const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
@@ -44,6 +47,27 @@ const verbs = {
       sub: Type.String(),
       scopes: Type.Array(Type.String()),
       expires_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  mint_codes: {
+    request: Type.Object({
+      amount_cents: Type.Integer({ minimum: 1, maximum: MAX_CENTS }),
+      count: Type.Integer({ minimum: 1, maximum: MAX_CODES }),
+      expires_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+    answer: Type.Object({ codes: Type.Array(Type.String()) }),
+  },
+  adjust_wallet: {
+    request: Type.Object({
+      organization: owner,
+      amount_cents: Type.Integer({ minimum: -MAX_CENTS, maximum: MAX_CENTS }),
+      currency: Type.String(),
+      note: Type.String({ maxLength: MAX_NAME_LENGTH }),
+    }),
+    answer: Type.Object({
+      organization_id: Type.String(),
+      organization_name: Type.String(),
+      balance_cents: Type.Integer(),
     }),
   },
   create_organization: {

@@ -1,0 +1,63 @@
+/**
+ * What usage draws from the wallet: common table expressions of the statement that records what a call cost, so that both
+ * are there or neither is. Nothing is rounded: costs are micro-US-dollars, and
+ *
+ *   micro-dollars × (100 + markup in percent) × rate in millionths  =  units of 10^-12 cents
+ *
+ * is a whole number. It is added to the wallet's carry, whole cents of it are booked, and the rest is carried. So what was
+ * booked in any span of time differs from the exact sum by less than one cent.
+ */
+export interface DrawTerms {
+  readonly currency: string;
+  readonly markupPercent: number;
+  readonly usdRateMillionths: number;
+}
+
+/** In a cent. */
+export const UNITS_A_CENT = 1_000_000_000_000n;
+
+/** What one micro-US-dollar of cost is worth, in units of 10^-12 cents. */
+export function unitsAMicroDollar({ markupPercent, usdRateMillionths }: DrawTerms): bigint {
+  return BigInt(100 + markupPercent) * BigInt(usdRateMillionths);
+}
+
+/**
+ * The expressions, each with a comma behind it. `source` is SQL that selects at most one row: `project_id` and `cost_micros`,
+ * whose sum over time is what is drawn. `id` is the placeholder of an id `wtx_…`, which is used where a whole cent is reached.
+ */
+export function drawSql(terms: DrawTerms, { source, id }: { readonly source: string; readonly id: string }): string {
+  const factor = unitsAMicroDollar(terms);
+  if (!/^[a-z]{3}$/.test(terms.currency)) throw new TypeError(`${terms.currency} is no currency`);
+  return `
+    wallet_cost as (
+      select p.organization_id, s.project_id, s.cost_micros::numeric * ${factor} as cost
+      from (${source}) as s join projects p on p.id = s.project_id
+      where s.cost_micros > 0
+    ), wallet_before as (
+      select w.organization_id, c.project_id, c.cost, div(w.carry + c.cost, ${UNITS_A_CENT})::bigint as cents,
+        mod(w.carry + c.cost, ${UNITS_A_CENT})::bigint as carry
+      from wallet_cost c join wallets w on w.organization_id = c.organization_id
+      for no key update of w
+    ), wallet_after as (
+      update wallets set
+        balance_cents = wallets.balance_cents - b.cents,
+        carry = b.carry,
+        currency = coalesce(wallets.currency, '${terms.currency}'),
+        updated_at = now()
+      from wallet_before b where wallets.organization_id = b.organization_id
+    ), wallet_day as (
+      insert into wallet_draws (organization_id, day, project_id, cost, drawn_cents)
+      select b.organization_id, (now() at time zone 'utc')::date, b.project_id, b.cost, b.cents from wallet_before b
+      on conflict (organization_id, day, project_id) do update
+        set cost = wallet_draws.cost + excluded.cost, drawn_cents = wallet_draws.drawn_cents + excluded.drawn_cents
+    ), wallet_drawn as (
+      insert into wallet_transactions (organization_id, id, kind, description, reference, project_id)
+      select b.organization_id, ${id}, 'usage', 'usage', 'usage:' || ${id}, b.project_id
+      from wallet_before b where b.cents > 0
+    ), wallet_sides as (
+      insert into wallet_entries (organization_id, transaction_id, position, account, amount_cents)
+      select b.organization_id, ${id}, side.position, side.account, side.sign * b.cents
+      from wallet_before b cross join (values (1, 'balance', -1), (2, 'usage', 1)) as side (position, account, sign)
+      where b.cents > 0
+    ),`;
+}

@@ -1,0 +1,11 @@
+/** The prepaid wallets of organizations: the ledger, what is paid into them, and what usage draws from them. */
+export { auditWallets, defineWalletJobs } from './audit.ts';
+export { type Autoreload, readAutoreload, updateAutoreload } from './autoreload.ts';
+export { type Billing, createBilling } from './billing.ts';
+export { book, type LedgerRow, listLedger, readBalance } from './ledger.ts';
+export type { PaymentEvent } from './payments/card-payments.ts';
+export { reloadWallet } from './payments/charge-card.ts';
+export { confirmPage, openPage } from './payments/pages.ts';
+export { createPaymentWorker } from './payments/payment-worker.ts';
+export { receiveEvent } from './payments/receive-event.ts';
+export { mintCodes, redeemCode } from './redeem-codes.ts';
