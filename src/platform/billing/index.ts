@@ -2,7 +2,7 @@
 export { auditWallets, defineWalletJobs } from './audit.ts';
 export { type Autoreload, readAutoreload, updateAutoreload } from './autoreload.ts';
 export { type Billing, createBilling } from './billing.ts';
-export { book, type LedgerRow, listLedger, readBalance } from './ledger.ts';
+export { book, listLedger, readBalance } from './ledger.ts';
 export type { PaymentEvent } from './payments/card-payments.ts';
 export { reloadWallet } from './payments/charge-card.ts';
 export { confirmPage, openPage } from './payments/pages.ts';
