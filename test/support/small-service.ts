@@ -1,5 +1,6 @@
 /** A service with no product in it, for tests of the HTTP kernel: a token is a name, and so is its owner. */
 
+import type { Database } from '../../src/kernel/db/database.ts';
 import { ApiError, type ErrorCatalogue } from '../../src/kernel/http/errors.ts';
 import type { IdempotencyStore } from '../../src/kernel/http/idempotency.ts';
 import type { Operation } from '../../src/kernel/http/operation.ts';
@@ -12,7 +13,7 @@ export interface SmallCaller {
   readonly name: string;
 }
 
-const smallErrors = {
+export const smallErrors = {
   unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
   wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
   not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
@@ -52,13 +53,12 @@ export interface SmallService {
   close(): Promise<void>;
 }
 
-/** Serves these operations on loopback. */
-export async function startSmallService(
+/** What a service of these operations is made of. */
+export function describeSmallService(
+  db: Database,
   operations: readonly Operation<never>[],
-  options: Partial<ServiceOptions<SmallCaller>> = {},
-): Promise<SmallService> {
-  const { db, close } = await openTestDatabase();
-  const app = await createService<SmallCaller>({
+): ServiceOptions<SmallCaller> {
+  return {
     name: 'things',
     title: 'Things',
     version: '1',
@@ -80,8 +80,16 @@ export async function startSmallService(
     connections: { perAddress: 1_000, total: 1_000 },
     // A busy machine must not look like an overload to a test.
     overloadDelayMs: 60_000,
-    ...options,
-  });
+  };
+}
+
+/** Serves these operations on loopback. */
+export async function startSmallService(
+  operations: readonly Operation<never>[],
+  options: Partial<ServiceOptions<SmallCaller>> = {},
+): Promise<SmallService> {
+  const { db, close } = await openTestDatabase();
+  const app = await createService<SmallCaller>({ ...describeSmallService(db, operations), ...options });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     url,

@@ -7,58 +7,16 @@ import { after, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { openTestDatabase } from '../../../test/support/database.ts';
+import { describeSmallService, type SmallCaller } from '../../../test/support/small-service.ts';
 import { createLogger } from '../log/log.ts';
-import { createMetrics } from '../metrics/metrics.ts';
-import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { mountHealth } from './health.ts';
-import type { IdempotencyStore } from './idempotency.ts';
 import { HttpReply, type Operation, operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
-import { createService, type Gate, type ServiceOptions } from './service.ts';
+import { createService, type ServiceOptions } from './service.ts';
 
-interface Caller {
-  readonly name: string;
-}
-
-const { read, change } = operationsFor<Caller>();
+const { read, change } = operationsFor<SmallCaller>();
 const Thing = component('Thing', Type.Object({ id: Type.String(), when: Type.Optional(Type.String()) }));
-const errors = {
-  unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
-  wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
-  not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
-  payload_too_large: { status: 413, type: 'invalid_request_error', message: 'Large. Send less.' },
-  invalid_request: { status: 422, type: 'invalid_request_error', message: 'Wrong. Mend it.' },
-  unsupported_api_version: { status: 400, type: 'invalid_request_error', message: 'Old. Send another.' },
-  idempotency_key_reused: { status: 409, type: 'invalid_request_error', message: 'Reused. Take another.' },
-  idempotency_in_progress: { status: 409, type: 'invalid_request_error', message: 'Busy. Wait.' },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
-  internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
-  service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
-  storage_unavailable: { status: 503, type: 'api_error', message: 'Down. Wait.' },
-} as const satisfies ErrorCatalogue;
-
-/** A busy machine must not look like an overload to a test. */
-const NEVER_OVERLOADED_MS = 60_000;
-
-const gate: Gate<Caller> = {
-  async authenticate(authorization) {
-    const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1];
-    if (name === undefined) throw new ApiError('unauthenticated');
-    return { name };
-  },
-  authorize({ posture }, { name }) {
-    if (posture === 'closed' && name !== 'owner') throw new ApiError('wrong_posture');
-  },
-  refusalsOf: ({ posture }) => (posture === 'closed' ? ['wrong_posture'] : []),
-  meterKey: ({ name }) => name,
-};
-
-const idempotency: IdempotencyStore<Caller> = {
-  refusals: [],
-  claim: async () => undefined,
-  complete: async () => undefined,
-};
-
 const operations = [
   read({
     id: 'things.get',
@@ -371,7 +329,7 @@ describe('a service whose event loop is overloaded', () => {
 });
 
 describe('a service does not start', () => {
-  const broken = (operation: Operation<Caller>) =>
+  const broken = (operation: Operation<SmallCaller>) =>
     assert.rejects(createService(optionsFor([operation as Operation<never>])));
   const facts = { id: 'x.y', method: 'GET', path: '/v1/x', posture: 'open', summary: 'X' } as const;
 
@@ -390,37 +348,16 @@ describe('a service does not start', () => {
   });
 });
 
-function optionsFor(served: readonly Operation<never>[]): ServiceOptions<Caller> {
-  return {
-    name: 'things',
-    title: 'Things',
-    version: '1',
-    description: 'Things.',
-    errors,
-    operations: served,
-    gate,
-    idempotency,
-    db,
-    logger: createLogger({ logLevel: 'info' }, log),
-    metrics: createMetrics(),
-    publicUrl: 'http://127.0.0.1',
-    apiVersion: { header: 'X-Version', live: ['1', '2'] },
-    corsPrefix: '/v1',
-    requestsPerMinute: 1_000,
-    addressRequestsPerMinute: 1_000,
-    bodyLimitBytes: 1_024,
-    trustProxy: false,
-    connections: { perAddress: 1_000, total: 1_000 },
-    overloadDelayMs: NEVER_OVERLOADED_MS,
-  };
+function optionsFor(served: readonly Operation<never>[]): ServiceOptions<SmallCaller> {
+  return { ...describeSmallService(db, served), logger: createLogger({ logLevel: 'info' }, log) };
 }
 
-function withDefaultLimit(served: readonly Operation<never>[]): ServiceOptions<Caller> {
+function withDefaultLimit(served: readonly Operation<never>[]): ServiceOptions<SmallCaller> {
   const { overloadDelayMs: _, ...options } = optionsFor(served);
   return options;
 }
 
-async function listen(options: ServiceOptions<Caller>): Promise<{ address: string; close: () => Promise<void> }> {
+async function listen(options: ServiceOptions<SmallCaller>): Promise<{ address: string; close: () => Promise<void> }> {
   const service = await createService(options);
   const { metrics } = options;
   mountHealth(service, { service: 'things', commit: '1', checks: {}, metrics, isServing: () => true });

@@ -7,43 +7,14 @@ import { after, beforeEach, describe, test } from 'node:test';
 import Type from 'typebox';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { openTestDatabase } from '../../../test/support/database.ts';
-import { createLogger } from '../log/log.ts';
-import { createMetrics } from '../metrics/metrics.ts';
-import { ApiError, type ErrorCatalogue } from './errors.ts';
+import { describeSmallService, type SmallCaller, smallErrors } from '../../../test/support/small-service.ts';
+import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
-import { createService, type Gate, type ServiceOptions } from './service.ts';
+import { createService, type ServiceOptions } from './service.ts';
 import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
 
 const MAX_BYTES = 100_000;
 const STALL_MS = 150;
-
-const errors = {
-  unauthenticated: { status: 401, type: 'authentication_error', message: 'Who? Say it.' },
-  wrong_posture: { status: 403, type: 'permission_error', message: 'Not you. Ask another.' },
-  not_found: { status: 404, type: 'invalid_request_error', message: 'Gone. Look elsewhere.' },
-  payload_too_large: { status: 413, type: 'invalid_request_error', message: 'Large. Send less.' },
-  invalid_request: { status: 422, type: 'invalid_request_error', message: 'Wrong. Mend it.' },
-  unsupported_api_version: { status: 400, type: 'invalid_request_error', message: 'Old. Send another.' },
-  idempotency_key_reused: { status: 409, type: 'invalid_request_error', message: 'Reused. Take another.' },
-  idempotency_in_progress: { status: 409, type: 'invalid_request_error', message: 'Busy. Wait.' },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Often. Wait.' },
-  internal_error: { status: 500, type: 'api_error', message: 'Ours. Report it.' },
-  service_overloaded: { status: 503, type: 'api_error', message: 'Busy. Wait.' },
-  storage_unavailable: { status: 503, type: 'api_error', message: 'Down. Wait.' },
-} as const satisfies ErrorCatalogue;
-
-const gate: Gate<string> = {
-  async authenticate(authorization) {
-    const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1];
-    if (name === undefined) throw new ApiError('unauthenticated');
-    return name;
-  },
-  authorize(_operation, name) {
-    if (name !== 'owner') throw new ApiError('wrong_posture');
-  },
-  refusalsOf: () => ['wrong_posture'],
-  meterKey: (name) => name,
-};
 
 interface Stored {
   readonly text: string;
@@ -73,7 +44,7 @@ async function storeText(part: FilePart): Promise<Stored> {
   return stored;
 }
 
-const operation = operationsFor<string>().upload({
+const operation = operationsFor<SmallCaller>().upload({
   id: 'texts.create',
   method: 'POST',
   path: '/v1/texts',
@@ -101,7 +72,7 @@ const operation = operationsFor<string>().upload({
 
 const MAX_FILES = 3;
 const MAX_TOTAL_BYTES = 150_000;
-const several = operationsFor<string>().upload({
+const several = operationsFor<SmallCaller>().upload({
   id: 'albums.create',
   method: 'POST',
   path: '/v1/albums',
@@ -123,34 +94,17 @@ const several = operationsFor<string>().upload({
   },
 });
 
-async function forget(_caller: string, stored: Stored): Promise<void> {
+async function forget(_caller: SmallCaller, stored: Stored): Promise<void> {
   discarded += 1;
   held.delete(stored);
 }
 
 const { db, close } = await openTestDatabase();
-const optionsFor = (requestsPerMinute: number): ServiceOptions<string> => ({
-  name: 'texts',
-  title: 'Texts',
-  version: '1',
-  description: 'Texts.',
-  errors,
-  operations: [operation, several],
-  gate,
-  idempotency: { refusals: [], claim: async () => undefined, complete: async () => undefined },
-  db,
-  logger: createLogger({ logLevel: 'silent' }),
-  metrics: createMetrics(),
-  publicUrl: 'http://127.0.0.1',
-  apiVersion: { header: 'X-Version', live: ['1'] },
-  corsPrefix: '/v1',
+const optionsFor = (requestsPerMinute: number): ServiceOptions<SmallCaller> => ({
+  ...describeSmallService(db, [operation, several]),
   requestsPerMinute,
   addressRequestsPerMinute: 10_000,
-  bodyLimitBytes: 1_024,
-  trustProxy: false,
-  connections: { perAddress: 1_000, total: 1_000 },
   stallMs: STALL_MS,
-  overloadDelayMs: 60_000,
 });
 const app = await createService(optionsFor(10_000));
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -184,7 +138,7 @@ async function send(body: string, headers: Record<string, string> = {}, path = '
 function assertRefusal({ status, body }: Awaited<ReturnType<typeof send>>, code: string, param: string | null): void {
   assert.deepEqual(
     [status, body.error?.code, body.error?.param],
-    [errors[code as keyof typeof errors].status, code, param],
+    [smallErrors[code as keyof typeof smallErrors].status, code, param],
     JSON.stringify(body),
   );
 }
