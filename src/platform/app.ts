@@ -55,6 +55,7 @@ import { tokenOperations } from './resources/tokens/operations.ts';
 import { traceOperations } from './resources/traces/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { webhookOperations } from './resources/webhooks/operations.ts';
+import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
 import { createForeignSchemas } from './schemas/index.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
@@ -162,6 +163,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     schemas,
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
+    onTurnRested: (owner) => schedules.turnRested(owner),
     files: createTurnFiles(deps),
     toolSources: [
       createHostedTools(clock),
@@ -180,6 +182,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const ingestion = defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
   const now = () => clock.now();
   defineWebhookJobs(jobs, { db, now });
+  defineScheduleJobs(jobs, { db, now });
+  const schedules = createSchedules({ db, engine, logger, metrics, now });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
@@ -222,6 +226,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         engine,
         jobsWorker(jobs),
         createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
+        schedules,
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
       ],

@@ -36,6 +36,8 @@ export interface EngineDependencies {
   readonly files: TurnFiles;
   /** Told of each turn that has ended and is to be found by recall. */
   readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
+  /** Told of each turn that has come to rest on this replica: its smith is free. */
+  readonly onTurnRested: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   readonly runsInFlightPerProject: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
@@ -138,6 +140,7 @@ export function createEngine(deps: EngineDependencies): Engine {
       if (live.get(key.runId) === turn) live.delete(key.runId);
       admission.release();
       signals.announce([key.runId]);
+      if (row !== undefined) deps.onTurnRested({ projectId: key.projectId, smithId: key.smithId });
       if (row !== undefined && isSettled(row.status) && state.config.memory?.indexed === true) {
         deps.onTurnEnded({ projectId: key.projectId, smithId: key.smithId });
       }
