@@ -19,6 +19,7 @@ import { createTokenSigner } from './access/sign-token.ts';
 import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
+import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
@@ -33,6 +34,7 @@ import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { billingOperations } from './resources/billing/operations.ts';
+import { budgetOperations } from './resources/budgets/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
@@ -53,6 +55,7 @@ import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
 import { traceOperations } from './resources/traces/operations.ts';
+import { usageOperations } from './resources/usage/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
@@ -93,6 +96,8 @@ export interface GivenDependencies {
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
+  /** How long a call waits for others to give back what they reserved of a budget; a default when absent. */
+  readonly budgetWaitMs?: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits>;
 }
@@ -142,6 +147,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
     ...traceOperations(deps),
+    ...usageOperations(deps),
+    ...budgetOperations(),
   ];
 }
 
@@ -151,7 +158,14 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const billing = await createBilling(config.billing, { db, clock, logger });
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, deps.publicUrl), clock });
-  const embedders = createEmbedders({ db, vault, outbound, allowPrivate, modelCall: deps.modelCall });
+  const embedders = createEmbedders({
+    db,
+    vault,
+    outbound,
+    allowPrivate,
+    modelCall: deps.modelCall,
+    budgetWaitMs: deps.budgetWaitMs,
+  });
   const search = createKnowledgeSearch({ db, embedders });
   const jobs = createJobs(db, { logger });
   const memory = createMemory({ db, jobs, embedders, logger });
@@ -173,6 +187,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     ],
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: deps.modelCall,
+    budgetWaitMs: deps.budgetWaitMs,
   });
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);
@@ -189,6 +204,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     ...deps,
     ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing },
   });
+  defineBudgetJobs(jobs, { db });
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',
@@ -229,6 +245,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         schedules,
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
+        createBudgetWatch({ db, logger }),
       ],
     }),
   };

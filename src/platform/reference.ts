@@ -53,6 +53,12 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['traces', 'runs.trace'],
   },
   {
+    name: 'Usage',
+    description: 'What was used and what it cost, by day, model, smith, agent, customer, app and meter.',
+    prefixes: ['usage', 'tenant.usage'],
+  },
+  { name: 'Budgets', description: 'What usage may cost: warnings, and limits that hold.', prefixes: ['budgets'] },
+  {
     name: 'Tokens',
     description: 'Tokens of the project: for servers, or bound to one smith.',
     prefixes: ['tenant.tokens'],

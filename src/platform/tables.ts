@@ -16,7 +16,7 @@ export type { AgentDraft, AgentVariable, SmithConfig } from './tables/agents.ts'
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
-export type { UsageSource } from './tables/usage.ts';
+export type { BudgetPeriod, BudgetScope, UsageSource } from './tables/usage.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables

@@ -31,6 +31,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
   'smiths.schedules.create': ['schedules', 'project_id'],
   'smiths.schedules.run_now': ['schedule_fires', 'project_id'],
+  'usage.events.create': ['usage_entries', 'project_id'],
+  'budgets.create': ['budgets', 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
   // What runs and files of the project have to tell may come at any time.
@@ -278,6 +280,8 @@ function callerOf(operation: Operation, { organization: ofOrganization, tenant: 
 async function freshBody(operation: Operation): Promise<Record<string, unknown>> {
   // Attaching a smith that follows the agent already would change nothing.
   if (operation.id === 'agents.attach') return { smith_ids: [await createSmith()] };
+  // A scope has one budget a period.
+  if (operation.id === 'budgets.create') return { scope: 'smith', scope_id: await createSmith(), limit: 1 };
   // A file is in a store once.
   if (operation.id === 'vector_stores.files.create') return { file_id: await uploadFile(tenant) };
   if (operation.id === 'vector_stores.file_batches.create') return { file_ids: [await uploadFile(tenant)] };
@@ -293,6 +297,8 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id === 'tenant.webhooks.rotate') return { grace_seconds: 61 };
   if ('spans' in body) return { ...body, app_id: uniqueName().slice(5) };
   if (operation.id === 'organization.billing.redeem') return { code: world.freshCode() };
+  if (operation.id === 'budgets.create') return { ...body, limit: 7 };
+  if (operation.id === 'usage.events.create') return { ...body, quantity: 7 };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
   const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };

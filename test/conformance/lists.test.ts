@@ -50,6 +50,11 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'tenant.webhooks.deliveries.list': async () =>
     (await tenant.post(`/v1/tenant/webhooks/${world.webhookId}/test`)).body.delivery_id,
   'smiths.schedules.list': () => idOf(tenant.post(`/v1/smiths/${world.smithId}/schedules`, { cron: '0 0 1 1 *' })),
+  'usage.events.list': () => idOf(tenant.post('/v1/usage/events', { meter: 'pages', quantity: 1 })),
+  'budgets.list': async () => {
+    const smithId = await idOf(tenant.post('/v1/smiths', { model: 'builtin/demo' }));
+    return idOf(tenant.post('/v1/budgets', { scope: 'smith', scope_id: smithId, limit: 1 }));
+  },
   'events.list': async () => {
     await tenant.post('/v1/tenant/tokens', { scope: 'admin' });
     return (await tenant.get('/v1/events?limit=1')).body.data[0].id;

@@ -351,6 +351,33 @@ const references: readonly Reference[] = [
     send: (caller, id) =>
       caller.post('/v1/tenant/tokens', { scope: 'smith', smith_id: id, permissions: ['runs:read'] }),
   },
+  {
+    at: 'usage.events.create body.smith_id',
+    kind: 'smith',
+    refusal: notFound,
+    smithRefusal: [403, 'smith_mismatch'],
+    send: (caller, id) => caller.post('/v1/usage/events', { meter: 'pages', quantity: 1, smith_id: id }),
+  },
+  {
+    at: 'usage.events.create body.customer_id',
+    kind: 'customer',
+    refusal: notFound,
+    send: (caller, id) => caller.post('/v1/usage/events', { meter: 'pages', quantity: 1, customer_id: id }),
+  },
+  ...(['agent', 'smith', 'customer'] as const).map(
+    (kind): Reference => ({
+      at: 'budgets.create body.scope_id',
+      kind,
+      refusal: notFound,
+      smithRefusal: tenantsOnly,
+      send: async (caller, id) => {
+        const answer = await caller.post('/v1/budgets', { scope: kind, scope_id: id, limit: 1 });
+        // Of each scope there is one: whoever comes next makes it anew.
+        if (answer.status === 201) await caller.delete(`/v1/budgets/${answer.body.id}`);
+        return answer;
+      },
+    }),
+  ),
   ...(['/v1/responses', '/v1/chat/completions', '/v1/conversations'] as const).map(
     (path): Reference => ({
       at: `${path} IC-Agent-Id`,
@@ -412,6 +439,11 @@ const excused: Readonly<Record<string, string>> = {
   'traces.ingest body.app_id': 'the caller’s own name for the app',
   'traces.ingest body.spans.span_id': 'the caller’s own',
   'traces.ingest body.spans.parent_span_id': 'the caller’s own, and may come later',
+  'usage.get query.smith_id': filter,
+  'usage.get query.agent_id': filter,
+  'usage.get query.customer_id': filter,
+  'usage.get query.app_id': filter,
+  'usage.events.list query.smith_id': filter,
   'traces.list query.smith_id': filter,
   'traces.list query.app_id': filter,
   'traces.list query.run_id': filter,

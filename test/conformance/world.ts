@@ -27,6 +27,7 @@ export interface World {
   readonly approvalId: string;
   readonly tokenId: string;
   readonly webhookId: string;
+  readonly budgetId: string;
   readonly deliveryId: string;
   /** Of `smithId`; disabled. */
   readonly scheduleId: string;
@@ -78,6 +79,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/traces/{tid}': { prefix: 'trc', of: (world) => withPrefix('trc', world.runId) },
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
+  '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
   '/v1/responses/{id}': { prefix: 'resp', of: (world) => world.responseId },
@@ -162,6 +164,9 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
       },
     ],
   }),
+  'usage.events.create': () => ({ meter: 'pages', quantity: 1.5, at: new Date().toISOString() }),
+  'budgets.create': ({ agentId }) => ({ scope: 'agent', scope_id: agentId, period: 'daily', limit: 1_000 }),
+  'budgets.update': () => ({ limit: 2_000 }),
   'embeddings.create': () => ({ input: 'Where does the river rise?' }),
 };
 
@@ -256,6 +261,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     pausedRunId: paused.body.id,
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
+    budgetId: await createdId(tenant.post('/v1/budgets', { scope: 'tenant', period: 'daily', limit: 1_000 })),
     ...(await registerWebhook(tenant)),
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await createVectorStore(tenant)),

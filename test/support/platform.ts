@@ -87,6 +87,7 @@ export interface TestPlatformOptions {
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];
   readonly modelCall?: Partial<ModelCallLimits>;
+  readonly budgetWaitMs?: number;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
 }
@@ -165,6 +166,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     metrics: createMetrics(),
     toolSources: options.toolSources ?? [],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
+    ...(options.budgetWaitMs === undefined ? {} : { budgetWaitMs: options.budgetWaitMs }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });
   await platform.start();

@@ -100,7 +100,7 @@ function encodeCursor(key: string, list: string): string {
 function decodeCursor(cursor: string, list: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   const key = text.slice(CURSOR_VERSION.length + CHECKSUM_LENGTH);
-  const genuine = /^[\x21-\x7e]{1,300}$/.test(key) && encodeCursor(key, list) === cursor;
+  const genuine = /^[\x21-\x7e]{1,1200}$/.test(key) && encodeCursor(key, list) === cursor;
   if (!genuine) throw new ApiError('invalid_cursor', { param: 'cursor' });
   return key;
 }

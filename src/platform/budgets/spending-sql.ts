@@ -7,9 +7,9 @@ export const BUDGETED_SOURCES = ['turn', 'embedding', 'sandbox'] as const;
 const BUDGETED = BUDGETED_SOURCES.map((source) => `'${source}'`).join(', ');
 
 /**
- * Adds what was used to the budgets that apply, and gives back what `holder` had reserved; in one row a period, as a
- * statement changes a row once. `rows` is a relation of usage by its key with `cost_micros`, `added` one that has to be
- * written first, so that every statement takes its locks in one order. Every argument is SQL.
+ * Adds what was used to the budgets that apply, and gives back the reservations for which `released` holds; in one row a
+ * period, as a statement changes a row once. `rows` is a relation of usage by its key with `cost_micros`, `added` one that
+ * has to be written first, so that every statement takes its locks in one order. Every argument is SQL.
  *
  * The relation `budget_added` has the periods that changed.
  */
@@ -17,12 +17,12 @@ export function spendBudgetsSql(names: {
   readonly project: string;
   readonly rows: string;
   readonly added: string;
-  readonly holder: string;
+  readonly released: string;
 }): string {
-  const { project, rows, added, holder } = names;
+  const { project, rows, added, released } = names;
   return `
     budget_released as (
-      delete from budget_reservations where project_id = ${project} and holder = ${holder}
+      delete from budget_reservations where project_id = ${project} and ${released}
       returning budget_id, period_key, amount_micros
     ), budget_changes as (
       select b.id, c.period_key, b.limit_micros, sum(c.spent)::bigint as spent, sum(c.released)::bigint as released

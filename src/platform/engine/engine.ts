@@ -41,6 +41,8 @@ export interface EngineDependencies {
   readonly runsInFlightPerProject: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
+  /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
+  readonly budgetWaitMs?: number | undefined;
 }
 
 export interface Engine {

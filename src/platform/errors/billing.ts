@@ -35,7 +35,7 @@ export const billingErrors = {
   invalid_period: {
     status: 422,
     message:
-      'The period is not known. Use `monthly` for a budget, and a period as this operation documents it for usage.',
+      'The period is not known, or too long. A budget’s is `daily`, `weekly`, `monthly` or `total`; usage takes days, as this operation documents them.',
   },
   invalid_group_by: {
     status: 422,

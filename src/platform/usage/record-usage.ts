@@ -3,6 +3,8 @@ import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL } from '../budgets/index.ts';
+import { executorOf } from '../store/executor-of.ts';
+import type { TenantDb } from '../store/tenant-db.ts';
 import type { UsageSource } from '../tables.ts';
 import { recordUsageSql } from './usage-sql.ts';
 
@@ -52,6 +54,11 @@ export async function recordUsage(
   const { ids = [], crossed = false } = rows[0] ?? {};
   if (crossed) executor.wake(BUDGETS_CHANNEL);
   return ids;
+}
+
+/** The same through a project's handle. */
+export function recordTenantUsage(db: TenantDb, entries: readonly UsageEntry[]): Promise<string[]> {
+  return recordUsage(executorOf(db), db.projectId, entries);
 }
 
 function describe(entry: UsageEntry) {

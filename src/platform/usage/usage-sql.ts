@@ -43,6 +43,6 @@ export function recordUsageSql(names: {
       on conflict (project_id, ${KEY.join(', ')}) do update
         set ${AMOUNTS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}
       returning 1
-    ), ${spendBudgetsSql({ project, rows: 'usage_rows', added: 'usage_added', holder })}`;
+    ), ${spendBudgetsSql({ project, rows: 'usage_rows', added: 'usage_added', released: `holder = ${holder}` })}`;
   // Whatever else is paid for by use goes here: its cost is in usage_rows (source, cost_micros), and its locks come last.
 }

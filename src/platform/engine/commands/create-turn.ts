@@ -3,9 +3,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
+import { throwIfSpent } from '../../budgets/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Engine } from '../engine.ts';
+import { budgetsAtStart } from '../execution/turn-state.ts';
 import { attachFiles } from '../input/attached-files.ts';
 import { checkThreadId } from '../input/check-thread-id.ts';
 import { countInput, type InputMessage, parseInput } from '../input/parse-input.ts';
@@ -61,7 +63,7 @@ type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
 /**
  * Throws `not_found`, `agent_unpublished`, `invalid_request` (the thread's id), `invalid_input`, `invalid_variables`, `invalid_tool_choice`,
  * `invalid_reasoning_effort`, `model_key_missing`, `bedrock_unconfigured`, `conversation_locked`,
- * `concurrency_limit_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
+ * `concurrency_limit_exceeded`, `budget_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
   const { projectId, threadId } = request;
@@ -83,6 +85,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const parsed = await countInput(parseInput(request.input));
   const smith = request.smith ?? (await loadSmithForTurn(tenantDb(db, projectId), smithId));
   if (smith === undefined) throw new ApiError('not_found');
+  throwIfSpent(smith.budgets);
   const config = configureTurn(smith, request.settings, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw withModelParam(error);
@@ -112,7 +115,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     admission,
     model,
     buffered: request.buffered === true,
-    state: stateAtStart(config, start, messages),
+    state: stateAtStart(config, start, messages, smith.budgets.length > 0),
   });
   return { kind: 'started', live, run };
 }
@@ -147,7 +150,12 @@ function describeRun(
   };
 }
 
-function stateAtStart(config: TurnConfig, { run, history }: TurnStart, messages: readonly NewMessage[]) {
+function stateAtStart(
+  config: TurnConfig,
+  { run, history }: TurnStart,
+  messages: readonly NewMessage[],
+  hasBudgets: boolean,
+) {
   const own = messages.map((message, position) => ({ ...message, turn: run.turn, position }));
   return {
     config,
@@ -160,5 +168,7 @@ function stateAtStart(config: TurnConfig, { run, history }: TurnStart, messages:
     modelCalls: 0,
     usage: { ...NOTHING_USED },
     warnings: [],
+    agentId: run.agent_id,
+    budgets: budgetsAtStart(hasBudgets),
   };
 }

@@ -8,6 +8,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { throwIfSpent } from '../../budgets/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { PieceByPieceEstimate } from '../../models/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
@@ -58,7 +59,7 @@ export interface SubmittingRequest {
 
 /**
  * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
- * answered before, or waits for its approval first) and `conversation_locked`.
+ * answered before, or waits for its approval first), `budget_exceeded` and `conversation_locked`.
  */
 export async function submitToTurn(
   engine: Engine,
@@ -106,6 +107,8 @@ async function record(
     turn = await loadTurn(tx, run);
   }
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
+  // Refused as a whole, so that it can be sent again once the budget has room.
+  if (!waits) throwIfSpent(turn.budgets);
   const left = { run, seq: before.lastSeq, submitting };
   const row = waits ? await stayPaused(tx, left, turn) : await resumeRun(tx, left, engine.replicaId);
   return { row, turn };

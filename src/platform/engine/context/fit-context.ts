@@ -24,6 +24,8 @@ export interface ContextDependencies {
   readonly journal: TurnJournal;
   readonly turn: number;
   readonly signal: AbortSignal;
+  /** Called with the tokens of a prompt and of its answer, before the model summarizes. */
+  readonly reserve: (promptTokens: number, answerTokens: number) => Promise<void>;
 }
 
 /** `windowShare` below 1 is for a model that has refused what our estimate said would fit. */
@@ -58,6 +60,7 @@ async function summarizeOldest(
   room: number,
 ): Promise<void> {
   const startedAt = new Date().toISOString();
+  await deps.reserve(room, Math.floor(room * SUMMARY_SHARE));
   const summary = await summarizeThread(
     { model: deps.model, limits: deps.modelCall, signal: deps.signal },
     state.history.summary,

@@ -3,7 +3,7 @@
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { ModelCallError } from '../../models/index.ts';
+import { estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
 import { buildPrompt } from '../context/build-prompt.ts';
 import { fitContext } from '../context/fit-context.ts';
@@ -13,11 +13,13 @@ import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import { MAX_STEPS, type ResponseFormat, type StoredMessage, type ToolStep } from '../turn.ts';
 import { callModelStep } from './call-model-step.ts';
+import { functionTools } from './call-options.ts';
 import { emptyAnswer, type ModelAnswer } from './collect-answer.ts';
 import { failTurn, pauseTurn, settleAfter } from './end-turn.ts';
 import { findAnswerProblem } from './find-answer-problem.ts';
 import { ServerCalls } from './run-server-calls.ts';
 import { markInterruptedCalls, planCall, untilAborted } from './tool-calls.ts';
+import { reserveForCall } from './turn-budgets.ts';
 import { TurnContext, type TurnDependencies } from './turn-context.ts';
 import {
   billed,
@@ -99,15 +101,17 @@ class TurnExecution {
   }
 
   async #answerWithinWindow(model: LanguageModelV4): Promise<ModelAnswer> {
-    const { live, journal } = this.#context;
-    const { modelCall, flush, buffered, loadFiles } = this.#context.deps;
+    const { live, journal, deps } = this.#context;
+    const { modelCall, flush, buffered, loadFiles } = deps;
     const { signal } = live.abort;
     const tools = [...this.#context.tools.values()];
     for (let attempt = 1; ; attempt += 1) {
-      const fitting = { model, modelCall, tools, journal, turn: live.key.turn, signal };
+      const reserve = (tokens: number, answer?: number) => reserveForCall(deps, live, this.#state, tokens, answer);
+      const fitting = { model, modelCall, tools, journal, turn: live.key.turn, signal, reserve };
       await fitContext(fitting, this.#state, this.#windowShare);
       this.#context.throwIfStopped();
       const prompt = buildPrompt(this.#state.config, this.#state.history, this.#state.contextWindow);
+      if (this.#state.budgets.apply) await reserve(estimatePromptTokens(prompt, functionTools(tools)));
       const partial = emptyAnswer();
       this.#context.call = { prompt, partial };
       try {

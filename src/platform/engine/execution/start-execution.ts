@@ -27,6 +27,8 @@ export interface ExecutionDependencies {
   readonly files: TurnFiles;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
+  /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
+  readonly budgetWaitMs?: number | undefined;
   /** Writes pending frames now. */
   readonly flush: () => Promise<void>;
 }
@@ -61,6 +63,7 @@ export function startExecution(
       replicaId: deps.replicaId,
       logger: deps.logger,
       modelCall: deps.modelCall,
+      budgetWaitMs: deps.budgetWaitMs,
       flush: deps.flush,
       schemas: deps.schemas,
       openModel: async () =>

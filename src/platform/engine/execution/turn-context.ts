@@ -23,6 +23,8 @@ export interface TurnDependencies {
   readonly listTools: () => Promise<readonly Tool[]>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
+  /** As of `BudgetDependencies`. */
+  readonly budgetWaitMs: number | undefined;
   /** Nobody reads along: the model may be asked for buffered answers. */
   readonly buffered: boolean;
 }

@@ -75,6 +75,9 @@ export class TurnJournal {
     await this.#live.flush;
     const pending = this.#live.takePending([...frames, ...closing]);
     const onFeed = [...feed, ...closing.filter(({ type }) => type !== 'run.cancelled')];
+    // The commit says what the call cost, or that there will be none.
+    const settlesBudgets =
+      this.#state.budgets.isHeld && (advance.costMicros !== undefined || advance.status !== 'in_progress');
     const warnings = this.#state.warnings.slice(this.#storedWarnings);
     try {
       const row = await advanceTurn(this.#db, this.#live.key, this.#replicaId, this.#state.actor, {
@@ -82,7 +85,9 @@ export class TurnJournal {
         frames: pending.frames,
         feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
         warnings,
+        releasesBudgets: settlesBudgets,
       });
+      if (settlesBudgets) this.#state.budgets.isHeld = false;
       this.#storedWarnings += warnings.length;
       pending.committed();
       return row;

@@ -21,6 +21,23 @@ export interface TurnState {
   /** What the turn has used so far, earlier attempts and the time before a pause included. */
   readonly usage: { -readonly [Member in keyof UsedByRun]: UsedByRun[Member] };
   readonly warnings: Warning[];
+  /** As the run began with it. */
+  readonly agentId: string | null;
+  readonly budgets: TurnBudgets;
+}
+
+/** What the turn has to do with budgets that block. */
+export interface TurnBudgets {
+  /** Whether one applied as the turn began, or went on. */
+  readonly apply: boolean;
+  /** Something is reserved for the call under way. */
+  isHeld: boolean;
+  /** What is reserved is this execution's, not one's before it. */
+  isOwn: boolean;
+}
+
+export function budgetsAtStart(apply: boolean): TurnBudgets {
+  return { apply, isHeld: false, isOwn: false };
 }
 
 /** Puts messages behind what the next model call will see. */

@@ -119,7 +119,7 @@ export async function advanceTurn(
       advance.summary?.turn ?? null,
       advance.cachedInputTokens ?? 0,
       advance.reasoningTokens ?? 0,
-      advance.releasesBudgets === true ? key.runId : null,
+      advance.releasesBudgets === true,
     ],
   });
   const found = rows[0];
@@ -172,7 +172,7 @@ const statement = {
         step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
         coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds
       from run, step where step.usage_day is not null
-    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '$23::text' })},
+    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)' })},
     said as (
       ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
     ), frames as (

@@ -1,5 +1,6 @@
 /** What the start of a turn must know of its smith: one statement. */
 
+import { type BlockingBudget, blockingBudgetsSql } from '../../budgets/index.ts';
 import type { StoredModelKey } from '../../models/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { AgentDraft, JsonObject, SmithConfig } from '../../tables.ts';
@@ -17,6 +18,8 @@ export interface SmithForTurn {
   readonly recalls: boolean;
   /** The smith's own keys before the tenant's. */
   readonly model_keys: readonly StoredModelKey[];
+  /** Budgets that block its turns. */
+  readonly budgets: readonly BlockingBudget[];
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. */
@@ -24,7 +27,8 @@ export async function loadSmithForTurn(db: TenantDb, smithId: string): Promise<S
   const { rows } = await db.raw<SmithForTurn>({
     text: `
       select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
-        coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys
+        coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys,
+        ${blockingBudgetsSql({ project: 's.project_id', agent: 's.agent_id', smith: 's.id', customer: 's.customer_id' })} as budgets
       from smith_configurations s
       left join lateral (
         select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,

@@ -1,7 +1,8 @@
 /** Reads a paused or orphaned turn back, as an executor needs it. */
 import type { Executor } from '../../../kernel/db/database.ts';
+import { type BlockingBudget, blockingBudgetsSql } from '../../budgets/index.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { TurnState } from '../execution/turn-state.ts';
+import { budgetsAtStart, type TurnState } from '../execution/turn-state.ts';
 import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from '../turn.ts';
 import { type RunRow, usedBy } from './run-row.ts';
 import { readTurnConfig } from './stored-config.ts';
@@ -22,18 +23,21 @@ interface StoredTurn {
   summary: string | null;
   summary_turn: number | null;
   last_seq: number;
+  budgets: BlockingBudget[];
 }
 
 export interface ResumableTurn {
   readonly state: Omit<TurnState, 'contextWindow' | 'maxOutputTokens'>;
   /** Number of the last stored frame. */
   readonly lastSeq: number;
+  /** Budgets that block it. */
+  readonly budgets: readonly BlockingBudget[];
 }
 
 export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn> {
   const { rows } = await db.query<StoredTurn>({
     ...statement,
-    values: [run.project_id, run.id, run.smith_id, run.thread_id, run.turn],
+    values: [run.project_id, run.id, run.smith_id, run.thread_id, run.turn, run.agent_id],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`Run ${run.id} has vanished`);
@@ -56,6 +60,7 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
   const own = row.messages.filter((message) => message.turn === run.turn);
   return {
     lastSeq: row.last_seq,
+    budgets: row.budgets,
     state: {
       config: readTurnConfig(run.config),
       actor: run.actor,
@@ -67,6 +72,8 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
       modelCalls: row.steps.filter((step) => step.kind === 'model').length,
       usage: usedBy(run),
       warnings: run.warnings,
+      agentId: run.agent_id,
+      budgets: budgetsAtStart(row.budgets.length > 0),
     },
   };
 }
@@ -102,7 +109,8 @@ const statement = {
           and (m.turn = $5 or m.turn > t.summary_turn and m.turn < $5)
       ), '[]'::jsonb) as messages,
       t.summary, t.summary_turn,
-      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq
-    from threads t
+      coalesce((select max(seq) from run_events e where e.project_id = $1 and e.run_id = $2), 0) as last_seq,
+      ${blockingBudgetsSql({ project: '$1', agent: '$6', smith: '$3', customer: 's.customer_id' })} as budgets
+    from threads t join smiths s on s.project_id = t.project_id and s.id = t.smith_id
     where t.project_id = $1 and t.smith_id = $3 and t.id = $4`,
 };

@@ -18,6 +18,7 @@ import {
 import { tenantDb } from '../../store/tenant-db.ts';
 import { type BuiltinEmbedder, createBuiltinEmbedder } from './builtin-embedder.ts';
 import type { Embedder } from './embedder.ts';
+import { meterEmbedder } from './metered-embedder.ts';
 import { createProviderEmbedder } from './provider-embedder.ts';
 import { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
@@ -28,7 +29,8 @@ export { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 export interface Embedders {
   /**
    * Throws `model_key_missing`, `bedrock_unconfigured`, `unknown_provider`, and `invalid_request` (param `model`) for a
-   * name that is no embedding model's. A bare name is OpenAI's. `smithId` names whose own key goes first.
+   * name that is no embedding model's. A bare name is OpenAI's. `smithId` names whose own key goes first, and whose usage it
+   * is.
    */
   open(projectId: string, modelId: string, smithId?: string | null): Promise<Embedder>;
   close(): Promise<void>;
@@ -42,19 +44,24 @@ export interface EmbeddersDependencies {
   readonly allowPrivate: boolean;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
+  /** As of `EmbeddingMeter`. */
+  readonly budgetWaitMs?: number | undefined;
 }
 
-export function createEmbedders({ db, vault, outbound, allowPrivate, modelCall }: EmbeddersDependencies): Embedders {
+export function createEmbedders(deps: EmbeddersDependencies): Embedders {
+  const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs } = deps;
   const builtin = createBuiltinEmbedder();
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
     async open(projectId, modelId, smithId) {
       const { provider, model } = parseEmbeddingModelId(modelId);
       const id = `${provider}/${model}`;
-      if (id === BUILTIN_EMBED_MODEL) return openBuiltin(builtin, projectId);
+      const meter = { db, projectId, smithId: smithId ?? null, budgetWaitMs };
+      if (id === BUILTIN_EMBED_MODEL) return meterEmbedder(openBuiltin(builtin, projectId), meter);
       const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
       const { credentials, fetch } = findAccess(projectId, provider, keys);
-      return createProviderEmbedder(id, await openEmbeddingModel(id, credentials, fetch), modelCall);
+      const embedder = createProviderEmbedder(id, await openEmbeddingModel(id, credentials, fetch), modelCall);
+      return meterEmbedder(embedder, meter);
     },
     close: () => builtin.close(),
   };

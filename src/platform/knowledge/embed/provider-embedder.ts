@@ -39,7 +39,7 @@ async function embedInBatches(
   model: EmbeddingModelV4,
   limits: Partial<ModelCallLimits> | undefined,
   texts: readonly string[],
-  { signal, dimensions }: EmbedOptions,
+  { signal, dimensions, onTokens }: EmbedOptions,
 ): Promise<EmbedResult> {
   const batches = cutBatches(texts, (await model.maxEmbeddingsPerCall) ?? MAX_CALL_TEXTS);
   const vectors: Float32Array[] = new Array(texts.length);
@@ -50,6 +50,9 @@ async function embedInBatches(
   const work = async () => {
     for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
       const result = await callEmbeddingModel({ model, values: batch.texts, dimensions, signal: signals, limits });
+      const used = result.tokens ?? batch.texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+      tokens += used;
+      onTokens?.(used);
       checkDimensions(
         id,
         result.embeddings[0]?.length,
@@ -58,7 +61,6 @@ async function embedInBatches(
       );
       for (const [index, embedding] of result.embeddings.entries())
         vectors[batch.start + index] = toUnitVector(embedding);
-      tokens += result.tokens ?? batch.texts.reduce((sum, text) => sum + estimateTokens(text), 0);
     }
   };
   const workers = (await model.supportsParallelCalls) ? PARALLEL_CALLS : 1;

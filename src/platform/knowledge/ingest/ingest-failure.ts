@@ -41,6 +41,10 @@ const LASTING_CODES: ReadonlySet<string> = new Set([
 /** The failure to record, or undefined for a fault that may pass: the file is tried again then. */
 export function judgeFault(error: unknown, attempt: number): IngestFailure | undefined {
   if (error instanceof DocumentError) return { code: error.code, message: error.message };
+  // Reserved: calls under way may leave room.
+  if (error instanceof ApiError && error.code === 'budget_exceeded' && error.detail.details?.reason === 'spent') {
+    return { code: 'server_error', message: `${error.message} Then remove the file from the store and add it again.` };
+  }
   const cause = error instanceof ApiError && error.message !== error.code ? error.message : 'The server had a fault.';
   if (error instanceof ApiError && LASTING_CODES.has(error.code)) {
     return {

@@ -3,6 +3,7 @@
  * indexed when it ends, for smiths that recall or learn by themselves; the first recall indexes what was there before.
  */
 import type { Database } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { BUILTIN_EMBED_MODEL, type Embedders } from '../embed/index.ts';
@@ -47,8 +48,8 @@ export interface MemoryDependencies {
 
 /** Defines its jobs: call before `jobs.start`. */
 export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies): Memory {
-  const embed = async (projectId: string, texts: readonly string[], signal?: AbortSignal) => {
-    const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL);
+  const embed = async ({ projectId, smithId }: MemoryOwner, texts: readonly string[], signal?: AbortSignal) => {
+    const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL, smithId);
     return (await embedder.embed(texts, signal === undefined ? {} : { signal })).vectors;
   };
   const enqueue = (name: string, owner: MemoryOwner, startAfter?: Date) =>
@@ -60,12 +61,26 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
   jobs.define<MemoryOwner>(
     INDEX_TURNS,
     async ({ data, signal }) => {
-      const left = await indexTurns(db, data, (texts) => embed(data.projectId, texts, signal), TURNS_AT_RECALL);
-      if (left && !signal.aborted) await enqueue(INDEX_TURNS, data);
+      const indexing = indexTurns(db, data, (texts) => embed(data, texts, signal), TURNS_AT_RECALL);
+      const left = await unlessBlocked(data, indexing);
+      if (left === true && !signal.aborted) await enqueue(INDEX_TURNS, data);
     },
     { concurrency: 1 },
   );
-  jobs.define<MemoryOwner>(CONSOLIDATE_MEMORY, ({ data, signal }) => consolidate(data, signal), { concurrency: 1 });
+  jobs.define<MemoryOwner>(CONSOLIDATE_MEMORY, ({ data, signal }) => unlessBlocked(data, consolidate(data, signal)), {
+    concurrency: 1,
+  });
+
+  /** A budget that is spent is no fault of the job: what is left to do is done with the next turn, recall or fact. */
+  async function unlessBlocked<T>({ projectId, smithId }: MemoryOwner, work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'budget_exceeded') throw error;
+      logger.info({ project: projectId, smithId, reason: error.message }, 'a budget blocks work on a memory');
+      return undefined;
+    }
+  }
 
   async function read({ projectId, smithId }: MemoryOwner): Promise<string> {
     const { rows } = await db.query<{ content: string }>({
@@ -83,7 +98,7 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
     const merged = mergeFacts(
       content,
       await embed(
-        owner.projectId,
+        owner,
         facts.map(({ fact }) => fact.text),
         signal,
       ),
@@ -139,9 +154,9 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
           on conflict (project_id, smith_id) do update set recalls = true where not smith_memories.recalls`,
         values: [owner.projectId, owner.smithId],
       });
-      const left = await indexTurns(db, owner, (texts) => embed(owner.projectId, texts, signal), TURNS_AT_RECALL);
+      const left = await indexTurns(db, owner, (texts) => embed(owner, texts, signal), TURNS_AT_RECALL);
       if (left) await enqueue(INDEX_TURNS, owner);
-      const [vector] = await embed(owner.projectId, [query], signal);
+      const [vector] = await embed(owner, [query], signal);
       return searchPassages(db, owner, vector ?? new Float32Array(), limit);
     },
     turnEnded(owner) {

@@ -36,6 +36,7 @@ export function chatCompletionOperations(deps: ChatDependencies) {
         'conversation_not_found',
         'conversation_locked',
         'concurrency_limit_exceeded',
+        'budget_exceeded',
         'invalid_input',
         'too_many_inputs',
         'unsupported_tools',

@@ -1,10 +1,10 @@
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { getCustomer } from './get-customer.ts';
+import { readCustomer } from './read-customer.ts';
 import type { Customer, CustomerCreate } from './schema.ts';
 import { insertCustomer } from './store.ts';
 
-export async function createCustomer({ tx, caller, body }: ProjectChange<{ body: CustomerCreate }>): Promise<Customer> {
+export async function createCustomer({ tx, body }: ProjectChange<{ body: CustomerCreate }>): Promise<Customer> {
   const id = mintId('cus');
   await insertCustomer(tx, {
     id,
@@ -12,5 +12,5 @@ export async function createCustomer({ tx, caller, body }: ProjectChange<{ body:
     external_ids: body.external_ids ?? {},
     metadata: body.metadata ?? {},
   });
-  return getCustomer({ db: tx, caller, params: { cid: id } });
+  return readCustomer({ db: tx, params: { cid: id } });
 }

@@ -1,16 +1,15 @@
-import { ApiError } from '../../../kernel/http/errors.ts';
-import type { ProjectCaller } from '../../access/caller.ts';
-import type { TenantDb } from '../../store/tenant-db.ts';
-import { renderCustomer } from './render-customer.ts';
-import type { Customer, CustomerPath } from './schema.ts';
-import { findCustomer } from './store.ts';
+import type { ProjectRead } from '../../access/operation.ts';
+import { listBudgetsOf } from '../../budgets/index.ts';
+import { renderBudgetStatus } from '../budgets/index.ts';
+import { readMonthOf } from '../usage/index.ts';
+import { readCustomer } from './read-customer.ts';
+import type { CustomerDetail, CustomerPath } from './schema.ts';
 
-export async function getCustomer(request: {
-  db: TenantDb;
-  caller: ProjectCaller;
-  params: CustomerPath;
-}): Promise<Customer> {
-  const row = await findCustomer(request.db, request.params.cid);
-  if (row === undefined) throw new ApiError('not_found');
-  return renderCustomer(row);
+export async function getCustomer({ db, params }: ProjectRead<{ params: CustomerPath }>): Promise<CustomerDetail> {
+  const [customer, usage, budgets] = await Promise.all([
+    readCustomer({ db, params }),
+    readMonthOf(db, { customer_id: params.cid }),
+    listBudgetsOf(db, 'customer', params.cid),
+  ]);
+  return { ...customer, usage, budgets: budgets.map(renderBudgetStatus) };
 }

@@ -5,7 +5,7 @@ import { createCustomer } from './create-customer.ts';
 import { deleteCustomer } from './delete-customer.ts';
 import { getCustomer } from './get-customer.ts';
 import { listCustomers } from './list-customers.ts';
-import { Customer, CustomerCreate, CustomerPatch, CustomerPath } from './schema.ts';
+import { Customer, CustomerCreate, CustomerDetail, CustomerPatch, CustomerPath } from './schema.ts';
 import { updateCustomer } from './update-customer.ts';
 
 export function customerOperations() {
@@ -43,8 +43,9 @@ export function customerOperations() {
       posture: 'tenant',
       scope: 'customers:read',
       summary: 'Get a customer',
+      description: 'With its usage of this month, and its budgets.',
       params: CustomerPath,
-      reply: Customer,
+      reply: CustomerDetail,
       handler: getCustomer,
     }),
     project.change({

@@ -8,9 +8,12 @@ import {
   jsonObject,
   missingFailsWith,
   nullable,
+  propertiesOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
 import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
+import { BudgetStatus } from '../budgets/index.ts';
+import { UsageAmounts } from '../usage/index.ts';
 
 const name = Type.String({
   minLength: 1,
@@ -41,6 +44,19 @@ export const Customer = component(
   }),
 );
 
+/** As one is got: with what it uses and may use. */
+export const CustomerDetail = component(
+  'CustomerDetail',
+  Type.Object({
+    ...propertiesOf(Customer),
+    usage: Type.Object(
+      { from: Type.String({ format: 'date' }), to: Type.String({ format: 'date' }), ...propertiesOf(UsageAmounts) },
+      { description: 'This month so far, without what external systems report. `cost` is in US dollars.' },
+    ),
+    budgets: Type.Array(BudgetStatus, { description: 'Its own budgets, as they stand in their present periods.' }),
+  }),
+);
+
 export const CustomerCreate = component(
   'CustomerCreate',
   closedObject({ name, external_ids: Type.Optional(externalIds), metadata: Type.Optional(metadata) }),
@@ -59,6 +75,7 @@ export const CustomerPatch = component(
 export const CustomerPath = Type.Object({ cid: Type.String() });
 
 export type Customer = Static<typeof Customer>;
+export type CustomerDetail = Static<typeof CustomerDetail>;
 export type CustomerCreate = Static<typeof CustomerCreate>;
 export type CustomerPatch = Static<typeof CustomerPatch>;
 export type CustomerPath = Static<typeof CustomerPath>;

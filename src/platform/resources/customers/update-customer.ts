@@ -1,12 +1,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { getCustomer } from './get-customer.ts';
+import { readCustomer } from './read-customer.ts';
 import type { Customer, CustomerPatch, CustomerPath } from './schema.ts';
 import { updateCustomer as updateRow } from './store.ts';
 
 export async function updateCustomer({
   tx,
-  caller,
   params,
   body,
 }: ProjectChange<{ params: CustomerPath; body: CustomerPatch }>): Promise<Customer> {
@@ -18,5 +17,5 @@ export async function updateCustomer({
     ...(body.metadata === undefined ? {} : { metadata: body.metadata ?? {} }),
   };
   if (Object.keys(change).length > 0 && !(await updateRow(tx, params.cid, change))) throw new ApiError('not_found');
-  return getCustomer({ db: tx, caller, params });
+  return readCustomer({ db: tx, params });
 }

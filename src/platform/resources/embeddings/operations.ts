@@ -24,6 +24,7 @@ export function embeddingOperations(deps: EmbeddingDependencies) {
         'invalid_input',
         'too_many_inputs',
         'embedding_unavailable',
+        'budget_exceeded',
         'model_key_missing',
         'bedrock_unconfigured',
         'unknown_provider',

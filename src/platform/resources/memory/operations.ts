@@ -46,7 +46,7 @@ export function memoryOperations({ memory }: { readonly memory: Memory }) {
       body: RecallBody,
       example: { query: 'How should the answer be?', limit: 3 },
       reply: RecallOut,
-      errors: ['embedding_unavailable', 'service_overloaded'],
+      errors: ['embedding_unavailable', 'budget_exceeded', 'service_overloaded'],
       handler: recall(memory),
     }),
   ];

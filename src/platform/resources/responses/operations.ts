@@ -56,6 +56,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'conversation_not_found',
         'conversation_locked',
         'concurrency_limit_exceeded',
+        'budget_exceeded',
         'invalid_state',
         'replay_unsupported',
         'agent_unpublished',

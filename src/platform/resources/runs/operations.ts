@@ -16,6 +16,7 @@ import { submitRun } from './submit-run.ts';
 const TURN_ERRORS = [
   'conversation_locked',
   'concurrency_limit_exceeded',
+  'budget_exceeded',
   'model_key_missing',
   'bedrock_unconfigured',
   'agent_unpublished',
@@ -123,6 +124,7 @@ export function runOperations({ engine }: { engine: Engine }) {
         'invalid_decision',
         'conversation_locked',
         'concurrency_limit_exceeded',
+        'budget_exceeded',
       ],
       handler: submitRun(engine),
     }),

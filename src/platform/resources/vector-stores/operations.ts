@@ -226,7 +226,14 @@ export function vectorStoreOperations({ jobs, search, clock }: VectorStoreDepend
       body: schema.VectorStoreSearchIn,
       example: { query: 'When is the office closed?' },
       reply: schema.VectorStoreSearchOut,
-      errors: ['invalid_cursor', 'invalid_state', 'embedding_unavailable', 'model_key_missing', 'bedrock_unconfigured'],
+      errors: [
+        'invalid_cursor',
+        'invalid_state',
+        'embedding_unavailable',
+        'budget_exceeded',
+        'model_key_missing',
+        'bedrock_unconfigured',
+      ],
       handler: (request) => searchVectorStore(search, request),
     }),
   ];
