@@ -9,6 +9,7 @@ import { migrate } from '../kernel/db/migrate.ts';
 import { openDatabase } from '../kernel/db/open-database.ts';
 import { BLOCK_BUCKETS_S, type EventLoopWatch, watchEventLoop } from '../kernel/event-loop/watch-event-loop.ts';
 import { mountHealth } from '../kernel/http/health.ts';
+import { listenOn } from '../kernel/http/listen-on.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { openLogOutput } from '../kernel/log/open-log-output.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics/metrics.ts';
@@ -113,7 +114,10 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
     await served.start();
   }
   stop.throwIfReceived();
-  for (const one of running) await listen(one);
+  for (const one of running) {
+    const stopListening = await listen(one);
+    opened.defer(async () => stopListening());
+  }
   opened.defer(await listenForMetrics(config, logger, running));
   const operator = await openOperatorSocket(config, logger, db, running);
   opened.defer(async () => operator?.close());
@@ -216,12 +220,13 @@ async function prepare(parts: ProcessParts, place: Place, makeService: MakeServi
   };
 }
 
-async function listen({ place, served }: Running): Promise<void> {
+/** Returns what ends it for all addresses but the first. */
+async function listen({ place, served }: Running): Promise<() => void> {
   const { host, held, variable } = place;
   const { port } = held;
   await held.release();
   try {
-    await served.app.listen({ host, port });
+    return await listenOn(served.app, { host, port });
   } catch (error) {
     throw error instanceof Error ? explainListenError(error, host, port, variable) : error;
   }
