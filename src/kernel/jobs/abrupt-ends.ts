@@ -3,7 +3,8 @@
  * its heartbeat lapsed. Written only for jobs that this happens to.
  *
  * Such a job is a suspect. Suspects of one process run one at a time (suspect-queue.ts), and `run` says which run of one
- * has begun: a suspect that only waited while another ended the process is not counted again.
+ * has begun: a suspect that only waited while another ended the process is not counted again. `outage_run` says which run
+ * lapsed because its process lived and could not reach the database: that is not counted.
  */
 import type { Executor } from '../db/database.ts';
 import type { Claim } from './job.ts';
@@ -24,7 +25,9 @@ const FORGET_AFTER = '30 days';
 /** pg-boss has made the schema. Races with other processes end in a unique violation, after which a second try finds it. */
 export async function createAbruptEnds(db: Executor): Promise<void> {
   const { rows } = await db.query<{ found: boolean }>({
-    text: `select to_regclass('jobs.abrupt_end') is not null as found`,
+    text: `select exists (
+             select from pg_attribute where attrelid = to_regclass('jobs.abrupt_end') and attname = 'outage_run'
+           ) as found`,
     values: [],
   });
   if (rows[0]?.found !== true) {
@@ -36,11 +39,15 @@ export async function createAbruptEnds(db: Executor): Promise<void> {
           total int not null,
           run int,
           counted_at timestamptz not null default now()
-        )`,
+        );
+        alter table jobs.abrupt_end add column if not exists outage_run int`,
     });
   }
   await db.query({ text: `delete from jobs.abrupt_end where counted_at < now() - interval '${FORGET_AFTER}'` });
 }
+
+/** Of a row `a` that a further end is put to: a suspect counts once it has begun, any other job at once. */
+const IS_COUNTED = '(a.since_progress = 0 or a.run is not distinct from excluded.run)';
 
 interface CountRow {
   job_id: string;
@@ -62,8 +69,8 @@ export async function countAbruptEnds(
       ), counted as (
         insert into jobs.abrupt_end as a (job_id, since_progress, total, run) select id, 1, 1, retry_count - 1 from ended
         on conflict (job_id) do update set
-          since_progress = a.since_progress + (a.run is not distinct from excluded.run)::int,
-          total = a.total + (a.run is not distinct from excluded.run)::int,
+          since_progress = a.since_progress + (${IS_COUNTED} and a.outage_run is distinct from excluded.run)::int,
+          total = a.total + (${IS_COUNTED})::int,
           run = null, counted_at = now()
         returning job_id, since_progress, total
       )
@@ -94,6 +101,27 @@ export async function beginSuspect(db: Executor, name: string, claim: Claim, ret
     values: [name, claim.id, claim.retryCount, retryLimit],
   });
   return rowCount > 0;
+}
+
+/**
+ * These runs lapsed, if they did, because their process could not reach the database: none is counted as an abrupt end, also
+ * where another process has counted it meanwhile. It remains one of the runs that take none of the ordinary retries.
+ */
+export async function excuseOutage(db: Executor, name: string, claims: readonly Claim[]): Promise<void> {
+  await db.query({
+    text: `
+      with lapsed as (
+        select c.id, c.run, j.retry_count > c.run as counted
+        from unnest($2::uuid[], $3::int[]) as c (id, run) join jobs.job j on j.name = $1 and j.id = c.id
+        where j.retry_count = c.run + 1
+          or (j.retry_count = c.run and j.state <> 'active' and j.output -> 'value' ->> 'message' = $4)
+      )
+      insert into jobs.abrupt_end as a (job_id, since_progress, total, outage_run)
+      select id, 0, 0, run from lapsed
+      on conflict (job_id) do update set outage_run = excluded.outage_run, since_progress = greatest(
+        a.since_progress - (select counted::int from lapsed where id = a.job_id), 0)`,
+    values: [name, claims.map(({ id }) => id), claims.map(({ retryCount }) => retryCount), HEARTBEAT_LAPSED],
+  });
 }
 
 /** The job has made progress: what was counted until now does not tell against it. */

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
 import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
+import type { Database } from '../db/database.ts';
+import { StoreUnreachableError } from '../db/sql-errors.ts';
 import { createJobs, type Job, type Jobs, type JobsLogger, type QueueOptions } from './jobs.ts';
 import { SPARE_RUNS } from './queue-runner.ts';
 
@@ -34,11 +36,11 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   /** A queue of its own for each test, so that tests share the database. */
   async function startQueue(
     handler: (job: Job<Data>) => Promise<void>,
-    options?: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string },
+    options?: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string; readonly db?: Database },
   ): Promise<{ jobs: Jobs; name: string }> {
     names += 1;
     const name = options?.name ?? `queue-${names}`;
-    const jobs = createJobs(current().db, {
+    const jobs = createJobs(options?.db ?? current().db, {
       logger: options?.logger ?? silent,
       pollIntervalMs: 100,
       superviseIntervalSeconds: 1,
@@ -216,7 +218,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   describe('a job whose process ends abruptly', () => {
     /** What a process that ended, and those after it, saw: each takes one job and ends while the job runs. */
     async function startMortal(
-      options: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string },
+      options: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string; readonly db?: Database },
       work: (job: Job<Data>) => Promise<void> = async () => undefined,
     ) {
       const runs = new Runs();
@@ -328,6 +330,57 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       await Promise.all(started.splice(0).map((jobs) => jobs.stop({ graceMs: 0 })));
       assert.deepEqual(await statesOf(first.name), ['completed', 'completed', 'failed']);
       assert.equal(second.runs.seen.length, 1);
+    });
+
+    /** The store as a process sees it that cannot reach it for a while. */
+    function partition(db: Database) {
+      const state = { isAway: false };
+      const reached = new Proxy(db, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return (...args: unknown[]) => {
+            if (state.isAway && name === 'query') return Promise.reject(new StoreUnreachableError('away'));
+            return Reflect.apply(member, target, args);
+          };
+        },
+      });
+      return { db: reached, state };
+    }
+
+    async function countedOf(id: string | undefined): Promise<number | undefined> {
+      const { rows } = await current().db.query<{ since_progress: number }>({
+        text: 'select since_progress from jobs.abrupt_end where job_id = $1::uuid',
+        values: [id],
+      });
+      return rows[0]?.since_progress;
+    }
+
+    it('is not told from one whose process lost the database until that is back: then it is not counted', async () => {
+      const { db, state } = partition(current().db);
+      const heartbeat = Promise.withResolvers<void>();
+      const logger: JobsLogger = {
+        warn: (_, text) => text.includes('heartbeat') && heartbeat.resolve(),
+        error: () => undefined,
+      };
+      const first = await startMortal({ db, logger });
+      const id = await first.jobs.enqueue(current().db, first.name, { n: 1 });
+      await first.runs.reach(1);
+      state.isAway = true;
+      await heartbeat.promise;
+      const second = await startMortal({ name: first.name });
+      await endAbruptly(first.name);
+      await second.runs.reach(1);
+      assert.equal(second.runs.seen[0]?.abruptEnds, 1);
+      assert.equal(await countedOf(id), 1);
+      state.isAway = false;
+      await eventually(async () => ((await countedOf(id)) === 0 ? true : undefined), 'the outage is excused');
+      // An end after that is one, not the second.
+      const third = await startMortal({ name: first.name });
+      await endAbruptly(first.name);
+      await third.runs.reach(1);
+      assert.equal(third.runs.seen[0]?.abruptEnds, 1);
+      for (const { end } of [first, second, third]) end.resolve();
     });
 
     /** How many handlers have begun, once every job is claimed. */

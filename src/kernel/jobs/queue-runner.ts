@@ -9,6 +9,7 @@ import {
   type AbruptEnds,
   beginSuspect,
   countAbruptEnds,
+  excuseOutage,
   forgetAbruptEnds,
   forgiveAbruptEnds,
   NO_ABRUPT_ENDS,
@@ -67,6 +68,8 @@ export class QueueRunner {
   readonly #options: QueueRunnerOptions;
   readonly #active = new Map<string, ActiveJob>();
   readonly #settlements: Settlements;
+  /** Runs of this process since a heartbeat has failed, by job: they may lapse though the process lives. */
+  readonly #unheard = new Map<string, Claim>();
   readonly #fetches: PeriodicWorker;
   #heartbeat: NodeJS.Timeout | undefined;
   #othersTimer: NodeJS.Timeout | undefined;
@@ -88,7 +91,7 @@ export class QueueRunner {
   }
 
   async start(): Promise<void> {
-    this.#heartbeat = setInterval(() => this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit);
+    this.#heartbeat = setInterval(() => void this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit);
     this.#fetches.start();
     // A first fetch that fails is logged and repeated: a database that is unreachable for a while must not end the runner.
     await this.#fetches.runPass().catch(() => undefined);
@@ -253,11 +256,24 @@ export class QueueRunner {
     });
   }
 
-  #sendHeartbeat(): void {
+  async #sendHeartbeat(): Promise<void> {
     const claims = [...this.#active.values()].map(({ claim }) => claim);
-    if (claims.length === 0) return;
-    this.#boss.touch(this.#name, claims).catch((error: unknown) => {
+    if (claims.length + this.#unheard.size === 0) return;
+    try {
+      if (claims.length > 0) await this.#boss.touch(this.#name, claims);
+      await this.#excuseUnheard();
+    } catch (error) {
+      // The first run of a job is the one that lapses: another one here would be that of its retry.
+      for (const claim of claims) if (!this.#unheard.has(claim.id)) this.#unheard.set(claim.id, claim);
       this.#options.logger.warn({ err: error, job: this.#name }, 'a heartbeat of running jobs failed');
-    });
+    }
+  }
+
+  /** The database is back: what lapsed meanwhile did so without an end of this process. */
+  async #excuseUnheard(): Promise<void> {
+    if (this.#unheard.size === 0) return;
+    const claims = [...this.#unheard.values()];
+    await excuseOutage(this.#options.db, this.#name, claims);
+    for (const { id } of claims) this.#unheard.delete(id);
   }
 }
