@@ -163,6 +163,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     vault,
     outbound,
     allowPrivate,
+    metrics,
     modelCall: deps.modelCall,
     budgetWaitMs: deps.budgetWaitMs,
   });

@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../../../../test/support/turns.ts';
+import { ChildTimedOutError } from '../../../kernel/child-process/child-errors.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { createBuiltinEmbedder, DEFAULT_BUILTIN_LIMITS, type EmbedChild, startEmbedChild } from './builtin-embedder.ts';
 
 const shared = createBuiltinEmbedder();
@@ -140,6 +142,39 @@ describe('the child', () => {
       return true;
     });
     assert.equal(children.length, 2);
+    await embedder.close();
+  });
+
+  const STUCK = new URL('data:text/javascript,export const answer = () => { for (;;); }');
+  /** The model itself may take longer to load than a stall of these tests is. */
+  const READY = new URL(
+    'data:text/javascript,export const answer = () => ({ vectors: new Float32Array(512), tokens: 7 })',
+  );
+  const stalls = { stallMs: 300, pingIntervalMs: 50 };
+
+  test('that is stuck is ended and replaced, and its requests are answered', async () => {
+    let started = 0;
+    const { children, embedder } = observe(stalls, () => {
+      started += 1;
+      return startEmbedChild(started === 1 ? STUCK : READY);
+    });
+    assert.equal((await embedder.embed('p', ['one'])).tokens, 7);
+    assert.equal(children.length, 2);
+    assert.ok(children[0]?.gone.reason instanceof ChildTimedOutError);
+    await embedder.close();
+  });
+
+  test('that is always stuck is given up, and the metrics tell why', async () => {
+    const metrics = createMetrics();
+    const embedder = createBuiltinEmbedder(
+      { ...DEFAULT_BUILTIN_LIMITS, ...stalls },
+      () => startEmbedChild(STUCK),
+      metrics,
+    );
+    await assert.rejects(embedder.embed('p', ['one']), refusal('embedding_unavailable'));
+    const page = await metrics.render();
+    assert.match(page, /child_process_ends_total\{name="builtin\/embed",reason="time"\} 2/);
+    assert.match(page, /child_processes\{name="builtin\/embed"\} 0/);
     await embedder.close();
   });
 

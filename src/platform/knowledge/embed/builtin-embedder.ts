@@ -3,7 +3,9 @@
  * has had nothing to do for a while (it holds some 300 MB), and replaced when it dies.
  */
 import { Child } from '../../../kernel/child-process/child.ts';
+import { exposeChildren } from '../../../kernel/child-process/child-metrics.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import { BUILTIN_EMBED_MODEL } from '../../models/index.ts';
 import type { EmbedReply, EmbedRequest } from './embed-program.ts';
 import type { EmbedResult } from './embedder.ts';
@@ -17,6 +19,10 @@ export interface BuiltinLimits {
   readonly requests: number;
   /** Characters under way, which the child holds in memory. A single request may exceed them when it is alone. */
   readonly characters: number;
+  /** Without a sign of life: a pass takes a fraction of a second, so that a child that gives none for so long is stuck. */
+  readonly stallMs: number;
+  /** How often a child at work is asked for one. */
+  readonly pingIntervalMs: number;
 }
 
 export const DEFAULT_BUILTIN_LIMITS: BuiltinLimits = {
@@ -24,6 +30,8 @@ export const DEFAULT_BUILTIN_LIMITS: BuiltinLimits = {
   requestsPerProject: 32,
   requests: 256,
   characters: 16_000_000,
+  stallMs: 60_000,
+  pingIntervalMs: 10_000,
 };
 
 /** Seconds after which a caller that was refused may find room. */
@@ -56,9 +64,6 @@ const HEAP_BYTES = 1_024 * MEBIBYTE;
 const RESIDENT_BYTES = 1_536 * MEBIBYTE;
 /** Vectors of 30,000 texts. */
 const ANSWER_BYTES = 64 * MEBIBYTE;
-/** A pass takes a fraction of a second: a child that gives no sign of life for so long is stuck. */
-const STALL_MS = 60_000;
-const PING_INTERVAL_MS = 10_000;
 
 export type EmbedChild = Child<EmbedRequest, EmbedReply>;
 
@@ -72,11 +77,13 @@ export function startEmbedChild(program = new URL('./embed-program.ts', import.m
   });
 }
 
+/** `metrics`: where its child is counted among the others. */
 export function createBuiltinEmbedder(
   limits: BuiltinLimits = DEFAULT_BUILTIN_LIMITS,
   startChild: () => EmbedChild = startEmbedChild,
+  metrics?: Metrics,
 ): BuiltinEmbedder {
-  return new ChildEmbedder(limits, startChild);
+  return new ChildEmbedder(limits, startChild, metrics);
 }
 
 class ChildEmbedder implements BuiltinEmbedder {
@@ -89,10 +96,13 @@ class ChildEmbedder implements BuiltinEmbedder {
   #nextId = 1;
   #characters = 0;
   #closed = false;
+  readonly #countEnd: (reason: unknown) => void;
 
-  constructor(limits: BuiltinLimits, startChild: () => EmbedChild) {
+  constructor(limits: BuiltinLimits, startChild: () => EmbedChild, metrics: Metrics | undefined) {
     this.#limits = limits;
     this.#startChild = startChild;
+    const list = () => (this.#child === undefined ? [] : [this.#child]);
+    this.#countEnd = metrics === undefined ? () => undefined : exposeChildren(metrics, BUILTIN_EMBED_MODEL, list);
   }
 
   async embed(project: string, texts: readonly string[], signal?: AbortSignal): Promise<EmbedResult> {
@@ -143,7 +153,7 @@ class ChildEmbedder implements BuiltinEmbedder {
 
   #send(pending: Pending): void {
     clearTimeout(this.#idleTimer);
-    this.#pingTimer ??= setInterval(() => this.#ping(), PING_INTERVAL_MS).unref();
+    this.#pingTimer ??= setInterval(() => this.#ping(), this.#limits.pingIntervalMs).unref();
     this.#child ??= this.#start();
     const { id, project, texts } = pending;
     // What rejects it is the child's end, and #bury sees to that.
@@ -159,7 +169,8 @@ class ChildEmbedder implements BuiltinEmbedder {
   }
 
   #ping(): void {
-    if (this.#child !== undefined) this.#ask(this.#child, { type: 'ping' }, STALL_MS).catch(() => undefined);
+    if (this.#child !== undefined)
+      this.#ask(this.#child, { type: 'ping' }, this.#limits.stallMs).catch(() => undefined);
   }
 
   #start(): EmbedChild {
@@ -167,6 +178,7 @@ class ChildEmbedder implements BuiltinEmbedder {
     child.gone.addEventListener(
       'abort',
       () => {
+        this.#countEnd(child.gone.reason);
         // One that was ended from here has been forgotten before.
         if (this.#child === child) this.#bury(child.gone.reason);
       },

@@ -5,6 +5,7 @@
 
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import {
@@ -46,11 +47,12 @@ export interface EmbeddersDependencies {
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** As of `EmbeddingMeter`. */
   readonly budgetWaitMs?: number | undefined;
+  readonly metrics?: Metrics | undefined;
 }
 
 export function createEmbedders(deps: EmbeddersDependencies): Embedders {
   const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs } = deps;
-  const builtin = createBuiltinEmbedder();
+  const builtin = createBuiltinEmbedder(undefined, undefined, deps.metrics);
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
     async open(projectId, modelId, smithId) {

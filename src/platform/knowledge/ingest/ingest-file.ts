@@ -69,8 +69,12 @@ async function findOutcome(
   if (source.file === undefined) return { failure: FILE_DELETED };
   if (source.abruptEnds >= MAX_ABRUPT_ENDS) return { failure: ENDED_ABRUPTLY };
   if (job.attempt > MAX_RUNS) return { failure: CUT_OFF };
-  // Its processes ended, but not while the file was read: that is not held against it.
-  if (job.abruptEnds >= MAX_ABRUPT_ENDS) await job.keepProgress();
+  if (job.abruptEnds >= MAX_ABRUPT_ENDS) {
+    // The last time it was a suspect, counted while it was read. The first time it was not yet: its steps were too short.
+    if (source.abruptEnds > 0) return { failure: ENDED_ABRUPTLY };
+    // Its processes ended, but not while the file was read: that is not held against it.
+    await job.keepProgress();
+  }
   try {
     return await indexFile(deps, metrics, job, source, source.file);
   } catch (error) {

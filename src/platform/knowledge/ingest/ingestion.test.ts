@@ -391,6 +391,22 @@ describeOnEachStore('ingestion', {}, (current) => {
     assert.equal(stage.readings, 2);
   });
 
+  test('a file that ends its process faster than a step is counted is not read a third time either', async () => {
+    const stage = new Stage(current().db);
+    await stage.open('f');
+    // The first process ended at once: its job alone knows of it.
+    stage.script = { texts: ['one'], at: { 0: () => new Promise<void>(() => undefined) } };
+    void stage.run('f', { abruptEnds: 1 });
+    await eventually(
+      async () => ((await stage.countAbruptEnds('f')) === 1 ? true : undefined),
+      'the suspect is counted before it is read',
+    );
+    stage.script = { texts: ['one'] };
+    await stage.run('f', { abruptEnds: 2 });
+    const row = await stage.row('f');
+    assert.deepEqual([row?.status, row?.error_code, stage.readings], ['failed', 'invalid_file', 1]);
+  });
+
   test('a file whose reader crashes is read once more, and then given up', async () => {
     const stage = new Stage(current().db);
     await stage.open('f');
