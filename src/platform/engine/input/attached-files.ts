@@ -50,7 +50,7 @@ export interface TurnFiles {
   claim(tx: TenantTransaction, smithId: string, files: readonly InlineFile[]): Promise<void>;
   /** Removes those of the bytes that no transaction has made a file. Never throws: what it cannot remove is swept later. */
   discard(projectId: string, files: readonly InlineFile[]): Promise<void>;
-  /** Throws when the file is gone. */
+  /** Throws `not_found` when the file is gone, `storage_unavailable` when its store does not give its bytes. */
   read(projectId: string, fileId: string): Promise<Uint8Array>;
 }
 
@@ -283,7 +283,8 @@ async function loadPart(
   let bytes: Uint8Array;
   try {
     bytes = await files.read(projectId, data.file_id);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'not_found')) throw error;
     return describeMissing(part, 'deleted since');
   }
   if (isText(mediaType)) {

@@ -1,5 +1,6 @@
 /** Files as turns use them: see attached-files.ts of the engine. */
 import { buffer } from 'node:stream/consumers';
+import { BlobNotFoundError } from '../../../kernel/blobs/blobs.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { mayRefer, smithOf } from '../../access/references.ts';
@@ -40,10 +41,14 @@ export function createTurnFiles(deps: FileDependencies & { readonly logger: Logg
       // The bytes of a file that was deleted may be there for a moment longer.
       if ((await findFile(tenantDb(deps.db, projectId), fileId, undefined)) === undefined)
         throw new ApiError('not_found');
-      const stream = await openFile(deps.blobs, projectId, { id: fileId });
-      return buffer(stream).catch((error: unknown) => {
-        throw new ApiError('storage_unavailable', { cause: error });
-      });
+      try {
+        return await buffer(await openFile(deps.blobs, projectId, { id: fileId }));
+      } catch (error) {
+        // Deleted between the two looks.
+        const isGone = error instanceof ApiError && error.cause instanceof BlobNotFoundError;
+        if (isGone) throw new ApiError('not_found', { cause: error });
+        throw error instanceof ApiError ? error : new ApiError('storage_unavailable', { cause: error });
+      }
     },
   };
 }

@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { makeSmith, makeUpstreamSmith, sentBody } from '../../../../test/support/turns.ts';
+import { type BlobStore, BlobStoreUnavailableError } from '../../../kernel/blobs/blobs.ts';
 
 const upstream = await startOpenAiUpstream();
 const platform = await startPlatform();
@@ -127,6 +128,23 @@ test('a text is given to the model as text, and a file that is gone is named', a
   await smith.ask('And now?', { thread_id: 'main' });
   const now = sentBody(upstream).messages[0].content[1].text;
   assert.equal(now, '[The file notes.md was here; it is deleted since.]');
+});
+
+test('a file whose store fails is not told to be deleted: the turn fails, and says so', async (t) => {
+  const blobs: BlobStore = {
+    ...platform.blobs,
+    get: () => Promise.reject(new BlobStoreUnavailableError('the disk is broken')),
+  };
+  const broken = await startPlatform({ sharing: { db: platform.db, vault: platform.vault, blobs } });
+  t.after(() => broken.close());
+  const { project, runs, id } = await makeSmith(broken);
+  const part = { type: 'input_file', filename: 'notes.md', file_data: Buffer.from('# Notes').toString('base64') };
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, part] }];
+  const { body } = await project.post(runs, { input: messages });
+  assert.deepEqual([body.status, body.error?.code], ['failed', 'storage_unavailable'], JSON.stringify(body));
+  const completion = { model: 'builtin/demo', messages: [{ role: 'user', content: [{ type: 'file', file: part }] }] };
+  const told = await project.post('/v1/chat/completions', completion, { 'ic-smith-id': id });
+  assert.deepEqual([told.status, told.body.error?.code], [503, 'storage_unavailable'], told.text);
 });
 
 test('a file is named by the built-in model', async () => {
