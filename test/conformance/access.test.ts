@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createManualClock } from '../../src/kernel/clock/clock.ts';
+import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { TENANT_MARKER } from '../../src/platform/access/caller.ts';
 import { createTokenIssuer } from '../../src/platform/access/issue-token.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
@@ -400,6 +401,7 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   return [
     smithId,
     answer.body.id,
+    withPrefix('trc', answer.body.id),
     answer.body.output.tool_calls[0].approval_id,
     fileId,
     conversationId,

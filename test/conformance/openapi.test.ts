@@ -197,7 +197,12 @@ describe('the document is rendered once', () => {
 });
 
 /** Objects of which a tenant leaves out whatever it likes, and the pieces of a streamed message. */
-const OPTIONAL_THROUGHOUT = ['UiResource/properties/csp', '/delta', '/delta/properties/tool_calls/items'];
+const OPTIONAL_THROUGHOUT = [
+  'UiResource/properties/csp',
+  'OtlpExportTraceServiceResponse',
+  '/delta',
+  '/delta/properties/tool_calls/items',
+];
 
 function find(id: string) {
   const one = described.get(id);
@@ -263,7 +268,7 @@ function checkAnswers(operation: Operation, responses: Described['responses']): 
 
 /** Pages, texts and redirects. */
 function checkTexts({ answers = [], reply, status = 200 }: Operation, responses: Described['responses']): void {
-  const types = { html: 'text/html', text: 'text/plain', xml: 'application/xml' };
+  const types = { html: 'text/html', text: 'text/plain', xml: 'application/xml', protobuf: 'application/x-protobuf' };
   const json = reply === undefined ? [] : ['application/json'];
   const texts = [...answers].flatMap((kind) => types[kind as keyof typeof types] ?? []);
   assert.deepEqual(Object.keys(responses[status]?.content ?? {}), [...json, ...texts]);

@@ -62,6 +62,8 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'vector_stores.files.update',
     'vector_stores.file_batches.cancel',
     'vector_stores.search',
+    // Each span counts once.
+    'traces.otlp.push',
     // Each call is a further delivery.
     'tenant.webhooks.test',
     'tenant.webhooks.deliveries.redeliver',

@@ -153,6 +153,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'tenant.webhooks.test': undefined,
   'tenant.webhooks.deliveries.redeliver': undefined,
   'tenant.webhooks.replay': () => ({ since: '2026-05-01' }),
+  // Raw bytes.
+  'traces.otlp.push': undefined,
   'traces.ingest': () => ({
     app_id: 'shop',
     spans: [

@@ -62,7 +62,10 @@ function answerInDialect(
   refusal: ApiError,
   { errors, errorDialect }: RefusalOptions,
 ): FastifyReply {
-  const { id: requestId, headers, body } = request;
+  const { id: requestId, body, state } = request;
+  // While a raw body is read, the request has another type in the place of the sender's.
+  const headers =
+    state?.contentType === undefined ? request.headers : { ...request.headers, 'content-type': state.contentType };
   const rendered = dialect.render(publicError(errors, errorDialect, refusal), { status, requestId, headers, body });
   if (rendered instanceof TextReply) return sendText(request, reply, rendered);
   for (const [name, value] of Object.entries(rendered.headers)) setHeader(request, reply, name, value);

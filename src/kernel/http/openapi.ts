@@ -179,7 +179,12 @@ const byteAnswers = {
   304: { type: 'null', description: 'The content is still the one that `If-None-Match` names.' },
 } as const;
 
-const TEXT_TYPES = { html: 'text/html', text: 'text/plain', xml: 'application/xml' } as const;
+const TEXT_TYPES = {
+  html: 'text/html',
+  text: 'text/plain',
+  xml: 'application/xml',
+  protobuf: 'application/x-protobuf',
+} as const;
 
 /** The texts that the operation writes, beside its JSON where it has any. */
 function textAnswers({ reply, status = 200 }: Operation<unknown>, kinds: readonly TextKind[]): Record<number, unknown> {

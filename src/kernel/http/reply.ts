@@ -27,17 +27,17 @@ export class WrittenJson {
 }
 
 /** The kinds of `TextReply` that an operation may answer with. */
-export type TextKind = 'html' | 'text' | 'xml' | 'redirect';
+export type TextKind = 'html' | 'text' | 'xml' | 'protobuf' | 'redirect';
 
-/** An answer that the handler wrote itself. Made by `html`, `plainText`, `xml` and `redirect`. */
+/** An answer that the handler wrote itself. Made by `html`, `plainText`, `xml`, `protobuf` and `redirect`. */
 export class TextReply {
   readonly kind: TextKind;
   readonly status: number;
-  readonly text: string;
+  readonly text: string | Buffer;
   /** Lower-cased names; `content-type` among them, unless there is no text. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: TextKind, status: number, text: string, headers: Readonly<Record<string, string>>) {
+  constructor(kind: TextKind, status: number, text: string | Buffer, headers: Readonly<Record<string, string>>) {
     this.kind = kind;
     this.status = status;
     this.text = text;
@@ -82,6 +82,11 @@ export function xml(text: string, options: TextOptions & { readonly mediaType?: 
   return written('xml', `${options.mediaType ?? 'application/xml'}; charset=utf-8`, text, options);
 }
 
+/** A message that is encoded already. */
+export function protobuf(message: Buffer, options: TextOptions = {}): TextReply {
+  return written('protobuf', 'application/x-protobuf', message, options);
+}
+
 /**
  * Sends the browser on: 302, or 303 for a form's answer, which is then fetched with GET. `location` is an address of any
  * scheme or a path of this server; whoever takes it from a request has checked it.
@@ -105,7 +110,7 @@ export function escapeHtml(text: string): string {
 function written(
   kind: TextKind,
   contentType: string,
-  text: string,
+  text: string | Buffer,
   { status = 200, cacheControl = 'no-store', headers }: TextOptions,
   further: Readonly<Record<string, string>> = {},
 ): TextReply {

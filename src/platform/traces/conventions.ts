@@ -24,6 +24,7 @@ export const ERROR_TYPE = 'error.type';
 
 /** Ironcraft's own. */
 export const SMITH_ID = 'ironcraft.smith_id';
+export const APP_ID = 'ironcraft.app_id';
 export const PROJECT_ID = 'ironcraft.project_id';
 export const RUN_ID = 'ironcraft.run_id';
 export const CHANNEL = 'ironcraft.channel';

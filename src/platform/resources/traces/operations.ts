@@ -4,7 +4,18 @@ import { project } from '../../access/operation.ts';
 import { getRunTrace, getTrace } from './get-trace.ts';
 import { ingestTrace } from './ingest-trace.ts';
 import { listTraces } from './list-traces.ts';
-import { RunTracePath, Trace, TraceIngested, TraceIngestIn, TracePath, TraceQuery, TraceWithSpans } from './schema.ts';
+import { otlpErrors } from './otlp-errors.ts';
+import { MAX_OTLP_BYTES, pushOtlp } from './push-otlp.ts';
+import {
+  OtlpAnswer,
+  RunTracePath,
+  Trace,
+  TraceIngested,
+  TraceIngestIn,
+  TracePath,
+  TraceQuery,
+  TraceWithSpans,
+} from './schema.ts';
 
 export function traceOperations(deps: { readonly clock: Clock }) {
   return [
@@ -85,6 +96,25 @@ export function traceOperations(deps: { readonly clock: Clock }) {
       reply: TraceIngested,
       errors: ['smith_mismatch'],
       handler: ingestTrace(deps),
+    }),
+    project.raw({
+      id: 'traces.otlp.push',
+      method: 'POST',
+      path: '/v1/otlp/v1/traces',
+      posture: 'any',
+      scope: 'traces:write',
+      summary: 'Push spans with an OpenTelemetry exporter',
+      description:
+        'OTLP/HTTP, in protobuf or JSON, compressed with gzip or not: an `ExportTraceServiceRequest`. Point an exporter’s ' +
+        '`OTEL_EXPORTER_OTLP_ENDPOINT` at `/v1/otlp`, with the token in the header `Authorization`. `ironcraft.smith_id` ' +
+        'and `ironcraft.app_id`, attributes of a span or its resource, say whose they are; without the latter the app is ' +
+        '`service.name`. Spans that are refused are counted in `partialSuccess`, with the reason.',
+      maxBodyBytes: MAX_OTLP_BYTES,
+      answers: ['protobuf'],
+      errorDialect: otlpErrors,
+      reply: OtlpAnswer,
+      errors: ['payload_too_large'],
+      handler: pushOtlp(deps),
     }),
   ];
 }

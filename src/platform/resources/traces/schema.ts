@@ -189,6 +189,18 @@ export const TraceIngested = component(
   }),
 );
 
+export const OtlpAnswer = component(
+  'OtlpExportTraceServiceResponse',
+  Type.Object({
+    partialSuccess: Type.Optional(
+      Type.Object({
+        rejectedSpans: Type.String({ description: 'How many were not stored: an integer of 64 bits.' }),
+        errorMessage: Type.String(),
+      }),
+    ),
+  }),
+);
+
 export const TracePath = Type.Object({ tid: Type.String() });
 export const RunTracePath = Type.Object({ rid: Type.String() });
 
@@ -201,3 +213,4 @@ export type RunTracePath = Static<typeof RunTracePath>;
 export type SpanIn = Static<typeof SpanIn>;
 export type TraceIngestIn = Static<typeof TraceIngestIn>;
 export type TraceIngested = Static<typeof TraceIngested>;
+export type OtlpAnswer = Static<typeof OtlpAnswer>;

@@ -54,6 +54,7 @@ export async function storeSpans(
   const locked = await lockTraces(tx, pusher, pushed);
   const planned: PlannedTrace[] = [];
   const outcomes: (StoredSpans | RefusedSpans)[] = [];
+  const empty: string[] = [];
   for (const trace of traces) {
     const { externalId } = trace;
     const row = locked.get(externalId);
@@ -62,8 +63,10 @@ export async function storeSpans(
       continue;
     }
     const plan = await planTrace(tx, row, trace);
-    if (plan instanceof ApiError) outcomes.push({ kind: 'refused', externalId, refusal: plan });
-    else {
+    if (plan instanceof ApiError) {
+      outcomes.push({ kind: 'refused', externalId, refusal: plan });
+      if (row.span_count === 0) empty.push(row.id);
+    } else {
       planned.push(plan);
       outcomes.push({
         kind: 'stored',
@@ -75,6 +78,12 @@ export async function storeSpans(
         spanCount: row.span_count + plan.fresh.length,
       });
     }
+  }
+  if (empty.length > 0) {
+    await tx.raw({
+      text: 'delete from external_traces where project_id = $1 and id = any($2::text[])',
+      values: [empty],
+    });
   }
   const changed = planned.filter(({ fresh }) => fresh.length > 0);
   if (changed.length > 0) {
