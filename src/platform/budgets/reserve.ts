@@ -23,7 +23,7 @@ import { spendBudgetsSql } from './spending-sql.ts';
 /** Longer than any call of a model takes. */
 const RESERVED_FOR = '30 minutes';
 /** What is reserved for an answer where neither the request nor the catalogue says how long it may be. Tokens. */
-export const DEFAULT_ANSWER_TOKENS = 8_192;
+export const DEFAULT_ANSWER_TOKENS = 32_768;
 /** How long a call waits for others to give back what they reserved, before it is refused. */
 const DEFAULT_WAIT_MS = 30_000;
 const POLL = { firstMs: 40, longestMs: 500, jitter: 'half' } as const;

@@ -1,0 +1,52 @@
+/** What usage and budgets add to a turn in statements: nothing, until a budget that blocks applies. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { startPlatform, type TestProject } from '../../../test/support/platform.ts';
+import { makeSmith, useUpstream } from '../../../test/support/turns.ts';
+import type { Database, Statement } from '../../kernel/db/database.ts';
+
+const upstream = await startOpenAiUpstream();
+const store = await startPlatform();
+const seen: Statement[] = [];
+const db: Database = {
+  ...store.db,
+  kind: store.db.kind,
+  wake: (channel) => store.db.wake(channel),
+  transaction: (work) => store.db.transaction(work),
+  notify: (channel, payload) => store.db.notify(channel, payload),
+  listen: (channel, onMessage, onGap) => store.db.listen(channel, onMessage, onGap),
+  ping: () => store.db.ping(),
+  close: async () => {},
+  query: (statement) => {
+    seen.push(statement);
+    return store.db.query(statement);
+  },
+};
+const platform = await startPlatform({ sharing: { db, vault: store.vault, blobs: store.blobs } });
+after(async () => {
+  await platform.close();
+  await store.close();
+  await upstream.close();
+});
+
+const MODEL = 'openai/gpt-4o-mini';
+
+/** Statements of a whole turn on the project's rows; the first turn makes what later ones find. */
+async function countStatements(project: TestProject): Promise<number> {
+  const smith = await makeSmith(platform, { model: MODEL }, project);
+  assert.equal((await smith.ask('Hello')).status, 201);
+  seen.length = 0;
+  assert.equal((await smith.ask('Hello')).body.status, 'completed');
+  return seen.filter(({ values = [] }) => values[0] === project.projectId).length;
+}
+
+test('a turn takes as many statements as without budgets: its smith, its start and its end', async () => {
+  const project = await platform.createProject();
+  await useUpstream(project, upstream, 'openai');
+  assert.equal(await countStatements(project), 3);
+  const { body } = await project.post('/v1/budgets', { scope: 'tenant', limit: 1 });
+  assert.equal(await countStatements(project), 3, 'a budget that warns');
+  await project.patch(`/v1/budgets/${body.id}`, { action: 'block' });
+  assert.equal(await countStatements(project), 4, 'a budget that blocks is reserved of');
+});
