@@ -6,6 +6,7 @@
 
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
+import { releaseBudgets } from '../../budgets/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Engine } from '../engine.ts';
@@ -77,6 +78,7 @@ async function overrule(db: Database, run: RunRow): Promise<void> {
     });
     const row = rows[0];
     if (row === undefined) return;
+    await releaseBudgets(tx, { projectId: row.project_id, holder: row.id });
     const expired = (await expireApprovals(tx, row)).map(expiryFrame);
     for (const { data } of expired) {
       await appendEvent(tenantDb(tx, row.project_id), {

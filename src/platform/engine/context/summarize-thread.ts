@@ -1,5 +1,6 @@
 /** Summarizes earlier turns of a thread. The model writes the summary; if it fails, the first lines of each are used. */
-import { estimateTokens, type ModelCall, streamModelCall } from '../../models/index.ts';
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { estimatePromptTokens, estimateTokens, type ModelCall, streamModelCall } from '../../models/index.ts';
 import type { StoredMessage } from '../turn.ts';
 import { findLevel } from './fit-history.ts';
 
@@ -30,19 +31,15 @@ export async function summarizeThread(
   // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
   if (call.model.provider.startsWith('builtin'))
     return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  const transcript = clipToTokens(shortenLines(lines, limits.room).join('\n'), limits.room);
+  const prompt = [
+    { role: 'system' as const, content: BRIEF },
+    { role: 'user' as const, content: [{ type: 'text' as const, text: transcript }] },
+  ];
+  let text = '';
   try {
-    let text = '';
     let inputTokens = 0;
     let outputTokens = 0;
-    const prompt = [
-      { role: 'system' as const, content: BRIEF },
-      {
-        role: 'user' as const,
-        content: [
-          { type: 'text' as const, text: clipToTokens(shortenLines(lines, limits.room).join('\n'), limits.room) },
-        ],
-      },
-    ];
     for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
       if (part.type === 'text-delta') text += part.delta;
       if (part.type === 'finish') {
@@ -59,8 +56,14 @@ export async function summarizeThread(
     };
   } catch (error) {
     if (call.signal?.aborted) throw error;
-    return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+    // What had come of an answer that was cut off is paid for; providers do not say how much it was.
+    const used = text === '' ? { inputTokens: 0, outputTokens: 0 } : estimateUsed(prompt, text);
+    return { text: excerpt, ...used, byModel: false };
   }
+}
+
+function estimateUsed(prompt: LanguageModelV4Prompt, text: string) {
+  return { inputTokens: estimatePromptTokens(prompt), outputTokens: estimateTokens(text) };
 }
 
 /** Of one message. Its line is cut to its share of the transcript later; a message of megabytes would be a stall before. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { createClient, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually, makeSmith, question, useUpstream } from '../../../../test/support/turns.ts';
 import { settleBudgets } from '../../budgets/watch-budgets.ts';
 import { auditUsage, recordUsage } from '../../usage/index.ts';
@@ -335,6 +335,40 @@ describe('what a call reserves', () => {
     assert.deepEqual([refused.body.status, refused.body.error.code], ['failed', 'budget_exceeded'], refused.text);
     assert.equal((await running).body.status, 'completed');
     assert.equal(upstream.requests.length, before + 1);
+    assert.equal(await countOf(project, 'budget_reservations'), 0);
+  });
+
+  test('is given back by whoever takes the turn over', async () => {
+    const project = await makeProject();
+    const smith = await makeSmith(platform, { model: MODEL }, project);
+    const id = await createBudget(project, { limit: 1, action: 'block' });
+    const { db, vault, blobs } = platform;
+    const other = await startPlatform({ sharing: { db, vault, blobs } });
+    upstream.respondWith([{ ...ANSWER, firstDelayMs: 60_000 }, ANSWER]);
+    const before = upstream.requests.length;
+    const client = createClient(other.url, project.token);
+    const begun = await client.post(smith.runs, question('Hello'), { prefer: 'respond-async' });
+    assert.equal(begun.status, 201, begun.text);
+    await upstream.waitForRequests(before + 1);
+    assert.equal(await countOf(project, 'budget_reservations'), 1);
+    await other.close();
+    assert.equal((await smith.settled(begun.body.id)).status, 'completed');
+    const { rows } = await platform.db.query({
+      text: 'select spent_micros, reserved_micros from budget_periods where budget_id = $1',
+      values: [id],
+    });
+    assert.deepEqual(rows, [{ spent_micros: COST * 1e6, reserved_micros: 0 }]);
+  });
+
+  test('of an embedding is its tokens’ price, and is settled', async () => {
+    const project = await makeProject();
+    const id = await createBudget(project, { limit: 0.0000005 * 4, action: 'block' });
+    upstream.respondWith({ type: 'embeddings', tokens: 100 });
+    const embed = () => project.post('/v1/embeddings', { input: 'Hello', model: 'text-embedding-3-small' });
+    assert.equal((await embed()).status, 200);
+    // 0.02 US dollars a million tokens.
+    assert.equal((await statusOf(project, id)).spent, 0.000002);
+    assert.equal((await embed()).status, 402);
     assert.equal(await countOf(project, 'budget_reservations'), 0);
   });
 

@@ -41,7 +41,7 @@ export function usageOperations(deps: UsageDependencies) {
       description:
         'Groups come in the order of their members. `totals` are of all groups, not of the page. Counted are turns ' +
         '(`source` turn: every model call, those that were cut off by estimate), embeddings, sandboxes, the project’s ' +
-        'own meters, and what external systems report, which costs nothing here. A smith token sees its own smith’s.',
+        'own meters, and what external systems report (`source` external), which no budget counts. A smith token sees its own smith’s.',
       query: UsageQuery,
       reply: UsageReport,
       errors: ['invalid_group_by', 'invalid_period', 'invalid_cursor', 'invalid_limit', 'smith_mismatch'],
