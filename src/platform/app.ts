@@ -195,7 +195,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineFileExpiry(jobs, deps);
   measureStorage(metrics, db);
   const reader = createDocumentReader({ logger, metrics });
-  const ingestion = defineIngestion(jobs, { db, blobs: deps.blobs, embedders, reader, logger, metrics });
+  const ingestion = defineIngestion(jobs, {
+    db,
+    blobs: deps.blobs,
+    embedders,
+    reader,
+    logger,
+    metrics,
+    projectStorageBytes: config.projectStorageBytes,
+  });
   const now = () => clock.now();
   defineWebhookJobs(jobs, { db, now });
   defineScheduleJobs(jobs, { db, now });

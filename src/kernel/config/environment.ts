@@ -129,7 +129,7 @@ export const ENVIRONMENT = [
   {
     name: 'IRONCRAFT_PROJECT_STORAGE_BYTES',
     default: '107374182400',
-    meaning: 'What all files of one project may take, in bytes, 1048576 to 1125899906842624',
+    meaning: 'What all files and vector stores of one project may take, in bytes, 1048576 to 1125899906842624',
   },
   {
     name: 'IRONCRAFT_DRAIN_SECONDS',

@@ -1,11 +1,11 @@
 /**
- * What each project's files take, counted anew. The counts change with the files' own rows and do not drift; what replicas
+ * What each project's files and vector stores take, counted anew. The counts change with the rows themselves and do not drift; what replicas
  * of an earlier version write beside this one, or an operator by hand, is made good here.
  */
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 
-/** Corrects the counts of the projects whose files take something else. */
+/** Corrects the counts of the projects that store something else. */
 export async function reconcileStorage(
   { db, logger }: { readonly db: Database; readonly logger: Logger },
   signal: AbortSignal,
@@ -15,7 +15,12 @@ export async function reconcileStorage(
     text: `
       select coalesce(counted.project_id, stored.project_id) as project_id
       from project_storage counted
-      full join (select project_id, sum(bytes) as bytes from files group by project_id) stored
+      full join (
+        select project_id, sum(bytes) as bytes from (
+          select project_id, bytes from files
+          union all select project_id, usage_bytes from vector_stores where deleted_at is null
+        ) stored_things group by project_id
+      ) stored
         on stored.project_id = counted.project_id
       where coalesce(counted.used_bytes, 0) <> coalesce(stored.bytes, 0)`,
     values: [],
@@ -23,11 +28,11 @@ export async function reconcileStorage(
   for (const { project_id: projectId } of rows) {
     if (signal.aborted) return;
     await recount(db, projectId);
-    logger.warn({ project: projectId }, 'the count of what the files of a project take was wrong, and is corrected');
+    logger.warn({ project: projectId }, 'the count of what a project stores was wrong, and is corrected');
   }
 }
 
-/** Whoever adds or removes a file waits for the row: once it is held, the sum holds as well. */
+/** Whoever adds or removes a file, or indexes one, waits for the row: once it is held, the sum holds as well. */
 async function recount(db: Database, projectId: string): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query({
@@ -38,6 +43,7 @@ async function recount(db: Database, projectId: string): Promise<void> {
     await tx.query({
       text: `
         update project_storage set used_bytes = coalesce((select sum(bytes) from files where project_id = $1), 0)
+          + coalesce((select sum(usage_bytes) from vector_stores where project_id = $1 and deleted_at is null), 0)
         where project_id = $1`,
       values: [projectId],
     });

@@ -12,4 +12,6 @@ export interface IngestionDependencies {
   readonly reader: DocumentReader;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What the files and vector stores of a project may take together. */
+  readonly projectStorageBytes: number;
 }

@@ -24,6 +24,13 @@ export const ENDED_ABRUPTLY: IngestFailure = {
   message: `Reading the file ended abruptly ${MAX_ABRUPT_ENDS} times: it may be damaged. Save it anew, or as another format, and add that.`,
 };
 
+export function storageFull(limitBytes: number): IngestFailure {
+  return {
+    code: 'server_error',
+    message: `The files and vector stores of this project may take ${limitBytes} bytes together, and what the store would hold of this file does not fit. Delete files, or take them out of vector stores, and add it again.`,
+  };
+}
+
 export const CUT_OFF: IngestFailure = {
   code: 'server_error',
   message: `Indexing the file was cut off ${MAX_RUNS} times. Remove it from the store and add it again; if that does not help, split it into smaller files.`,

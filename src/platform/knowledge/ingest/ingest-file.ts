@@ -22,6 +22,7 @@ import {
   MAX_ABRUPT_ENDS,
   MAX_RUNS,
   NO_TEXT,
+  storageFull,
 } from './ingest-failure.ts';
 import { countAttempt, findIngestSource, type IngestSource } from './ingest-source.ts';
 import type { IngestionMetrics } from './ingestion-metrics.ts';
@@ -79,6 +80,7 @@ async function findOutcome(
     return await indexFile(deps, metrics, job, source, source.file);
   } catch (error) {
     if (error instanceof IngestionOverError) return undefined;
+    if (error instanceof StorageFullError) return { failure: storageFull(deps.projectStorageBytes) };
     if (error instanceof ReadingCrash) {
       deps.logger.warn(
         { err: error.cause, ...job.data, abruptEnds: error.abruptEnds },
@@ -142,6 +144,20 @@ class ReadingCrash extends Error {
   }
 }
 
+/** What the file's chunks take is more than what the project has left. */
+class StorageFullError extends Error {
+  override readonly name = 'StorageFullError';
+}
+
+/** What the project has left. What is indexed at the same time is counted when it is complete, and may pass the limit together. */
+async function measureRoom({ db, projectStorageBytes }: IngestionDependencies, projectId: string): Promise<number> {
+  const { rows } = await db.query<{ used_bytes: number }>({
+    text: 'select used_bytes from project_storage where project_id = $1',
+    values: [projectId],
+  });
+  return projectStorageBytes - (rows[0]?.used_bytes ?? 0);
+}
+
 /** How many chunks the file has; undefined when those that are stored are not its beginning. */
 async function readAndStore(
   deps: IngestionDependencies,
@@ -151,6 +167,7 @@ async function readAndStore(
   const { signal } = job;
   let position = 0;
   let waiting: DocumentChunk[] = [];
+  let room = await measureRoom(deps, source.projectId);
   const store = async (): Promise<void> => {
     const chunks = waiting;
     waiting = [];
@@ -158,6 +175,8 @@ async function readAndStore(
       chunks.map(({ text }) => text),
       { signal },
     );
+    room -= sizeOf(chunks, vectors);
+    if (room < 0) throw new StorageFullError('the project has no room for the chunks');
     await appendChunks(deps.db, source, position - chunks.length, chunks, vectors);
     metrics.chunks(chunks.length);
     await job.keepProgress();
@@ -181,6 +200,12 @@ async function readAndStore(
   if (position < beginning.count) return undefined;
   if (waiting.length > 0) await store();
   return position;
+}
+
+/** As `measureChunks` has it of those that are stored. */
+function sizeOf(chunks: readonly DocumentChunk[], vectors: readonly Float32Array[]): number {
+  const texts = chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  return vectors.reduce((sum, { length }) => sum + 2 * length, texts);
 }
 
 interface Bytes {

@@ -77,7 +77,15 @@ class Stage {
         }),
       close: () => Promise.resolve(),
     };
-    return { db: this.db, blobs: blobs as BlobStore, reader, embedders, logger, metrics: createMetrics() };
+    return {
+      db: this.db,
+      blobs: blobs as BlobStore,
+      reader,
+      embedders,
+      logger,
+      metrics: createMetrics(),
+      projectStorageBytes: 1_000_000_000,
+    };
   }
 
   async *#read(source: DocumentSource): AsyncGenerator<readonly DocumentChunk[]> {

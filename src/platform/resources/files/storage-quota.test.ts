@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { reconcileStorage } from '../../maintenance/reconcile-storage.ts';
@@ -39,8 +40,8 @@ async function countLeftovers({ projectId }: TestProject): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-async function setUsed({ projectId }: TestProject, bytes: number): Promise<void> {
-  await platform.db.query({
+async function setUsed({ projectId }: TestProject, bytes: number, { db } = platform): Promise<void> {
+  await db.query({
     text: 'update project_storage set used_bytes = $2 where project_id = $1',
     values: [projectId, bytes],
   });
@@ -91,6 +92,73 @@ test('what ends by itself is given back', async () => {
   assert.equal(await usedBytes(p), 0);
 });
 
+/** The store's file once it is settled. */
+async function index(p: TestProject, vectorStoreId: string, fileId: string) {
+  const added = await p.post(`/v1/vector_stores/${vectorStoreId}/files`, { file_id: fileId });
+  assert.equal(added.status, 200, added.text);
+  return eventually(async () => {
+    const { body } = await p.get(`/v1/vector_stores/${vectorStoreId}/files/${fileId}`);
+    return body.status === 'in_progress' ? undefined : body;
+  }, 'the file is settled');
+}
+
+describe('what vector stores hold', () => {
+  /** More than the vector of a chunk takes. */
+  const ROOM_BYTES = 100_000;
+  const CHUNK_BYTES = 1_024;
+  let roomy: TestPlatform;
+  before(async () => {
+    roomy = await startPlatform({ limits: { projectStorageBytes: ROOM_BYTES } });
+  });
+  after(() => roomy.close());
+
+  const stored = async (p: TestProject) => (await p.get('/v1/tenant/storage')).body.used_bytes;
+
+  test('is counted, and given back when a file is taken out, or the store is deleted', async () => {
+    const p = await roomy.createProject();
+    const { body: file } = await upload(p, 300);
+    const first = (await p.post('/v1/vector_stores', {})).body.id;
+    const second = (await p.post('/v1/vector_stores', {})).body.id;
+    const { usage_bytes: size, status } = await index(p, first, file.id);
+    assert.deepEqual([status, size], ['completed', 300 + CHUNK_BYTES]);
+    assert.equal(await stored(p), 300 + size);
+    await index(p, second, file.id);
+    assert.equal(await stored(p), 300 + 2 * size);
+    await p.delete(`/v1/vector_stores/${first}/files/${file.id}`);
+    assert.equal(await stored(p), 300 + size);
+    await p.delete(`/v1/vector_stores/${second}`);
+    assert.equal(await stored(p), 300);
+    // The rows of the deleted one go by themselves, and are not given back a second time.
+    await eventually(async () => {
+      const { rowCount } = await roomy.db.query({ text: 'select from vector_stores where id = $1', values: [second] });
+      return rowCount === 0 ? true : undefined;
+    }, 'the store is removed');
+    assert.equal(await stored(p), 300);
+  });
+
+  test('fits to the byte, or the file is failed with the limit', async () => {
+    const p = await roomy.createProject();
+    const { body: file } = await upload(p, 300);
+    const store = (await p.post('/v1/vector_stores', {})).body.id;
+    await setUsed(p, ROOM_BYTES - 300 - CHUNK_BYTES + 1, roomy);
+    const refused = await index(p, store, file.id);
+    assert.deepEqual([refused.status, refused.last_error?.code], ['failed', 'server_error']);
+    assert.match(refused.last_error.message, /may take 100000 bytes together/);
+    await setUsed(p, ROOM_BYTES - 300 - CHUNK_BYTES, roomy);
+    assert.equal((await index(p, store, file.id)).status, 'completed');
+    assert.equal(await stored(p), ROOM_BYTES);
+  });
+
+  test('is counted anew with the files', async () => {
+    const p = await roomy.createProject();
+    const { body: file } = await upload(p, 300);
+    const { usage_bytes: size } = await index(p, (await p.post('/v1/vector_stores', {})).body.id, file.id);
+    await setUsed(p, 1, roomy);
+    await reconcileStorage({ db: roomy.db, logger }, NEVER);
+    assert.equal(await stored(p), 300 + size);
+  });
+});
+
 test('a count that is wrong is corrected, also while files come and go', async () => {
   const [p, right, empty] = [
     await platform.createProject(),
@@ -112,7 +180,7 @@ test('a count that is wrong is corrected, also while files come and go', async (
 test('the operator sees what all projects store', async () => {
   await platform.createProject().then((p) => upload(p, 77));
   const { rows } = await platform.db.query<{ bytes: number }>({
-    text: 'select sum(bytes)::bigint as bytes from files',
+    text: `select sum(bytes)::bigint as bytes from (select bytes from files union all select usage_bytes from vector_stores) stored (bytes)`,
     values: [],
   });
   const metrics = createMetrics();

@@ -1,5 +1,6 @@
 /**
- * What a project's files take, and how much they may. One row a project, changed in the transaction that writes or removes
+ * What a project's files and vector stores take, and how much they may: stores are counted by a trigger, at the end of a
+ * transaction that changes what they hold. One row a project, changed in the transaction that writes or removes
  * a file's row: of two uploads that end at the same time the second sees what the first has taken. Whoever changes it does
  * so last, because all of the project's files wait for the row.
  */
@@ -29,7 +30,7 @@ export async function giveBackStorage(tx: TenantTransaction, bytes: number): Pro
   });
 }
 
-/** What the project's files take, in bytes. */
+/** What the project's files and vector stores take, in bytes. */
 export async function readUsedBytes(db: TenantDb): Promise<number> {
   const row = await db.selectFrom('project_storage').select('used_bytes').executeTakeFirst();
   return row?.used_bytes ?? 0;
@@ -43,15 +44,16 @@ export function storageExceeded(limitBytes: number): ApiError {
   return new ApiError('payload_too_large', {
     param: 'file',
     message:
-      `The files of this project may take ${limitBytes} bytes together, and this one does not fit. Delete files with ` +
-      '`DELETE /v1/files/{fid}`, or let new ones end by themselves with `expires_after`.',
+      `The files and vector stores of this project may take ${limitBytes} bytes together, and this one does not fit. ` +
+      'Delete files with `DELETE /v1/files/{fid}`, take them out of vector stores, or let new ones end by themselves with ' +
+      '`expires_after`.',
     details: { limit_bytes: limitBytes },
   });
 }
 
-/** The gauge of what the files of all projects take, as the database has it when the gauge is read. */
+/** The gauge of what the files and vector stores of all projects take, as the database has it when the gauge is read. */
 export function measureStorage(metrics: Metrics, db: Database): void {
-  metrics.gauge('stored_file_bytes', 'Bytes of the files of all projects', [], async (gauge) => {
+  metrics.gauge('stored_file_bytes', 'Bytes of the files and vector stores of all projects', [], async (gauge) => {
     // Without the database the page shows what was last known.
     const found = await db
       .query<{ bytes: number }>({

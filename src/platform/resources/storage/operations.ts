@@ -10,10 +10,11 @@ export function storageOperations({ config }: { readonly config: Pick<FileLimits
       path: '/v1/tenant/storage',
       posture: 'tenant',
       scope: 'usage:read',
-      summary: 'Get what the files take',
+      summary: 'Get what the project stores',
       description:
-        'What the files of the project take, and how much they may. A file that does not fit is refused with ' +
-        '`payload_too_large`. What a vector store holds of a file is not counted here but in its `usage_bytes`.',
+        'What the files and the vector stores (their `usage_bytes`) of the project take, and how much they may. A file ' +
+        'that does not fit is refused with `payload_too_large`; one whose text and vectors do not fit into a store is ' +
+        '`failed` there.',
       reply: Storage,
       handler: async ({ db }) => ({
         object: 'storage' as const,

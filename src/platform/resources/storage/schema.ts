@@ -1,4 +1,4 @@
-/** What the files of a project take, and how much they may. */
+/** What a project stores, and how much it may. */
 import Type, { type Static } from 'typebox';
 import { component } from '../../../kernel/http/schema.ts';
 
@@ -6,7 +6,9 @@ export const Storage = component(
   'Storage',
   Type.Object({
     object: Type.Literal('storage'),
-    used_bytes: Type.Integer({ description: 'What the files of the project take, those inside conversations too.' }),
+    used_bytes: Type.Integer({
+      description: 'What its files, those inside conversations too, and its vector stores take.',
+    }),
     limit_bytes: Type.Integer({ description: 'What they may take; set by the operator.' }),
   }),
 );
