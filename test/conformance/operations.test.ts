@@ -70,7 +70,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'tenant.webhooks.replay',
     // A page is settled once, an event of Stripe too.
     'organization.billing.confirm',
-    'billing.stripe.webhook',
+    'organization.billing.stripe_webhook',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

@@ -105,7 +105,7 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'organization.billing.autoreload.put': () => ({ enabled: false, threshold_cents: 700 }),
   'organization.billing.reload': () => ({ amount_cents: 500 }),
   // Signed bytes, not JSON.
-  'billing.stripe.webhook': undefined,
+  'organization.billing.stripe_webhook': undefined,
   'tenant.tokens.create': ({ smithId }) => ({ scope: 'smith', smith_id: smithId, permissions: ['runs:read'] }),
   'tenant.model_keys.put': () => ({ api_key: 'sk-conformance' }),
   'smiths.model_keys.put': () => ({ api_key: 'sk-conformance' }),

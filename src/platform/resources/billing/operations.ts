@@ -5,6 +5,7 @@ import { organization } from '../../access/operation.ts';
 import type { Billing } from '../../billing/index.ts';
 import { getAutoreload, putAutoreload } from './autoreload.ts';
 import { getBalance } from './get-balance.ts';
+import { getUsage, getUsageSeries, MAX_DAYS } from './get-usage.ts';
 import { listLedger } from './list-ledger.ts';
 import { confirm, openCheckout, openPortal, openSetup } from './open-pages.ts';
 import { receiveStripeEvent, type StripeSender, verifyStripe } from './receive-stripe-event.ts';
@@ -19,14 +20,18 @@ import {
   ConfirmIn,
   ConfirmOut,
   LedgerEntry,
+  OrgUsageOut,
+  OrgUsageSeriesOut,
   PortalOut,
   RedeemIn,
   RedeemOut,
   ReloadIn,
   ReloadOut,
+  SeriesQuery,
   SetupIn,
   SetupOut,
   StripeWebhookAck,
+  UsageQuery,
 } from './schema.ts';
 
 const stripe = operationsFor<StripeSender>();
@@ -57,6 +62,30 @@ export function billingOperations({ billing }: { readonly billing: Billing }) {
       reply: pageOf(LedgerEntry),
       errors: ['invalid_cursor', 'invalid_limit'],
       handler: listLedger(billing),
+    }),
+    organization.read({
+      id: 'organization.billing.usage',
+      method: 'GET',
+      path: '/v1/organization/billing/usage',
+      posture: 'org',
+      summary: 'Get what each project has drawn in a month',
+      description: 'With billing off nothing is drawn, and tokens are counted all the same.',
+      query: UsageQuery,
+      reply: OrgUsageOut,
+      errors: ['invalid_period'],
+      handler: getUsage(billing),
+    }),
+    organization.read({
+      id: 'organization.billing.usage_series',
+      method: 'GET',
+      path: '/v1/organization/billing/usage/series',
+      posture: 'org',
+      summary: 'Get what each project has drawn, day by day',
+      description: `Up to ${MAX_DAYS} days. The cents of a span add up, so that those of a month are the month’s.`,
+      query: SeriesQuery,
+      reply: OrgUsageSeriesOut,
+      errors: ['invalid_period'],
+      handler: getUsageSeries(billing),
     }),
     organization.turn({
       id: 'organization.billing.setup',
@@ -160,7 +189,7 @@ export function billingOperations({ billing }: { readonly billing: Billing }) {
       handler: openPortal(billing),
     }),
     stripe.raw({
-      id: 'billing.stripe.webhook',
+      id: 'organization.billing.stripe_webhook',
       method: 'POST',
       path: '/v1/billing/stripe/webhook',
       posture: 'public',

@@ -43,6 +43,69 @@ export const LedgerEntry = component(
   }),
 );
 
+const OrgUsageProject = component(
+  'OrgUsageProject',
+  Type.Object({
+    project_id: Type.String(),
+    name: Type.String(),
+    drawn_cents: Type.Integer({ description: 'What its usage has drawn; those of all projects add up to the total.' }),
+    tokens: Type.Integer(),
+    budget_limit: nullable(Type.Number(), {
+      description: 'Of the budget of the whole project, the monthly one before others; US dollars.',
+    }),
+    budget_action: nullable(Type.String()),
+  }),
+);
+
+export const OrgUsageOut = component(
+  'OrgUsageOut',
+  Type.Object({
+    period: Type.String({ description: 'A month in UTC: `2026-05`.' }),
+    currency,
+    total_drawn_cents: Type.Integer(),
+    total_tokens: Type.Integer(),
+    projects: Type.Array(OrgUsageProject),
+  }),
+);
+
+export const UsageQuery = Type.Object({
+  period: Type.Optional(
+    Type.String({
+      pattern: '^2\\d{3}-(?:0[1-9]|1[0-2])$',
+      description: 'A month: `2026-05`. Left out: the current one, in UTC.',
+      ...failsWith('invalid_period'),
+    }),
+  ),
+});
+
+const day = (what: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'date',
+      pattern: '^2\\d{3}-\\d{2}-\\d{2}$',
+      description: what,
+      ...failsWith('invalid_period'),
+    }),
+  );
+
+export const SeriesQuery = Type.Object({
+  from: day('The first day, in UTC. Left out: 30 days up to `to`.'),
+  to: day('The last day. Left out: 30 days from `from`, or today.'),
+});
+
+export const OrgUsageSeriesOut = component(
+  'OrgUsageSeriesOut',
+  Type.Object({
+    currency,
+    from: Type.String(),
+    to: Type.String(),
+    projects: Type.Array(Type.Object({ project_id: Type.String(), name: Type.String() })),
+    points: Type.Array(Type.Object({ day: Type.String(), project_id: Type.String(), drawn_cents: Type.Integer() }), {
+      description: 'By day and project; a day on which a project has cost nothing has none.',
+    }),
+  }),
+);
+
 export const SetupIn = component('SetupIn', closedObject({ return_url: returnUrl }));
 export const SetupOut = component('SetupOut', Type.Object({ url: Type.String() }));
 
@@ -130,6 +193,8 @@ export const StripeWebhookAck = component('StripeWebhookAck', Type.Object({ rece
 
 export type BalanceOut = Static<typeof BalanceOut>;
 export type LedgerEntry = Static<typeof LedgerEntry>;
+export type OrgUsageOut = Static<typeof OrgUsageOut>;
+export type OrgUsageSeriesOut = Static<typeof OrgUsageSeriesOut>;
 export type SetupIn = Static<typeof SetupIn>;
 export type CheckoutIn = Static<typeof CheckoutIn>;
 export type ConfirmIn = Static<typeof ConfirmIn>;
