@@ -166,6 +166,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     metrics,
     modelCall: deps.modelCall,
     budgetWaitMs: deps.budgetWaitMs,
+    credits: billing.credits,
   });
   const search = createKnowledgeSearch({ db, embedders });
   const jobs = createJobs(db, { logger });
@@ -189,6 +190,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: deps.modelCall,
     budgetWaitMs: deps.budgetWaitMs,
+    credits: billing.credits,
   });
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);

@@ -79,6 +79,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   engine: {
     paths: ['src/platform/engine/'],
     may: [
+      'billing',
       'models',
       'schemas',
       'tools',
@@ -96,7 +97,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
   knowledge: {
     paths: ['src/platform/knowledge/'],
-    may: ['models', 'usage', 'budgets', 'feed', 'threads', 'tables'],
+    may: ['models', 'usage', 'budgets', 'billing', 'feed', 'threads', 'tables'],
   },
   models: { paths: ['src/platform/models/'], may: ['schemas', 'tables'] },
   schemas: { paths: ['src/platform/schemas/'], may: ['tables'] },
@@ -105,7 +106,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     may: ['feed', 'tables'],
   },
   // What was used, and what it may cost.
-  usage: { paths: ['src/platform/usage/'], may: ['budgets', 'tables'] },
+  usage: { paths: ['src/platform/usage/'], may: ['budgets', 'billing', 'tables'] },
   budgets: { paths: ['src/platform/budgets/'], may: ['feed', 'models', 'tables'] },
   feed: { paths: ['src/platform/feed/'], may: ['tables'] },
   threads: { paths: ['src/platform/threads/'], may: ['tables'] },

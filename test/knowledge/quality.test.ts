@@ -4,6 +4,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
+import { NO_CREDITS } from '../../src/platform/billing/index.ts';
 import { BUILTIN_EMBED_MODEL, createEmbedders, type Embedders } from '../../src/platform/knowledge/embed/index.ts';
 import { createKnowledgeSearch, type RankingOptions } from '../../src/platform/knowledge/search/index.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -32,6 +33,7 @@ describe('the quality of searches', () => {
       vault: createVault([createSecretKey(randomBytes(32))]),
       outbound: createOutbound({ allow: [] }),
       allowPrivate: false,
+      credits: NO_CREDITS,
     });
     projectId = await seedProject(db);
     const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL);

@@ -78,7 +78,11 @@ export function question(text: string) {
 export const FAKE_MODEL = 'openai-compatible/small';
 
 /** Points the project's OpenAI-compatible provider at the upstream. */
-export async function useUpstream(project: TestProject, upstream: OpenAiUpstream, provider = 'openai-compatible') {
+export async function useUpstream(
+  project: Pick<TestProject, 'put'>,
+  upstream: OpenAiUpstream,
+  provider = 'openai-compatible',
+) {
   const path = `/v1/tenant/model_keys/${provider}`;
   const { status, text } = await project.put(path, { api_key: 'sk-test', base_url: upstream.url });
   assert.equal(status, 200, text);

@@ -36,7 +36,7 @@ async function makeOrganization(db: Database, cents: number) {
 async function draw(db: Database, terms: DrawTerms, projectId: string, costMicros: number): Promise<void> {
   const source = 'select $1::text as project_id, $2::bigint as cost_micros';
   await db.query({
-    text: `with ${drawSql(terms, { source, id: '$3' })} done as (select 1) select * from done`,
+    text: `with ${drawSql(terms, { source, id: '$3' })}, done as (select 1) select * from done`,
     values: [projectId, costMicros, mintId('wtx')],
   });
 }

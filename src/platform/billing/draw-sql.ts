@@ -13,6 +13,20 @@ export interface DrawTerms {
   readonly usdRateMillionths: number;
 }
 
+/** The statement without draws, and with those of each terms: a process has one of them. */
+export function createDrawStatements<Statement>(
+  make: (terms: DrawTerms | undefined) => Statement,
+): (terms: DrawTerms | undefined) => Statement {
+  const made = new Map<DrawTerms | undefined, Statement>();
+  return (terms) => {
+    const known = made.get(terms);
+    if (known !== undefined) return known;
+    const statement = make(terms);
+    made.set(terms, statement);
+    return statement;
+  };
+}
+
 /** In a cent. */
 export const UNITS_A_CENT = 1_000_000_000_000n;
 
@@ -22,7 +36,7 @@ export function unitsAMicroDollar({ markupPercent, usdRateMillionths }: DrawTerm
 }
 
 /**
- * The expressions, each with a comma behind it. `source` is SQL that selects at most one row: `project_id` and `cost_micros`,
+ * The expressions, with commas between them. `source` is SQL that selects at most one row: `project_id` and `cost_micros`,
  * whose sum over time is what is drawn. `id` is the placeholder of an id `wtx_…`, which is used where a whole cent is reached.
  */
 export function drawSql(terms: DrawTerms, { source, id }: { readonly source: string; readonly id: string }): string {
@@ -59,5 +73,5 @@ export function drawSql(terms: DrawTerms, { source, id }: { readonly source: str
       select b.organization_id, ${id}, side.position, side.account, side.sign * b.cents
       from wallet_before b cross join (values (1, 'balance', -1), (2, 'usage', 1)) as side (position, account, sign)
       where b.cents > 0
-    ),`;
+    )`;
 }

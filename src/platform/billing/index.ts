@@ -3,7 +3,7 @@ export { auditWallets, defineWalletJobs } from './audit.ts';
 export { type Autoreload, readAutoreload, updateAutoreload } from './autoreload.ts';
 export { type Billing, createBilling } from './billing.ts';
 export { type CreditStanding, type Credits, creditStandingSql, NO_CREDITS } from './credits.ts';
-export { type DrawTerms, drawSql } from './draw-sql.ts';
+export { createDrawStatements, type DrawTerms, drawSql } from './draw-sql.ts';
 export { book, listLedger, readBalance } from './ledger.ts';
 export type { PaymentEvent } from './payments/card-payments.ts';
 export { reloadWallet } from './payments/charge-card.ts';

@@ -4,6 +4,7 @@ import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
+import type { Credits } from '../billing/index.ts';
 import type { ModelCallLimits } from '../models/index.ts';
 import type { ForeignSchemas } from '../schemas/index.ts';
 import type { ToolSource } from '../tools/tool.ts';
@@ -39,6 +40,8 @@ export interface EngineDependencies {
   /** Told of each turn that has come to rest on this replica: its smith is free. */
   readonly onTurnRested: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   readonly runsInFlightPerProject: number;
+  /** Who may run, and what it costs the wallet. */
+  readonly credits: Credits;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
@@ -52,6 +55,7 @@ export interface Engine {
   /** Of callers: what answers are checked by. */
   readonly schemas: ForeignSchemas;
   readonly files: TurnFiles;
+  readonly credits: Credits;
   readonly signals: RunSignals;
   start(): Promise<void>;
   /** Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. */
@@ -100,6 +104,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     models: deps.models,
     schemas: deps.schemas,
     files: deps.files,
+    credits: deps.credits,
     signals,
     async start() {
       await registerReplica(db, replicaId);

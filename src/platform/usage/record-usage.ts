@@ -2,6 +2,7 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import { createDrawStatements, type DrawTerms } from '../billing/index.ts';
 import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL } from '../budgets/index.ts';
 import { executorOf } from '../store/executor-of.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
@@ -39,17 +40,18 @@ export interface UsageEntry {
 
 /**
  * Stores the entries and adds them to the usage of their days and to the budgets that apply, in one statement. `holder`
- * names who had reserved for them (`budgets/reserve.ts`): the reservation is given back. Returns the ids of the entries that are new.
+ * names who had reserved for them (`budgets/reserve.ts`): the reservation is given back. `terms`: what they cost is drawn from the wallet. Returns the ids of the entries that are new.
  */
 export async function recordUsage(
   executor: Executor,
   projectId: string,
   entries: readonly UsageEntry[],
   holder: string | null = null,
+  terms?: DrawTerms,
 ): Promise<string[]> {
   const { rows } = await executor.query<{ ids: string[]; crossed: boolean }>({
-    ...statement,
-    values: [projectId, json(entries.map(describe)), holder],
+    ...statementOf(terms),
+    values: [projectId, json(entries.map(describe)), holder, ...(terms === undefined ? [] : [mintId('wtx')])],
   });
   const { ids = [], crossed = false } = rows[0] ?? {};
   if (crossed) executor.wake(BUDGETS_CHANNEL);
@@ -88,7 +90,7 @@ function describe(entry: UsageEntry) {
 const AMOUNTS =
   'calls, unpriced_calls, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros, quantity, seconds';
 
-const statement = {
+const statementOf = createDrawStatements((terms) => ({
   text: `
     with entry as (
       insert into usage_entries (project_id, id, source, model, meter, smith_id, agent_id, customer_id, app_id, at, day, ${AMOUNTS})
@@ -102,6 +104,6 @@ const statement = {
       left join smiths s on s.project_id = $1 and s.id = e.smith_id
       on conflict (project_id, id) do nothing
       returning *
-    ), ${recordUsageSql({ project: '$1', rows: 'entry', holder: '$3::text' })}
+    ), ${recordUsageSql({ project: '$1', rows: 'entry', holder: '$3::text', draw: terms && { terms, id: '$4' } })}
     select coalesce(array_agg(id), '{}') as ids, ${BUDGET_CROSSED_SQL} as crossed from entry`,
-};
+}));

@@ -2,10 +2,12 @@
  * How usage is recorded inside the statement that stores what it sums, so that the sums of a day always equal their rows:
  *
  *   rows (run_steps, usage_entries) ──▶ usage_daily ──▶ budget_periods, with what was reserved given back
+ *                                                  └──▶ wallets, with credits
  *
  * Each CTE reads the one before it, so that every statement takes its locks in this order.
  */
-import { spendBudgetsSql } from '../budgets/index.ts';
+import { type DrawTerms, drawSql } from '../billing/index.ts';
+import { BUDGETED_SOURCES, spendBudgetsSql } from '../budgets/index.ts';
 
 const KEY = ['day', 'source', 'model', 'meter', 'smith_id', 'agent_id', 'customer_id', 'app_id'];
 
@@ -31,8 +33,10 @@ export function recordUsageSql(names: {
   readonly project: string;
   readonly rows: string;
   readonly holder: string;
+  /** With credits: what it costs the wallet, and an id `wtx_…` for the transaction that draws it. */
+  readonly draw?: { readonly terms: DrawTerms; readonly id: string } | undefined;
 }): string {
-  const { project, rows, holder } = names;
+  const { project, rows, holder, draw } = names;
   const sums = AMOUNTS.map((name) => `sum(${name})::${EXACT.has(name) ? 'numeric' : 'bigint'} as ${name}`);
   return `
     usage_rows as (
@@ -43,6 +47,15 @@ export function recordUsageSql(names: {
       on conflict (project_id, ${KEY.join(', ')}) do update
         set ${AMOUNTS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}
       returning 1
-    ), ${spendBudgetsSql({ project, rows: 'usage_rows', added: 'usage_added', released: `holder = ${holder}` })}`;
-  // Whatever else is paid for by use goes here: its cost is in usage_rows (source, cost_micros), and its locks come last.
+    ), ${spendBudgetsSql({ project, rows: 'usage_rows', added: 'usage_added', released: `holder = ${holder}` })}${draw === undefined ? '' : `, ${drawUsageSql(project, draw)}`}`;
+}
+
+const PAID = BUDGETED_SOURCES.map((source) => `'${source}'`).join(', ');
+
+/** The wallet's row is locked last: all of an organization's settlements meet there. */
+function drawUsageSql(project: string, { terms, id }: { readonly terms: DrawTerms; readonly id: string }): string {
+  const source = `
+    select ${project}::text as project_id, sum(cost_micros) as cost_micros from usage_rows
+    where source in (${PAID}) and (select count(*) from budget_added) >= 0 and (select count(*) from usage_added) >= 0`;
+  return drawSql(terms, { source, id });
 }

@@ -63,7 +63,7 @@ type NewMessage = Pick<StoredMessage, 'role' | 'content' | 'tokens'>;
 /**
  * Throws `not_found`, `agent_unpublished`, `invalid_request` (the thread's id), `invalid_input`, `invalid_variables`, `invalid_tool_choice`,
  * `invalid_reasoning_effort`, `model_key_missing`, `bedrock_unconfigured`, `conversation_locked`,
- * `concurrency_limit_exceeded`, `budget_exceeded`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
+ * `concurrency_limit_exceeded`, `budget_exceeded`, `card_required`, `insufficient_credits`, `idempotency_key_reused`, and `replay_unsupported` for a replay.
  */
 export async function createTurn(engine: Engine, request: TurnRequest): Promise<CreatedTurn> {
   const { projectId, threadId } = request;
@@ -86,6 +86,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const smith = request.smith ?? (await loadSmithForTurn(tenantDb(db, projectId), smithId));
   if (smith === undefined) throw new ApiError('not_found');
   throwIfSpent(smith.budgets);
+  await engine.credits.check(projectId, smith.credits);
   const config = configureTurn(smith, request.settings, request);
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw withModelParam(error);

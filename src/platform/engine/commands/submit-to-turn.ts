@@ -59,7 +59,7 @@ export interface SubmittingRequest {
 
 /**
  * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
- * answered before, or waits for its approval first), `budget_exceeded` and `conversation_locked`.
+ * answered before, or waits for its approval first), `budget_exceeded`, `card_required`, `insufficient_credits` and `conversation_locked`.
  */
 export async function submitToTurn(
   engine: Engine,
@@ -70,6 +70,8 @@ export async function submitToTurn(
 ): Promise<SubmittedTurn> {
   const admission = engine.admit(run.projectId);
   try {
+    // Before the transaction: the refusal is told on the feed.
+    await engine.credits.checkProject(run.projectId);
     const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, submissions, actor, submitting));
     const buffered = submitting.buffered === true;
     const live =

@@ -2,6 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import type { Credits } from '../../billing/index.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
@@ -25,6 +26,7 @@ export interface ExecutionDependencies {
   readonly schemas: ForeignSchemas;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
+  readonly credits: Credits;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
@@ -64,6 +66,7 @@ export function startExecution(
       logger: deps.logger,
       modelCall: deps.modelCall,
       budgetWaitMs: deps.budgetWaitMs,
+      credits: deps.credits,
       flush: deps.flush,
       schemas: deps.schemas,
       openModel: async () =>

@@ -2,6 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import type { Credits } from '../../billing/index.ts';
 import type { ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -23,6 +24,7 @@ export interface TurnDependencies {
   readonly listTools: () => Promise<readonly Tool[]>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
+  readonly credits: Credits;
   /** As of `BudgetDependencies`. */
   readonly budgetWaitMs: number | undefined;
   /** Nobody reads along: the model may be asked for buffered answers. */

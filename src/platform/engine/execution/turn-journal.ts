@@ -3,6 +3,7 @@
  * shown once it is durable.
  */
 import type { Database } from '../../../kernel/db/database.ts';
+import type { Credits, DrawTerms } from '../../billing/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { advanceTurn, type TurnAdvance } from '../store/advance-turn.ts';
 import { type RunRow, renderUsage } from '../store/run-row.ts';
@@ -39,15 +40,21 @@ const CLOSING_TYPES: Partial<Record<RunStatus, string>> = {
 export class TurnJournal {
   readonly #db: Database;
   readonly #replicaId: string;
+  readonly #terms: DrawTerms | undefined;
   readonly #live: LiveTurn;
   readonly #state: TurnState;
   #last: Promise<unknown> = Promise.resolve();
   /** How many of the warnings the store has. */
   #storedWarnings: number;
 
-  constructor(store: { readonly db: Database; readonly replicaId: string }, live: LiveTurn, state: TurnState) {
+  constructor(
+    store: { readonly db: Database; readonly replicaId: string; readonly credits: Credits },
+    live: LiveTurn,
+    state: TurnState,
+  ) {
     this.#db = store.db;
     this.#replicaId = store.replicaId;
+    this.#terms = store.credits.terms;
     this.#live = live;
     this.#state = state;
     this.#storedWarnings = state.warnings.length;
@@ -80,13 +87,20 @@ export class TurnJournal {
       this.#state.budgets.isHeld && (advance.costMicros !== undefined || advance.status !== 'in_progress');
     const warnings = this.#state.warnings.slice(this.#storedWarnings);
     try {
-      const row = await advanceTurn(this.#db, this.#live.key, this.#replicaId, this.#state.actor, {
-        ...advance,
-        frames: pending.frames,
-        feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
-        warnings,
-        releasesBudgets: settlesBudgets,
-      });
+      const row = await advanceTurn(
+        this.#db,
+        this.#live.key,
+        this.#replicaId,
+        this.#state.actor,
+        {
+          ...advance,
+          frames: pending.frames,
+          feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
+          warnings,
+          releasesBudgets: settlesBudgets,
+        },
+        this.#terms,
+      );
       if (settlesBudgets) this.#state.budgets.isHeld = false;
       this.#storedWarnings += warnings.length;
       pending.committed();

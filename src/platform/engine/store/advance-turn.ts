@@ -6,6 +6,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { createDrawStatements, type DrawTerms } from '../../billing/index.ts';
 import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL, TODAY_SQL } from '../../budgets/index.ts';
 import { appendEventsSql } from '../../feed/append-event-sql.ts';
 import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
@@ -85,17 +86,21 @@ export interface TurnAdvance {
   readonly summary?: { readonly text: string; readonly turn: number };
 }
 
-/** Commits the step. Returns the run as it is now; throws LeaseLostError when the turn is no longer this replica's. */
+/**
+ * Commits the step; with `terms`, what it cost is drawn from the wallet. Returns the run as it is now; throws
+ * LeaseLostError when the turn is no longer this replica's.
+ */
 export async function advanceTurn(
   db: Executor,
   key: TurnKey,
   replicaId: string,
   actor: Actor | null,
   advance: TurnAdvance,
+  terms?: DrawTerms,
 ): Promise<RunRow> {
   const feed = (advance.feed ?? []).map((event) => ({ ...event, id: mintId('evt') }));
   const { rows } = await db.query<RunRow & { budget_crossed: boolean }>({
-    ...statement,
+    ...statementOf(terms),
     values: [
       key.projectId,
       key.runId,
@@ -120,6 +125,7 @@ export async function advanceTurn(
       advance.cachedInputTokens ?? 0,
       advance.reasoningTokens ?? 0,
       advance.releasesBudgets === true,
+      ...(terms === undefined ? [] : [mintId('wtx')]),
     ],
   });
   const found = rows[0];
@@ -130,7 +136,7 @@ export async function advanceTurn(
   return row;
 }
 
-const statement = {
+const statementOf = createDrawStatements((terms) => ({
   text: `
     with run as (
       update runs set
@@ -172,7 +178,7 @@ const statement = {
         step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
         coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds
       from run, step where step.usage_day is not null
-    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)' })},
+    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)', draw: terms && { terms, id: '$24' } })},
     said as (
       ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
     ), frames as (
@@ -193,4 +199,4 @@ const statement = {
       ${summarizeSql({ run: 'run', project: '$1', summary: '$19::text', turn: '$20::int' })}
     )
     select run.*, ${BUDGET_CROSSED_SQL} as budget_crossed from run`,
-};
+}));

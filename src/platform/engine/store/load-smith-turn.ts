@@ -1,5 +1,6 @@
 /** What the start of a turn must know of its smith: one statement. */
 
+import { type CreditStanding, creditStandingSql } from '../../billing/index.ts';
 import { type BlockingBudget, blockingBudgetsSql } from '../../budgets/index.ts';
 import type { StoredModelKey } from '../../models/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
@@ -20,6 +21,8 @@ export interface SmithForTurn {
   readonly model_keys: readonly StoredModelKey[];
   /** Budgets that block its turns. */
   readonly budgets: readonly BlockingBudget[];
+  /** How its organization's wallet stands. */
+  readonly credits: CreditStanding;
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. */
@@ -28,7 +31,8 @@ export async function loadSmithForTurn(db: TenantDb, smithId: string): Promise<S
     text: `
       select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
         coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys,
-        ${blockingBudgetsSql({ project: 's.project_id', agent: 's.agent_id', smith: 's.id', customer: 's.customer_id' })} as budgets
+        ${blockingBudgetsSql({ project: 's.project_id', agent: 's.agent_id', smith: 's.id', customer: 's.customer_id' })} as budgets,
+        ${creditStandingSql({ project: 's.project_id' })} as credits
       from smith_configurations s
       left join lateral (
         select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,

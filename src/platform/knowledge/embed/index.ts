@@ -8,6 +8,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
+import type { Credits } from '../../billing/index.ts';
 import {
   BUILTIN_EMBED_MODEL,
   createProviderAccessFinder,
@@ -48,17 +49,19 @@ export interface EmbeddersDependencies {
   /** As of `EmbeddingMeter`. */
   readonly budgetWaitMs?: number | undefined;
   readonly metrics?: Metrics | undefined;
+  /** Who may embed, and what it costs the wallet. */
+  readonly credits: Credits;
 }
 
 export function createEmbedders(deps: EmbeddersDependencies): Embedders {
-  const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs } = deps;
+  const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs, credits } = deps;
   const builtin = createBuiltinEmbedder(undefined, undefined, deps.metrics);
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
     async open(projectId, modelId, smithId) {
       const { provider, model } = parseEmbeddingModelId(modelId);
       const id = `${provider}/${model}`;
-      const meter = { db, projectId, smithId: smithId ?? null, budgetWaitMs };
+      const meter = { db, projectId, smithId: smithId ?? null, budgetWaitMs, credits };
       if (id === BUILTIN_EMBED_MODEL) return meterEmbedder(openBuiltin(builtin, projectId), meter);
       const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
       const { credentials, fetch } = findAccess(projectId, provider, keys);

@@ -1,6 +1,7 @@
-/** An embedder whose use is recorded, and blocked by budgets. */
+/** An embedder whose use is recorded, drawn from the wallet, and blocked by budgets and an empty wallet. */
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import type { Credits } from '../../billing/index.ts';
 import { guardBudgets, priceWorstCase, releaseBudgets } from '../../budgets/index.ts';
 import { estimateTokens, priceUsage } from '../../models/index.ts';
 import { recordUsage } from '../../usage/index.ts';
@@ -13,6 +14,7 @@ export interface EmbeddingMeter {
   readonly smithId: string | null;
   /** How long it waits for others to give back what they reserved of a budget; a default where undefined. */
   readonly budgetWaitMs: number | undefined;
+  readonly credits: Credits;
 }
 
 export function meterEmbedder(embedder: Embedder, meter: EmbeddingMeter): Embedder {
@@ -25,11 +27,12 @@ export function meterEmbedder(embedder: Embedder, meter: EmbeddingMeter): Embedd
 
 async function embed(
   embedder: Embedder,
-  { db, projectId, smithId, budgetWaitMs: waitMs }: EmbeddingMeter,
+  { db, projectId, smithId, budgetWaitMs: waitMs, credits }: EmbeddingMeter,
   texts: readonly string[],
   options: EmbedOptions,
 ): Promise<EmbedResult> {
   const { model } = embedder;
+  await credits.checkProject(projectId);
   const holder = mintId('use');
   const estimate = () => texts.reduce((sum, text) => sum + estimateTokens(text), 0);
   const reservation = { projectId, smithId, holder, signal: options.signal, waitMs };
@@ -39,7 +42,7 @@ async function embed(
     if (tokens > 0) {
       const costMicros = priceUsage(model, { inputTokens: tokens, outputTokens: 0 });
       const used = { source: 'embedding', model, smithId, calls: 1, inputTokens: tokens, costMicros } as const;
-      await recordUsage(db, projectId, [used], isHeld ? holder : null);
+      await recordUsage(db, projectId, [used], isHeld ? holder : null, credits.terms);
     } else if (isHeld) await releaseBudgets(db, { projectId, holder });
   };
   let result: EmbedResult;

@@ -45,12 +45,18 @@ const LASTING_CODES: ReadonlySet<string> = new Set([
   'unsupported',
 ]);
 
+const WALLET_CODES: ReadonlySet<string> = new Set(['card_required', 'insufficient_credits']);
+const EMPTY_WALLET = 'The organization’s wallet is empty. Top it up, remove the file from the store and add it again.';
+
 /** The failure to record, or undefined for a fault that may pass: the file is tried again then. */
 export function judgeFault(error: unknown, attempt: number): IngestFailure | undefined {
   if (error instanceof DocumentError) return { code: error.code, message: error.message };
   // Reserved: calls under way may leave room.
   if (error instanceof ApiError && error.code === 'budget_exceeded' && error.detail.details?.reason === 'spent') {
     return { code: 'server_error', message: `${error.message} Then remove the file from the store and add it again.` };
+  }
+  if (error instanceof ApiError && WALLET_CODES.has(error.code)) {
+    return { code: 'server_error', message: EMPTY_WALLET };
   }
   const cause = error instanceof ApiError && error.message !== error.code ? error.message : 'The server had a fault.';
   if (error instanceof ApiError && LASTING_CODES.has(error.code)) {

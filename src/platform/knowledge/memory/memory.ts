@@ -46,6 +46,9 @@ export interface MemoryDependencies {
   readonly logger: Logger;
 }
 
+/** Refusals that money clears. */
+const BLOCKED = new Set(['budget_exceeded', 'card_required', 'insufficient_credits']);
+
 /** Defines its jobs: call before `jobs.start`. */
 export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies): Memory {
   const embed = async ({ projectId, smithId }: MemoryOwner, texts: readonly string[], signal?: AbortSignal) => {
@@ -71,13 +74,16 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
     concurrency: 1,
   });
 
-  /** A budget that is spent is no fault of the job: what is left to do is done with the next turn, recall or fact. */
+  /** A budget that is spent, or a wallet, is no fault of the job: what is left to do is done with the next turn, recall or fact. */
   async function unlessBlocked<T>({ projectId, smithId }: MemoryOwner, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'budget_exceeded') throw error;
-      logger.info({ project: projectId, smithId, reason: error.message }, 'a budget blocks work on a memory');
+      if (!(error instanceof ApiError) || !BLOCKED.has(error.code)) throw error;
+      logger.info(
+        { project: projectId, smithId, reason: error.message },
+        'a budget or an empty wallet blocks work on a memory',
+      );
       return undefined;
     }
   }
