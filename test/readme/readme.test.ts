@@ -36,13 +36,13 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, and buy a name', async (context) => {
+test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, keep to a budget and a schedule, and buy a name', async (context) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
-  const [install, setUp, create, stream, crash, timeline, knowledge, domain = '', develop] = blocks;
+  const [install, setUp, create, stream, crash, timeline, knowledge, operations, domain = '', develop] = blocks;
   assert.equal(install?.trim(), 'npm ci && npm start');
   assert.equal(develop?.trim(), 'npm ci && npm test');
-  assert.equal(blocks.length, 9, 'a new block of commands needs a place in this test');
+  assert.equal(blocks.length, 10, 'a new block of commands needs a place in this test');
 
   await startServer();
   const first = await shell(`${setUp}${create}${stream}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN"`);
@@ -70,6 +70,16 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
     assert.match(third, /The office is closed on 24 December\./);
     assert.match(third, /"type":"file_citation","index":\d+,"file_id":"file_\w+","filename":"handbook\.txt"/);
   }
+
+  const operated = await shell(`${setUp}SMITH=${smith}\n${operations}`);
+  assert.match(
+    operated,
+    /"scope":"smith","scope_id":"smt_\w+","period":"daily","limit":5,"currency":"usd","action":"block"/,
+  );
+  assert.match(operated, /"schedule_id":"sch_\w+","delivery_id":"schd_\w+","status":"queued"/);
+  assert.match(operated, /"id":"trc_\w+","run_id":"run_\w+"/);
+  assert.match(operated, /"group_by":\["day","model"\],"data":\[.*"day":"\d{4}-\d\d-\d\d","model":"builtin\/demo"/);
+  assert.match(operated, /"type":"run\.completed"/);
 
   const isAsked = spawnSync('dig', ['-v']).error === undefined;
   if (!isAsked) context.diagnostic('dig is not installed (Debian: bind9-dnsutils): the last command was left out');
