@@ -8,6 +8,7 @@ export interface Figure {
     | 'requests/s'
     | 'orders/s'
     | 'deliveries/s'
+    | 'fires/s'
     | 'searches/s'
     | 'chunks/s'
     | 'MB/s'

@@ -11,6 +11,7 @@ export const MEASURES = [
   'search',
   'domains',
   'deliveries',
+  'schedules',
   'peer',
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];

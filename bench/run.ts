@@ -14,6 +14,7 @@ import { measureLists } from './measures/measure-lists.ts';
 import { measureMemory } from './measures/measure-memory.ts';
 import { measurePeer } from './measures/measure-peer.ts';
 import { measureRuns } from './measures/measure-runs.ts';
+import { measureSchedules } from './measures/measure-schedules.ts';
 import { measureSearch } from './measures/measure-search.ts';
 import { measureStreams } from './measures/measure-streams.ts';
 import { type BenchOptions, type MeasureName, readOptions, USAGE } from './options.ts';
@@ -34,6 +35,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['search', measureSearch],
   ['domains', measureDomains],
   ['deliveries', measureDeliveries],
+  ['schedules', measureSchedules],
 ]);
 
 async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
