@@ -201,7 +201,8 @@ describe('text', () => {
       const created = await tenant.post('/v1/customers', body);
       assert.equal(created.status, 201, created.text);
       const read = await tenant.get(`/v1/customers/${created.body.id}`);
-      assert.deepEqual(read.body, created.body);
+      const { usage: _usage, budgets: _budgets, ...shown } = read.body;
+      assert.deepEqual(shown, created.body);
       const { name, metadata, external_ids } = read.body;
       assert.deepEqual(
         { name, metadata, external_ids },
@@ -237,7 +238,8 @@ describe('JSON that parsers disagree about', () => {
       assert.ok([201, 422].includes(answer.status), answer.text);
       if (answer.status !== 201) continue;
       const read = await tenant.get(`/v1/customers/${answer.body.id}`);
-      assert.deepEqual(read.body, answer.body);
+      const { usage: _usage, budgets: _budgets, ...shown } = read.body;
+      assert.deepEqual(shown, answer.body);
     }
   });
 });

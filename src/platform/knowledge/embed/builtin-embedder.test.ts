@@ -239,7 +239,8 @@ test('the main thread loads nothing of the model', async () => {
     const loaded = [];
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
     const { createEmbedders } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
-    const parts = { outbound: { fetch() {} }, vault: {}, db: {}, allowPrivate: false };
+    const db = { query: async () => ({ rows: [], rowCount: 0 }), wake() {} };
+    const parts = { outbound: { fetch() {} }, vault: {}, db, allowPrivate: false };
     const embedders = createEmbedders(parts);
     const { vectors } = await (await embedders.open('p', 'builtin/embed')).embed(['one']);
     await embedders.close();

@@ -18,7 +18,9 @@ test('a customer keeps every field that it was created with', async () => {
   const { id, created_at, ...rest } = created.body;
   assert.deepEqual(rest, { ...whole, smith_count: 0 });
   assert.ok(!Number.isNaN(Date.parse(created_at)));
-  assert.deepEqual((await p.get(`/v1/customers/${id}`)).body, created.body);
+  const { usage, budgets, ...customer } = (await p.get(`/v1/customers/${id}`)).body;
+  assert.deepEqual(customer, created.body);
+  assert.deepEqual([usage.calls, usage.cost, budgets], [0, 0, []]);
 });
 
 test('a name is required, and has a length', async () => {
