@@ -303,6 +303,30 @@ describe('a delivery for which no turn can begin is failed, and says why', () =>
     assert.match(last_delivery.error.message, /key/);
   });
 
+  test('a budget that is spent', async () => {
+    const place = await makePlace();
+    const budget = await place.project.post('/v1/budgets', { scope: 'tenant', limit: 0, action: 'block' });
+    assert.equal(budget.status, 201, budget.text);
+    const { id } = await place.create();
+    await place.project.post(`${place.schedules}/${id}/run_now`);
+    const delivery = await eventually(async () => (await place.get(id)).last_delivery ?? undefined, 'it has failed');
+    assert.deepEqual([delivery.status, delivery.error.code, delivery.run_id], ['failed', 'budget_exceeded', null]);
+    assert.deepEqual(await place.runs(), []);
+  });
+
+  test('an organization without a card', async () => {
+    const prepaid = await startPlatform({ billing: { mode: 'credits' } });
+    try {
+      const place = await makePlace({}, prepaid);
+      const { id } = await place.create();
+      await place.project.post(`${place.schedules}/${id}/run_now`);
+      const delivery = await eventually(async () => (await place.get(id)).last_delivery ?? undefined, 'it has failed');
+      assert.deepEqual([delivery.status, delivery.error.code], ['failed', 'card_required']);
+    } finally {
+      await prepaid.close();
+    }
+  });
+
   test('a file that is deleted', async () => {
     const place = await makePlace();
     const form = new FormData();
