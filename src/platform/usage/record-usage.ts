@@ -38,20 +38,34 @@ export interface UsageEntry {
   readonly seconds?: number;
 }
 
+export interface RecordingOptions {
+  /** Who had reserved for them (`budgets/reserve.ts`): the reservation is given back. */
+  readonly holder?: string | null;
+  /** What they cost is drawn from the wallet. */
+  readonly terms?: DrawTerms | undefined;
+  /** Commit without a wait for the disk, on a server store: for what costs nothing and should hold nobody up. */
+  readonly asyncCommit?: boolean;
+}
+
 /**
- * Stores the entries and adds them to the usage of their days and to the budgets that apply, in one statement. `holder`
- * names who had reserved for them (`budgets/reserve.ts`): the reservation is given back. `terms`: what they cost is drawn from the wallet. Returns the ids of the entries that are new.
+ * Stores the entries and adds them to the usage of their days and to the budgets that apply, in one statement. Returns the
+ * ids of the entries that are new.
  */
 export async function recordUsage(
   executor: Executor,
   projectId: string,
   entries: readonly UsageEntry[],
-  holder: string | null = null,
-  terms?: DrawTerms,
+  { holder = null, terms, asyncCommit = false }: RecordingOptions = {},
 ): Promise<string[]> {
   const { rows } = await executor.query<{ ids: string[]; crossed: boolean }>({
     ...statementOf(terms),
-    values: [projectId, json(entries.map(describe)), holder, ...(terms === undefined ? [] : [mintId('wtx')])],
+    values: [
+      projectId,
+      json(entries.map(describe)),
+      holder,
+      asyncCommit,
+      ...(terms === undefined ? [] : [mintId('wtx')]),
+    ],
   });
   const { ids = [], crossed = false } = rows[0] ?? {};
   if (crossed) executor.wake(BUDGETS_CHANNEL);
@@ -104,6 +118,8 @@ const statementOf = createDrawStatements((terms) => ({
       left join smiths s on s.project_id = $1 and s.id = e.smith_id
       on conflict (project_id, id) do nothing
       returning *
-    ), ${recordUsageSql({ project: '$1', rows: 'entry', holder: '$3::text', draw: terms && { terms, id: '$4' } })}
-    select coalesce(array_agg(id), '{}') as ids, ${BUDGET_CROSSED_SQL} as crossed from entry`,
+    ), ${recordUsageSql({ project: '$1', rows: 'entry', holder: '$3::text', draw: terms && { terms, id: '$5' } })}
+    select coalesce(array_agg(id), '{}') as ids, ${BUDGET_CROSSED_SQL} as crossed,
+      case when $4::boolean then set_config('synchronous_commit', 'off', true) end
+    from entry`,
 }));

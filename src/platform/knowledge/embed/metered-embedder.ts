@@ -42,7 +42,12 @@ async function embed(
     if (tokens > 0) {
       const costMicros = priceUsage(model, { inputTokens: tokens, outputTokens: 0 });
       const used = { source: 'embedding', model, smithId, calls: 1, inputTokens: tokens, costMicros } as const;
-      await recordUsage(db, projectId, [used], isHeld ? holder : null, credits.terms);
+      await recordUsage(db, projectId, [used], {
+        holder: isHeld ? holder : null,
+        terms: credits.terms,
+        // Searches of one project add to one row, and should not wait for each other's commits.
+        asyncCommit: costMicros === 0 && db.kind === 'server',
+      });
     } else if (isHeld) await releaseBudgets(db, { projectId, holder });
   };
   let result: EmbedResult;

@@ -60,10 +60,12 @@ async function exhaustedIn(project: Client) {
 /** Uses so much in the project, as embeddings would. */
 function spend(projectId: string, costMicros: number): Promise<string[]> {
   const used = { source: 'embedding', model: 'm', calls: 1, inputTokens: 10, costMicros } as const;
-  return recordUsage(db, projectId, [used], null, {
-    currency: 'eur',
-    markupPercent: MARKUP_PERCENT,
-    usdRateMillionths: 1_000_000,
+  return recordUsage(db, projectId, [used], {
+    terms: {
+      currency: 'eur',
+      markupPercent: MARKUP_PERCENT,
+      usdRateMillionths: 1_000_000,
+    },
   });
 }
 
