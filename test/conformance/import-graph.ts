@@ -42,7 +42,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
   billing: { paths: ['src/platform/billing/'], may: ['feed', 'tables'] },
-  traces: { paths: ['src/platform/traces/'], may: ['engine', 'tools', 'models', 'tables'] },
+  traces: { paths: ['src/platform/traces/'], may: ['engine', 'usage', 'tools', 'models', 'tables'] },
   schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'engine', 'tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },

@@ -5,12 +5,14 @@ import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { reconcileStorage } from './reconcile-storage.ts';
 import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
+import { sweepPushedTraces } from './sweep-pushed-traces.ts';
 import { sweepUnclaimedBlobs } from './sweep-unclaimed-blobs.ts';
 
 const SWEEP_IDEMPOTENCY_KEYS = 'sweep-idempotency-keys';
 const SWEEP_UNCLAIMED_BLOBS = 'sweep-unclaimed-blobs';
 const SWEEP_ORPHANED_BLOBS = 'sweep-orphaned-blobs';
 const RECONCILE_STORAGE = 'reconcile-storage';
+const SWEEP_PUSHED_TRACES = 'sweep-pushed-traces';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
@@ -28,6 +30,8 @@ export function defineMaintenance(
   jobs.schedule(SWEEP_ORPHANED_BLOBS, '47 * * * *', {});
   jobs.define(RECONCILE_STORAGE, ({ signal }) => reconcileStorage(deps, signal), { concurrency: 1 });
   jobs.schedule(RECONCILE_STORAGE, '52 * * * *', {});
+  jobs.define(SWEEP_PUSHED_TRACES, ({ signal }) => sweepPushedTraces(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_PUSHED_TRACES, '27 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

@@ -12,6 +12,8 @@ const REQUEST_MODEL = 'gen_ai.request.model';
 export const FINISH_REASONS = 'gen_ai.response.finish_reasons';
 export const INPUT_TOKENS = 'gen_ai.usage.input_tokens';
 export const OUTPUT_TOKENS = 'gen_ai.usage.output_tokens';
+export const CACHED_TOKENS = 'gen_ai.usage.cache_read.input_tokens';
+export const REASONING_TOKENS = 'gen_ai.usage.reasoning.output_tokens';
 /** Not of the conventions, but what instrumentations that know a price write. In US dollars. */
 export const COST = 'gen_ai.usage.cost';
 export const AGENT_ID = 'gen_ai.agent.id';
@@ -46,6 +48,16 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 export function modelAttributes(modelId: string): Record<string, string> {
   const { provider, model } = splitModelId(modelId);
   return { ...(provider === '' ? {} : { [PROVIDER]: PROVIDERS[provider] ?? provider }), [REQUEST_MODEL]: model };
+}
+
+const MAX_MODEL_CHARS = 256;
+
+/** `provider/model` as usage has it; '' where the attributes name no model. */
+export function modelOf(attributes: Readonly<Record<string, unknown>>): string {
+  const [provider, model] = [attributes[PROVIDER] ?? attributes['gen_ai.system'], attributes[REQUEST_MODEL]];
+  if (typeof model !== 'string') return '';
+  const name = typeof provider === 'string' ? `${provider}/${model}` : model;
+  return name.slice(0, MAX_MODEL_CHARS).toWellFormed();
 }
 
 const KINDS: Readonly<Record<string, SpanKind>> = {

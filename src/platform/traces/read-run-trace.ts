@@ -21,6 +21,7 @@ const statement = {
       coalesce((
         select jsonb_agg(jsonb_build_object('position', s.position, 'kind', s.kind, 'status', s.status, 'name', s.name,
           'call_id', s.call_id, 'error', s.error, 'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
+          'cached_input_tokens', s.cached_input_tokens, 'reasoning_tokens', s.reasoning_tokens,
           'cost_micros', s.cost_micros, 'started_at', s.started_at, 'finished_at', s.finished_at,
           'finish_reason', case when s.kind <> 'tool' then s.output ->> 'finish_reason' end,
           'results', case when s.kind = 'tool' and s.name = 'file_search' and jsonb_typeof(s.output -> 'results') = 'array'

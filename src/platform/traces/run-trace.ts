@@ -51,6 +51,8 @@ export interface StoredStep {
   readonly results: number | null;
   readonly input_tokens: number;
   readonly output_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly reasoning_tokens: number;
   readonly cost_micros: number | null;
   readonly started_at: string;
   readonly finished_at: string | null;
@@ -140,6 +142,8 @@ function modelSpan(run: StoredRun, step: StoredStep): Span {
       ...names.modelAttributes(step.name),
       ...(step.finish_reason === null ? {} : { [names.FINISH_REASONS]: [step.finish_reason] }),
       ...usageAttributes(usage),
+      ...(step.cached_input_tokens === 0 ? {} : { [names.CACHED_TOKENS]: step.cached_input_tokens }),
+      ...(step.reasoning_tokens === 0 ? {} : { [names.REASONING_TOKENS]: step.reasoning_tokens }),
       ...(error === null ? {} : { [names.ERROR_TYPE]: error.type }),
     },
     error,

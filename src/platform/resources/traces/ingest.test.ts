@@ -309,6 +309,32 @@ test('a cost of a span counts only where it is the span’s own', async () => {
   assert.deepEqual(trace.totals, { input_tokens: 8, output_tokens: 2, total_tokens: 10, cost: 0.25 });
 });
 
+test('tokens and cost count in the project’s usage once, by app, whoever pushes them how often', async () => {
+  const project = await platform.createProject();
+  const usage = { input_tokens: 100, output_tokens: 20, cost: 0.125 };
+  const model = { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'gpt-5' };
+  const spans = Array.from({ length: 5 }, (_, n) => span(`s${n}`, null, { usage, attributes: model }));
+  const shop = { trace_id: 'u', app_id: 'shop', spans };
+  await Promise.all(Array.from({ length: 8 }, () => push(project, shop)));
+  await pushed(project, { trace_id: 'v', app_id: 'blog', spans: [spans[0], span('none')] });
+  const { rows } = await platform.db.query({
+    text: `select app_id, source, model, day::text as day, calls, input_tokens, output_tokens, cost_micros from usage_daily
+           where project_id = $1 order by app_id`,
+    values: [project.projectId],
+  });
+  const day = { source: 'external', model: 'openai/gpt-5', day: '2026-05-01' };
+  assert.deepEqual(rows, [
+    { app_id: 'blog', ...day, calls: 1, input_tokens: 100, output_tokens: 20, cost_micros: 125_000 },
+    { app_id: 'shop', ...day, calls: 5, input_tokens: 500, output_tokens: 100, cost_micros: 625_000 },
+  ]);
+  const shown = await project.get('/v1/usage?group_by=app&from=2026-05-01&to=2026-05-02');
+  assert.equal(shown.status, 200, shown.text);
+  assert.deepEqual(shown.body.data.map((row: Json) => [row.app_id, row.input_tokens, row.cost]).sort(), [
+    ['blog', 100, 0.125],
+    ['shop', 500, 0.625],
+  ]);
+});
+
 describe('who sees what was pushed', () => {
   test('without a smith, a tenant-admin token alone', async () => {
     const project = await platform.createProject();

@@ -5,10 +5,13 @@
  *   make rows of new traces ─▶ lock all ─▶ which spans are new ─▶ check the tree ─▶ store spans ─▶ add them up
  */
 
+import { createHash } from 'node:crypto';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
+import { recordTenantUsage } from '../../usage/index.ts';
+import { CACHED_TOKENS, modelOf, REASONING_TOKENS } from '../conventions.ts';
 import type { SpanUsage } from '../trace.ts';
 import { runOfTraceId } from '../w3c-trace-id.ts';
 import { MAX_SPANS_PER_TRACE, MAX_TRACE_BYTES, MAX_TREE_DEPTH } from './limits.ts';
@@ -39,6 +42,7 @@ interface LockedTrace {
   readonly id: string;
   readonly external_id: string;
   readonly smith_id: string | null;
+  readonly app_id: string | null;
   readonly span_count: number;
   readonly span_bytes: number;
 }
@@ -89,6 +93,7 @@ export async function storeSpans(
   if (changed.length > 0) {
     await insertSpans(tx, changed);
     await addUp(tx, changed);
+    await countUsage(tx, pusher, changed);
   }
   return outcomes;
 }
@@ -128,7 +133,7 @@ async function lockTraces(
   const known = new Map(traces.flatMap(({ id, externalId }) => (id === undefined ? [] : [[id, externalId] as const])));
   const { rows } = await tx.raw<LockedTrace>({
     text: `
-      select id, external_id, smith_id, span_count, span_bytes from external_traces
+      select id, external_id, smith_id, app_id, span_count, span_bytes from external_traces
       where project_id = $1 and (pushed_by = $2 and external_id = any($3::text[]) or id = any($4::text[]))
       order by external_id, id for update`,
     values: [pusher, fresh.map(({ external_id: name }) => name), [...known.keys()]],
@@ -290,6 +295,51 @@ async function addUp(tx: TenantTransaction, planned: readonly PlannedTrace[]): P
       where t.project_id = $1 and t.id = a.id`,
     values: [json(added)],
   });
+}
+
+/**
+ * In the project's usage, as source `external`. An entry's id follows from the span's, so that a span which is pushed again
+ * after its trace has been removed is not counted again.
+ */
+async function countUsage(tx: TenantTransaction, pusher: Pusher, planned: readonly PlannedTrace[]): Promise<void> {
+  const entries = planned.flatMap(({ row, trace, fresh }) =>
+    fresh.flatMap(({ spanId, startedUs, attributes, usage }) =>
+      usage === null
+        ? []
+        : [
+            {
+              id: `span_${createHash('sha256')
+                .update(json([pusher, row.external_id, spanId]))
+                .digest('hex')
+                .slice(0, 40)}`,
+              source: 'external' as const,
+              model: modelOf(attributes),
+              smithId: row.smith_id ?? trace.smithId,
+              appId: row.app_id ?? trace.appId,
+              at: new Date(startedUs / 1_000),
+              calls: 1,
+              inputTokens: usage.input_tokens,
+              ...readDetails(attributes, usage),
+              outputTokens: usage.output_tokens,
+              costMicros: usage.cost_micros,
+            },
+          ],
+    ),
+  );
+  if (entries.length > 0) await recordTenantUsage(tx, entries);
+}
+
+/** Of the tokens, those that were cached, and those of reasoning. */
+function readDetails(attributes: PushedSpan['attributes'], usage: SpanUsage) {
+  const [cached, reasoning] = [attributes[CACHED_TOKENS], attributes[REASONING_TOKENS]];
+  return {
+    cachedInputTokens: isPart(cached, usage.input_tokens) ? cached : 0,
+    reasoningTokens: isPart(reasoning, usage.output_tokens) ? reasoning : 0,
+  };
+}
+
+function isPart(value: unknown, whole: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= whole;
 }
 
 function sumUsage(spans: readonly PushedSpan[]): SpanUsage {
