@@ -64,6 +64,7 @@ import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
 import type { ToolSource } from './tools/tool.ts';
+import { createTraceExport } from './traces/index.ts';
 import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts';
 
 /** The only live version of the request and response vocabulary. */
@@ -82,6 +83,7 @@ export interface GivenDependencies {
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
     | 'projectStorageBytes'
+    | 'otlp'
     | 'billing'
   >;
   readonly publicUrl: string;
@@ -172,6 +174,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const jobs = createJobs(db, { logger });
   const memory = createMemory({ db, jobs, embedders, logger });
   const schemas = createForeignSchemas({ logger, metrics });
+  const { otlp: collector } = config;
+  const traceExport = collector === undefined ? undefined : createTraceExport({ db, logger, metrics, collector });
   const engine = createEngine({
     db,
     logger,
@@ -180,6 +184,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
     onTurnRested: (owner) => schedules.turnRested(owner),
+    onRunSettled: (run) => traceExport?.runEnded(run),
     files: createTurnFiles(deps),
     toolSources: [
       createHostedTools(clock),
@@ -247,7 +252,13 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas],
+      resources: [
+        ingestion,
+        { stop: () => reader.close() },
+        { stop: () => embedders.close() },
+        schemas,
+        ...(traceExport === undefined ? [] : [traceExport]),
+      ],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [
         engine,

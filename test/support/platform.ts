@@ -143,6 +143,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       stallMs: 30_000,
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
+      otlp: undefined,
       ...options.limits,
       billing: {
         mode: 'off',

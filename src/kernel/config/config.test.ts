@@ -35,6 +35,7 @@ test('an empty environment gives the documented defaults', () => {
       bodyLimitBytes: 10_485_760,
       fileLimitBytes: 536_870_912,
       projectStorageBytes: 107_374_182_400,
+      otlp: undefined,
       drainMs: 10_000,
       blockedMs: 60_000,
       billing: {
@@ -129,6 +130,17 @@ test('master keys are read as base64, base64url and hex, in order, and do not pr
     assert.ok(!printed.includes(key.toString('base64')) && !printed.includes(key.toString('hex')));
 });
 
+test('headers for the collector are pairs, with values decoded', () => {
+  const { otlp } = loadConfig({
+    IRONCRAFT_OTLP_URL: 'https://collector.example.com/otlp/',
+    IRONCRAFT_OTLP_HEADERS: 'authorization=Bearer%20a%3Db, x-scope=traces',
+  });
+  assert.deepEqual(otlp, {
+    url: 'https://collector.example.com/otlp',
+    headers: { authorization: 'Bearer a=b', 'x-scope': 'traces' },
+  });
+});
+
 const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_PORT', '-1'],
   ['IRONCRAFT_PORT', '80.5'],
@@ -153,6 +165,10 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_OUTBOUND_ALLOW', 'http://intranet'],
   ['IRONCRAFT_OUTBOUND_ALLOW', 'intranet:99999'],
   ['IRONCRAFT_MODEL_PRIVATE_ADDRESSES', 'yes'],
+  ['IRONCRAFT_OTLP_URL', 'collector:4318'],
+  ['IRONCRAFT_OTLP_HEADERS', 'authorization'],
+  ['IRONCRAFT_OTLP_HEADERS', 'authorization=%zz'],
+  ['IRONCRAFT_OTLP_HEADERS', 'x-tenant=a%0ab'],
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
   ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
   ['IRONCRAFT_BLOCKED_SECONDS', '4'],

@@ -11,6 +11,7 @@ import {
   parseDatabaseUrl,
   parseEppUrl,
   parseExchangeRate,
+  parseHeaders,
   parseHost,
   parseInteger,
   parseMailAddress,
@@ -62,6 +63,8 @@ export interface Config {
   readonly fileLimitBytes: number;
   /** Of all files of one project. */
   readonly projectStorageBytes: number;
+  /** Where spans of runs are sent. The headers are secrets. */
+  readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   readonly drainMs: number;
   /** 0: a blocked process is not ended. */
   readonly blockedMs: number;
@@ -180,6 +183,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     projectStorageBytes: read('IRONCRAFT_PROJECT_STORAGE_BYTES', 0, (text) =>
       parseInteger(text, 1_048_576, 1_125_899_906_842_624),
     ),
+    otlp: readCollector(read),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
     billing: readBilling(read),
@@ -216,6 +220,12 @@ function readBilling(read: Read): BillingConfig {
     stripeUrl: read<string | undefined>('IRONCRAFT_STRIPE_URL', undefined, parsePublicUrl),
     stripeWebhookSecret: text('IRONCRAFT_STRIPE_WEBHOOK_SECRET'),
   });
+}
+
+function readCollector(read: Read): Config['otlp'] {
+  const url = read<string | undefined>('IRONCRAFT_OTLP_URL', undefined, parsePublicUrl);
+  const headers = Object.freeze(read<Record<string, string>>('IRONCRAFT_OTLP_HEADERS', {}, parseHeaders));
+  return url === undefined ? undefined : Object.freeze({ url, headers });
 }
 
 function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig {

@@ -132,6 +132,18 @@ export const ENVIRONMENT = [
     meaning: 'What all files and vector stores of one project may take, in bytes, 1048576 to 1125899906842624',
   },
   {
+    name: 'IRONCRAFT_OTLP_URL',
+    default: '',
+    meaning:
+      'Collector that the spans of runs are sent to, by OTLP/HTTP in protobuf: http://collector:4318, /v1/traces follows; absent: none',
+  },
+  {
+    name: 'IRONCRAFT_OTLP_HEADERS',
+    default: '',
+    meaning: 'Headers for it, as name=value, comma-separated: authorization=Bearer%20abc',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',

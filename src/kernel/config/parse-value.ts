@@ -134,3 +134,22 @@ export function parseMailAddress(text: string): string {
   if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(text)) throw new ValueError('use a mail address such as domains@example.com');
   return text;
 }
+
+/** `name=value`, comma-separated; values may be percent-encoded, as OpenTelemetry's own variable has them. */
+export function parseHeaders(text: string): Record<string, string> {
+  const pairs = splitList(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+) *= *(.*)$/.exec(pair));
+  const headers = pairs.map((pair) => [pair?.[1] ?? '', decodeValue(pair?.[2] ?? '')] as const);
+  if (headers.some(([name, value]) => name === '' || !/^[\x20-\x7e]+$/.test(value))) {
+    throw new ValueError('use name=value pairs, comma-separated, with values percent-encoded where they are not plain');
+  }
+  return Object.fromEntries(headers);
+}
+
+/** '' for what is encoded badly. */
+function decodeValue(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}

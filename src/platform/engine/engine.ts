@@ -39,6 +39,8 @@ export interface EngineDependencies {
   readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   /** Told of each turn that has come to rest on this replica: its smith is free. */
   readonly onTurnRested: (owner: { readonly projectId: string; readonly smithId: string }) => void;
+  /** Told of each run that this replica has brought to its end, however. */
+  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string }) => void;
   readonly runsInFlightPerProject: number;
   /** Who may run, and what it costs the wallet. */
   readonly credits: Credits;
@@ -63,6 +65,8 @@ export interface Engine {
   /** Executes a turn whose row this replica holds. */
   execute(execution: Execution): LiveTurn;
   findLive(runId: string): LiveTurn | undefined;
+  /** Takes note of a run that was settled without being executed. */
+  runSettled(run: { readonly projectId: string; readonly runId: string }): void;
   /** The timeline beyond `after`, in its native wire form. */
   stream(run: FollowedRun, after: number): EventSource;
   /** The timeline beyond `after`, frame by frame, for surfaces that show it in their own form. */
@@ -93,6 +97,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     listLive: () => live.keys(),
     execute,
     announce: signals.announce,
+    onRunSettled: deps.onRunSettled,
     draining: draining.signal,
   });
 
@@ -118,6 +123,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     admit: places.admit,
     execute,
     findLive: (runId) => live.get(runId),
+    runSettled: deps.onRunSettled,
     stream: (run, after) => streamTimeline(timeline, run, after),
     follow: (run, after, sink, closed) => followTimeline(timeline, run, after, sink, closed),
     draining: draining.signal,
@@ -148,6 +154,7 @@ export function createEngine(deps: EngineDependencies): Engine {
       admission.release();
       signals.announce([key.runId]);
       if (row !== undefined) deps.onTurnRested({ projectId: key.projectId, smithId: key.smithId });
+      if (row !== undefined && isSettled(row.status)) deps.onRunSettled({ projectId: key.projectId, runId: key.runId });
       if (row !== undefined && isSettled(row.status) && state.config.memory?.indexed === true) {
         deps.onTurnEnded({ projectId: key.projectId, smithId: key.smithId });
       }

@@ -1,5 +1,6 @@
 /** Traces: what happened in a run, derived from its steps, and what was pushed from outside. */
 export { kindOf } from './conventions.ts';
+export { createTraceExport } from './export/trace-export.ts';
 export { findExternalTrace, isExternalTrace } from './external-trace.ts';
 export * as ingestLimits from './ingest/limits.ts';
 export { findSpanProblem, type PushedSpan } from './ingest/pushed-span.ts';

@@ -38,7 +38,7 @@ export async function cancelTurn(
     current = await getRun(tenantDb(db, run.projectId), run.runId);
   }
   if (isSettled(current.status)) return;
-  await overrule(db, current);
+  if (await overrule(db, current)) engine.runSettled({ projectId: run.projectId, runId: run.runId });
   signals.announce([run.runId]);
 }
 
@@ -65,9 +65,9 @@ async function askReplica(
   }
 }
 
-/** Settles a run that nobody executes or whose replica does not answer. Its open questions expire. */
-async function overrule(db: Database, run: RunRow): Promise<void> {
-  await db.transaction(async (tx) => {
+/** Settles a run that nobody executes or whose replica does not answer. Its open questions expire. False: it has ended meanwhile. */
+async function overrule(db: Database, run: RunRow): Promise<boolean> {
+  return db.transaction(async (tx) => {
     const { rows } = await tx.query<RunRow>({
       text: `
         update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now(),
@@ -77,7 +77,7 @@ async function overrule(db: Database, run: RunRow): Promise<void> {
       values: [run.project_id, run.id, run.status === 'paused' ? `[${describeLeftPause(run, null)}]` : '[]'],
     });
     const row = rows[0];
-    if (row === undefined) return;
+    if (row === undefined) return false;
     await releaseBudgets(tx, { projectId: row.project_id, holder: row.id });
     const expired = (await expireApprovals(tx, row)).map(expiryFrame);
     for (const { data } of expired) {
@@ -97,6 +97,7 @@ async function overrule(db: Database, run: RunRow): Promise<void> {
         values: [row.project_id, row.id, json(closeCalls(row.output))],
       });
     }
+    return true;
   });
 }
 

@@ -27,6 +27,7 @@ export interface TakeoverDependencies {
   readonly execute: (execution: Execution) => LiveTurn;
   /** Wakes those who follow the run. */
   readonly announce: (runIds: readonly string[]) => void;
+  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string }) => void;
   readonly draining: AbortSignal;
 }
 
@@ -107,7 +108,7 @@ class Takeover {
   async #setAside(run: Suspect): Promise<boolean> {
     const failure = judgeSuspect(run);
     if (failure === undefined) return false;
-    const { db, logger, replicaId, announce } = this.#deps;
+    const { db, logger, replicaId, announce, onRunSettled } = this.#deps;
     const interruptedBy = run.interrupted_by;
     logger.error(
       { runId: run.id, projectId: run.project_id, interruptedBy },
@@ -115,6 +116,7 @@ class Takeover {
     );
     await setAside(db, replicaId, run, failure);
     announce([run.id]);
+    onRunSettled({ projectId: run.project_id, runId: run.id });
     return true;
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import { startOtlpCollector } from '../../../../test/fakes/otlp-collector.ts';
 import { type Answer, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 import {
@@ -13,6 +14,7 @@ import {
   makeUpstreamSmith,
   question,
 } from '../../../../test/support/turns.ts';
+import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { mintId, withPrefix } from '../../../kernel/ids/ids.ts';
 
 const tools = createTestTools();
@@ -52,11 +54,12 @@ describe('a run’s trace', () => {
       [trace.run_id, trace.smith_id, trace.app_id, trace.name, trace.status, trace.span_count],
       [run.id, smith.id, null, 'invoke_agent', 'completed', 4],
     );
-    assert.deepEqual(trace.totals, run.usage);
+    const { cached_input_tokens: _cached, reasoning_tokens: _reasoning, ...usage } = run.usage;
+    assert.deepEqual(trace.totals, usage);
     assert.deepEqual([trace.started_at, trace.created_at], [run.created_at, run.created_at]);
     assert.equal(trace.ended_at, run.updated_at);
     const [root, first, tool, second] = trace.spans;
-    assert.deepEqual([root.parent_span_id, root.usage], [null, run.usage]);
+    assert.deepEqual([root.parent_span_id, root.usage], [null, usage]);
     for (const span of [first, tool, second]) assert.equal(span.parent_span_id, root.span_id);
     for (const span of trace.spans) {
       assert.match(span.span_id, /^[0-9a-f]{16}$/);
@@ -261,3 +264,43 @@ test('a smith token sees its own smith’s traces and no other', async () => {
   assertRefusal(await token.get(`/v1/traces?smith_id=${other.id}`), 403, 'smith_mismatch');
   assert.deepEqual((await token.get(`/v1/traces?run_id=${theirs.id}`)).body.data, []);
 });
+
+test('a trace costs its turn no statement: a turn of one model call makes the two that it made, and the spans are read behind it', async () => {
+  const collector = await startOtlpCollector();
+  const statements: string[] = [];
+  const watched = await startPlatform({
+    sharing: { db: recordStatements(platform.db, statements), vault: platform.vault, blobs: platform.blobs },
+    limits: { otlp: { url: collector.url, headers: {} } },
+  });
+  const smith = await makeSmith(watched);
+  await smith.ask('Write 2 words');
+  statements.length = 0;
+  const { body: run } = await smith.ask('Write 2 words');
+  assert.equal(run.status, 'completed', JSON.stringify(run));
+  const ofTurn = statements.filter((text) => /\b(?:insert into|update) (?:runs|run_steps)\b/.test(text));
+  assert.equal(ofTurn.length, 2);
+  assert.deepEqual(
+    statements.filter((text) => /external_traces|external_spans|from run_steps/.test(text)),
+    [],
+    'nothing of traces is read or written during the turn',
+  );
+  await eventually(() => (collector.spans.length >= 4 ? true : undefined), 'the spans of both turns arrive');
+  await watched.close();
+  await collector.close();
+});
+
+/** The same database, keeping what is asked of it outside of transactions. */
+function recordStatements(db: Database, statements: string[]): Database {
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === 'query') {
+        return (statement: Statement) => {
+          statements.push(statement.text);
+          return target.query(statement);
+        };
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
