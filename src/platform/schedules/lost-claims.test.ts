@@ -5,6 +5,7 @@ import { startPlatform } from '../../../test/support/platform.ts';
 import { eventually, smithOf } from '../../../test/support/turns.ts';
 import { createManualClock } from '../../kernel/clock/clock.ts';
 import { removeSettled } from './due-store.ts';
+import { claimQueues } from './queue-store.ts';
 
 const MINUTE_MS = 60_000;
 const clock = createManualClock(new Date());
@@ -149,4 +150,26 @@ test('deliveries that are settled go when they are old', async () => {
   assert.equal(await count(), 1);
   await removeSettled(db, new Date(clock.now().getTime() + 1), 1_000);
   assert.equal(await count(), 0);
+});
+
+test('a project with many queues delays no other, and one that is full is left alone', async () => {
+  const [due, now] = [new Date('2099-01-01'), new Date('2099-01-02')];
+  await db.query({
+    text: `
+      insert into schedule_queues (project_id, smith_id, next_attempt_at)
+      select 'a', 'smith ' || n, $1::timestamptz from generate_series(1, 50) n union all select 'b', 'smith', $1`,
+    values: [due],
+  });
+  const look = async (after: string, allowed: ReadonlyMap<string, number> = new Map()) => {
+    const { queues, next } = await claimQueues(db, { now, after, allowed, limit: 32 });
+    return { projects: Object.groupBy(queues, ({ project_id }) => project_id), next };
+  };
+  const first = await look('');
+  assert.deepEqual([Object.keys(first.projects), first.projects.a?.length, first.next], [['a'], 32, 'a']);
+  const second = await look(first.next);
+  assert.deepEqual([Object.keys(second.projects), second.projects.b?.length, second.next], [['b'], 1, '']);
+  assert.deepEqual(await look('', new Map([['a', 0]])), { projects: Object.create(null), next: '' });
+  assert.equal((await look('', new Map([['a', 3]]))).projects.a?.length, 3);
+  assert.equal((await look('')).projects.a?.length, 15);
+  await db.query({ text: `delete from schedule_queues where project_id in ('a', 'b')`, values: [] });
 });
