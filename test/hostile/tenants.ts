@@ -105,7 +105,7 @@ async function readTurn({ client, smithId }: Tenant, { body }: Answer): Promise<
   return run.status;
 }
 
-const POLL_MS = 200;
+const POLL_MS = 500;
 
 export interface IndexState {
   /** Undefined while it is being indexed. */
@@ -129,10 +129,15 @@ export async function indexDocument(tenant: Tenant, document: DocumentCase): Pro
   }
 }
 
+/** As few chunks as can be: the cases are about reading files, and every chunk has to be embedded. */
+const CHUNKING = { type: 'static', static: { max_chunk_size_tokens: 4_096, chunk_overlap_tokens: 0 } };
+
 /** Uploads the document and adds it to the tenant's store. */
 export async function addDocument(tenant: Tenant, document: DocumentCase): Promise<{ readonly fileId: string }> {
   const fileId = await uploadDocument(tenant, document);
-  await succeed(tenant.client.post(`/v1/vector_stores/${tenant.storeId}/files`, { file_id: fileId }));
+  await succeed(
+    tenant.client.post(`/v1/vector_stores/${tenant.storeId}/files`, { file_id: fileId, chunking_strategy: CHUNKING }),
+  );
   return { fileId };
 }
 

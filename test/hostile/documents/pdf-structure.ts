@@ -137,12 +137,12 @@ export const pdfStructure: readonly DocumentCase[] = [
   ),
   pdf('one page named two hundred thousand times', () => pages('3 0 R '.repeat(200_000), 200_000), REPAIRED_OR_BROKEN),
   pdf(
-    'a content named a hundred thousand times',
+    'a content named twenty thousand times',
     () =>
       buildPdf([
         CATALOGUE,
         PAGES,
-        page(undefined, `[${'4 0 R '.repeat(100_000)}]`),
+        page(undefined, `[${'4 0 R '.repeat(20_000)}]`),
         stream(TEXT.repeat(500)),
         HELVETICA,
       ]),

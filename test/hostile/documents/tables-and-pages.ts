@@ -16,7 +16,7 @@ function html(name: string, body: () => string, answer: DocumentCase['answer']):
 export const tablesAndPages: readonly DocumentCase[] = [
   csv('one cell of eight megabytes', () => `a,b\n"${'tea '.repeat(2 * MEBIBYTE)}",1\n`, 'invalid_file'),
   csv('a quote that never closes', () => `a,b\n1,"${'tea\n'.repeat(2 * MEBIBYTE)}`, 'invalid_file'),
-  csv('a million columns', () => `${'a,'.repeat(1_000_000)}\n${'1,'.repeat(1_000_000)}\n`, EITHER),
+  csv('three hundred thousand columns', () => `${'a,'.repeat(300_000)}\n${'1,'.repeat(300_000)}\n`, EITHER),
   csv(
     'a name of two megabytes over a hundred thousand rows',
     () => `${'tea '.repeat(MEBIBYTE / 2)}\n${'1\n'.repeat(100_000)}`,
