@@ -308,6 +308,26 @@ describe('the wall', () => {
   });
 });
 
+describe('the process that starts children', ON_LINUX, () => {
+  test('is one, a child of this process, and makes way for another when it dies', async () => {
+    const program = programOf(
+      'if (message === "hang") await new Promise(() => setInterval(() => {}, 1000)); return process.ppid;',
+    );
+    await using pool = openPool(program, { children: 2 });
+    await using other = openPool(program);
+    const starter = Number(await pool.run('a', '', LONG));
+    assert.notEqual(starter, process.pid);
+    assert.equal(await other.run('a', '', LONG), starter);
+    assert.match(readFileSync(`/proc/${starter}/status`, 'utf8'), new RegExp(`^PPid:\\s+${process.pid}$`, 'm'));
+    const hanging = [pool.run('a', 'hang', LONG), other.run('a', 'hang', LONG)];
+    process.kill(starter, 'SIGKILL');
+    for (const each of hanging) await assert.rejects(each, ChildCrashedError);
+    const next = Number(await pool.run('a', '', LONG));
+    assert.notEqual(next, starter);
+    assert.equal(await other.run('a', '', LONG), next);
+  });
+});
+
 describe('the pool', () => {
   test('lets keys take turns, however many one of them asks', async () => {
     await using pool = openPool(ECHO, { children: 1 });

@@ -1,6 +1,6 @@
 /** One child process, started, then asked and answered, with caps on what an answer may cost. */
-import type { ChildProcess } from 'node:child_process';
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import {
   ChildAnswerTooLargeError,
   ChildCrashedError,
@@ -10,7 +10,7 @@ import {
   ChildTimedOutError,
 } from './child-errors.ts';
 import { encodeFrame, FrameReader } from './frames.ts';
-import { CHANNEL_FD, type FromChildFrame, type ToChildFrame } from './protocol.ts';
+import type { FromChildFrame, ToChildFrame } from './protocol.ts';
 import {
   measureResidentBytes,
   readProcessorMs,
@@ -18,6 +18,8 @@ import {
   type SpawnOptions,
   spawnChild,
 } from './spawn-child.ts';
+import type { ChildHandle } from './spawner.ts';
+import type { ProcessEnd } from './start-process.ts';
 
 export interface ChildOptions extends SpawnOptions {
   /** For logs and errors: `document reader`. */
@@ -31,20 +33,18 @@ export interface ChildOptions extends SpawnOptions {
 /** How often a child at work is measured. It may exceed its limits by what it takes in between. */
 const MEASURE_INTERVAL_MS = 50;
 const START_MS = 60_000;
-/** Of standard error, its end: V8 says there why it gave up. */
-const OUTPUT_CHARACTERS = 4_096;
 const OUT_OF_MEMORY = /FATAL ERROR: .*(?:out of memory|invalid table size|invalid array length)/i;
 
 export class Child<ToChild, FromChild> {
   readonly #options: ChildOptions;
-  readonly #process: ChildProcess;
-  readonly #channel: Socket;
+  readonly #process: ChildHandle;
+  /** From its start on, and before it is ready. */
+  #channel: Socket | undefined;
   readonly #gone = new AbortController();
   readonly #exited = Promise.withResolvers<void>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #waiting = new Map<number, PromiseWithResolvers<FromChild>>();
   #nextId = 1;
-  #output = '';
   #measuring: NodeJS.Timeout | undefined;
   #measuredMs = 0;
   /** Of `processorMs`: what was allowed, and the value at which that is used up. */
@@ -53,11 +53,12 @@ export class Child<ToChild, FromChild> {
   /** Starts it. It is asked once `ready` has resolved. */
   constructor(options: ChildOptions) {
     this.#options = options;
-    this.#process = spawnChild(options);
-    const channel = this.#process.stdio[CHANNEL_FD];
-    if (!(channel instanceof Socket)) throw new Error('a child has a pipe to its parent');
-    this.#channel = channel;
-    this.#listen();
+    this.#ready.promise.catch(() => undefined);
+    this.#process = spawnChild(options, {
+      started: (channel) => this.#listen(channel),
+      ended: (end) => void this.#noteEnd(end),
+    });
+    this.#process.hold(true);
   }
 
   /** Aborts when the child ends, for the reason that it ended for. */
@@ -129,29 +130,23 @@ export class Child<ToChild, FromChild> {
     this.#settle(reason);
     // Who waits for the end must live to see it.
     this.#hold(true);
-    this.#process.kill('SIGKILL');
+    this.#process.kill();
     await this.#exited.promise;
   }
 
-  #listen(): void {
-    const child = this.#process;
+  #listen(channel: Socket): void {
+    this.#channel = channel;
     const reader = new FrameReader(this.#options.answerBytes);
-    this.#ready.promise.catch(() => undefined);
-    this.#channel.on('data', (piece: Buffer) => this.#receive(reader, piece));
-    // Writing to a child that has gone: why it went comes with 'close'.
-    this.#channel.on('error', () => undefined);
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#output = (this.#output + text).slice(-OUTPUT_CHARACTERS);
-    });
-    child.once('error', (error) => {
-      this.#settle(error);
-      if (child.pid === undefined) this.#exited.resolve();
-    });
-    // After 'exit' there may still be something to read of what it said last.
-    child.once('close', (code, signal) => {
-      this.#settle(this.#explain(code, signal));
-      this.#exited.resolve();
-    });
+    channel.on('data', (piece: Buffer) => this.#receive(reader, piece));
+    // Writing to a child that has gone: why it went comes with its end.
+    channel.on('error', () => undefined);
+  }
+
+  async #noteEnd(end: ProcessEnd): Promise<void> {
+    // There may still be something to read of what it said last.
+    if (this.#channel?.closed === false) await once(this.#channel, 'close').catch(() => undefined);
+    this.#settle(this.#explain(end));
+    this.#exited.resolve();
   }
 
   #receive(reader: FrameReader, piece: Buffer): void {
@@ -176,20 +171,17 @@ export class Child<ToChild, FromChild> {
 
   #send(frame: ToChildFrame): void {
     const blocks = encodeFrame(frame, Number.MAX_SAFE_INTEGER);
-    this.#channel.cork();
-    for (const block of blocks) this.#channel.write(block);
-    this.#channel.uncork();
+    this.#channel?.cork();
+    for (const block of blocks) this.#channel?.write(block);
+    this.#channel?.uncork();
   }
 
   /** While it is at work, or being ended, it keeps this process alive; at work it is measured. */
   #hold(works: boolean): void {
     if (!works && this.gone.aborted) return;
-    for (const handle of [this.#process, this.#channel, this.#process.stderr]) {
-      // Standard error is a socket too, of which its type says nothing.
-      if (handle === null || !('ref' in handle && 'unref' in handle)) continue;
-      if (works) handle.ref();
-      else handle.unref();
-    }
+    this.#process.hold(works);
+    if (works) this.#channel?.ref();
+    else this.#channel?.unref();
     clearInterval(this.#measuring);
     this.#measuring =
       works && !this.gone.aborted ? setInterval(() => void this.#measure(), MEASURE_INTERVAL_MS) : undefined;
@@ -210,10 +202,10 @@ export class Child<ToChild, FromChild> {
     await this.end(new ChildOutOfMemoryError(name, 'resident', residentBytes));
   }
 
-  #explain(code: number | null, signal: NodeJS.Signals | null): ChildEndedError {
+  #explain({ code, signal, output }: ProcessEnd): ChildEndedError {
     const { name, heapBytes } = this.#options;
-    if (OUT_OF_MEMORY.test(this.#output)) return new ChildOutOfMemoryError(name, 'heap', heapBytes);
-    return new ChildCrashedError(name, code, signal, this.#output.trim());
+    if (OUT_OF_MEMORY.test(output)) return new ChildOutOfMemoryError(name, 'heap', heapBytes);
+    return new ChildCrashedError(name, code, signal, output.trim());
   }
 
   #settle(reason: unknown): void {

@@ -1,11 +1,10 @@
-/** The operating system's side of a child: how it is started, what it may touch, what it holds of memory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/** The operating system's side of a child: how it is started, what it may touch, what it takes of memory and time. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeArguments } from './protocol.ts';
+import { type ChildEvents, type ChildHandle, startChild } from './spawner.ts';
 
 export interface SpawnOptions {
   /** Module of a ChildProgram. */
@@ -24,8 +23,8 @@ const MEBIBYTE = 1_048_576;
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 const RUN_CHILD = fileURLToPath(new URL('./run-child.ts', import.meta.url));
 
-/** Standard input and output are nothing, standard error and file descriptor 3 are pipes. */
-export function spawnChild(options: SpawnOptions): ChildProcess {
+/** See `startChild`: the channel comes with an event. */
+export function spawnChild(options: SpawnOptions, events: ChildEvents): ChildHandle {
   const { program, heapBytes, answerBytes, evaluatesCode = false, givesWay = false } = options;
   const flags = [
     '--no-warnings',
@@ -36,25 +35,11 @@ export function spawnChild(options: SpawnOptions): ChildProcess {
     '--allow-worker',
     ...listReadable(program).map((path) => `--allow-fs-read=${path}`),
   ];
-  const args = writeArguments({ program: program.href, answerBytes, parent: process.pid });
-  const child = spawn(process.execPath, [...flags, RUN_CHILD, ...args], {
-    // No secret of this process's own environment is the child's business.
-    env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    windowsHide: true,
+  const makeCommand = (parent: number) => ({
+    args: [...flags, RUN_CHILD, ...writeArguments({ program: program.href, answerBytes, parent })],
+    givesWay,
   });
-  if (child.pid !== undefined && process.platform === 'linux') offerToKernel(child.pid);
-  if (child.pid !== undefined && givesWay) lowerPriority(child.pid);
-  return child;
-}
-
-/** At once, while it has one thread: on Linux every thread has a priority of its own, and new ones that of their maker. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It is gone already.
-  }
+  return startChild(makeCommand, events);
 }
 
 /** The sources, the program's folder, and the packages with what Node looks at to find them. */
@@ -71,13 +56,6 @@ function listReadable(program: URL): string[] {
     }
   }
   return [...paths];
-}
-
-/** When the machine runs out of memory, this process goes before any other; and no core of it is written to the disk. */
-function offerToKernel(pid: number): void {
-  // A child that is gone already needs neither.
-  writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
-  writeFile(`/proc/${pid}/coredump_filter`, '0').catch(() => undefined);
 }
 
 /** Undefined where it is not known: the process is gone, or this is not Linux. */

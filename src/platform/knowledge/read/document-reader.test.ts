@@ -291,10 +291,13 @@ async function measureChild(): Promise<number> {
 /** The process id of the only child that reads documents. */
 async function findChild(): Promise<number> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
-  const own = stdout.split('\n').filter((line) => line.includes('read-program.ts'));
-  const pids = own.map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === process.pid);
-  assert.equal(pids.length, 1);
-  return pids[0]?.[0] ?? assert.fail('there is no child');
+  const processes = stdout.split('\n').map((line) => line.trim().split(/\s+/));
+  const parents = new Map(processes.map(([pid, parent]) => [pid, parent]));
+  const isOwn = (pid: string | undefined): boolean =>
+    pid !== undefined && (pid === String(process.pid) || isOwn(parents.get(pid)));
+  const own = processes.filter(([pid, , ...args]) => args.join(' ').includes('read-program.ts') && isOwn(pid));
+  assert.equal(own.length, 1);
+  return Number(own[0]?.[0]);
 }
 
 describe('an abort', () => {

@@ -1,0 +1,34 @@
+/** The program of the small process that starts the others, see spawner.ts. It ends when its parent does. */
+import type { ChildProcess } from 'node:child_process';
+import type { FromSpawner, ToSpawner } from './spawner-protocol.ts';
+import { startProcess } from './start-process.ts';
+
+const children = new Map<number, ChildProcess>();
+
+function tell(message: FromSpawner): void {
+  // A parent that is gone wants to know nothing.
+  if (process.connected) process.send?.(message, undefined, {}, () => undefined);
+}
+
+function start({ id, ...command }: Extract<ToSpawner, { kind: 'start' }>): void {
+  try {
+    const { process: child, channel } = startProcess(command, (end) => {
+      children.delete(id);
+      tell({ kind: 'ended', id, ...end });
+    });
+    children.set(id, child);
+    const started: FromSpawner = { kind: 'started', id, pid: child.pid ?? 0 };
+    // The channel is the other side's from here on. One that is not there any more needs none.
+    channel.on('error', () => undefined);
+    if (child.pid !== undefined && process.connected) process.send?.(started, channel, {}, () => undefined);
+  } catch (error) {
+    tell({ kind: 'ended', id, code: null, signal: null, output: String(error) });
+  }
+}
+
+process.on('message', (message: ToSpawner) => {
+  if (message.kind === 'start') start(message);
+  else children.get(message.id)?.kill('SIGKILL');
+});
+// The children see that their parent is gone.
+process.once('disconnect', () => process.exit(0));
