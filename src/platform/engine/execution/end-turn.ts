@@ -79,7 +79,7 @@ function cutOffCall({ state, call }: TurnContext): Partial<Commit> {
   if (call === undefined) return {};
   const usage = estimateUsage(call);
   if (usage.outputTokens === 0) return {};
-  const record = modelRecord(state, { usage, finish: 'cut_off' });
+  const record = modelRecord(state, { startedAt: call.startedAt, usage, finish: 'cut_off' });
   return { steps: [record], ...billed(record) };
 }
 

@@ -113,7 +113,7 @@ class TurnExecution {
       const prompt = buildPrompt(this.#state.config, this.#state.history, this.#state.contextWindow);
       if (this.#state.budgets.apply) await reserve(estimatePromptTokens(prompt, functionTools(tools)));
       const partial = emptyAnswer();
-      this.#context.call = { prompt, partial };
+      this.#context.call = { prompt, partial, startedAt: new Date().toISOString() };
       try {
         return await callModelStep(live, {
           model,

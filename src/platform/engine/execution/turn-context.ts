@@ -38,7 +38,14 @@ export class TurnContext {
   readonly journal: TurnJournal;
   tools: ReadonlyMap<string, Tool> = new Map();
   /** The model call under way: what a cancelled or failed one has used and said. */
-  call: { readonly prompt: LanguageModelV4Prompt; readonly partial: PartialAnswer } | undefined;
+  call:
+    | {
+        readonly prompt: LanguageModelV4Prompt;
+        readonly partial: PartialAnswer;
+        /** ISO-8601. */
+        readonly startedAt: string;
+      }
+    | undefined;
 
   constructor(deps: TurnDependencies, live: LiveTurn, state: TurnState) {
     this.deps = deps;

@@ -10,8 +10,10 @@ import {
   clientTool,
   eventually,
   FAKE_MODEL,
+  framesUntil,
   makeSmith,
   makeUpstreamSmith,
+  openFrames,
   question,
 } from '../../../../test/support/turns.ts';
 import type { Database, Statement } from '../../../kernel/db/database.ts';
@@ -156,6 +158,18 @@ describe('a run’s trace', () => {
     assert.deepEqual([trace.status, tool.status, tool.error.type], ['cancelled', 'error', 'cancelled']);
     assert.equal(tool.ended_at, trace.ended_at);
     assert.equal(tool.attributes['gen_ai.tool.type'], 'function');
+  });
+
+  test('shows a model call that was cut off from when it began', async () => {
+    const smith = await makeSmith(platform);
+    const runId = await smith.begin('Write 300 words at 40 words per second');
+    const frames = openFrames(await smith.events(runId));
+    let pieces = 0;
+    await framesUntil(frames, ({ event }) => event === 'message.delta' && ++pieces === 10);
+    await smith.cancel(runId);
+    const [, call] = (await traceOf(smith.project, runId)).spans;
+    assert.deepEqual(call.attributes['gen_ai.response.finish_reasons'], ['cut_off']);
+    assert.ok(call.duration_ms >= 150, `${call.duration_ms} ms`);
   });
 
   test('of a run in progress shows what has been committed so far', async () => {
