@@ -61,19 +61,6 @@ const history = (args: string, result: string) => `"messages":[{"role":"user","c
   {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":${args}}}]},
   {"role":"tool","tool_call_id":"c","content":${result}}]`;
 
-/** 120 tools with 100 described parameters each. */
-function largeTools(): string {
-  const tools = Array.from({ length: 120 }, (_, tool) => {
-    const names = Array.from({ length: 100 }, (__, index) => `parameter_${tool}_${index}`);
-    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string', description: PROSE }]));
-    return {
-      type: 'function',
-      function: { name: `tool_${tool}`, description: PROSE, parameters: { type: 'object', properties } },
-    };
-  });
-  return JSON.stringify(tools);
-}
-
 interface Case {
   readonly status: number;
   send(): Promise<Response>;
@@ -125,11 +112,6 @@ const cases: Readonly<Record<string, Case>> = {
       const { id } = (await made.json()) as { id: string };
       return post(`/v1/conversations/${id}/items`, `{"items":[{"role":"user","content":${textOf(PROSE)}}]}`);
     },
-  },
-  'large tools': {
-    // More than the window of the model.
-    status: 502,
-    send: toChat(`"messages":[{"role":"user","content":"Hello"}],"tools":${largeTools()}`),
   },
   '2,048 vectors as numbers': {
     status: 200,
