@@ -174,8 +174,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const jobs = createJobs(db, { logger });
   const memory = createMemory({ db, jobs, embedders, logger });
   const schemas = createForeignSchemas({ logger, metrics });
-  const { otlp: collector } = config;
-  const traceExport = collector === undefined ? undefined : createTraceExport({ db, logger, metrics, collector });
+  const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const engine = createEngine({
     db,
     logger,
@@ -184,7 +183,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
     onTurnRested: (owner) => schedules.turnRested(owner),
-    onRunSettled: (run) => traceExport?.runEnded(run),
+    onRunSettled: (run) => traceExport.runEnded(run),
     files: createTurnFiles(deps),
     toolSources: [
       createHostedTools(clock),
@@ -252,13 +251,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [
-        ingestion,
-        { stop: () => reader.close() },
-        { stop: () => embedders.close() },
-        schemas,
-        ...(traceExport === undefined ? [] : [traceExport]),
-      ],
+      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas, traceExport],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [
         engine,

@@ -288,7 +288,7 @@ test('refusals are a google.rpc.Status in the request’s encoding', async () =>
     [send(project, Buffer.alloc(4 * 1024 * 1024 + 1)), 413, 8],
     [send(project, gzipSync(Buffer.alloc(8 * 1024 * 1024 + 1)), { 'content-encoding': 'gzip' }), 413, 8],
     [send(project, 'x', { 'content-encoding': 'gzip' }), 400, 3],
-    [send(project, 'x', { 'content-encoding': 'br' }), 415, 3],
+    [send(project, 'x', { 'content-encoding': 'br' }), 422, 3],
   ];
   for (const [answering, status, code] of cases) {
     const answer = await answering;
@@ -307,7 +307,7 @@ test('refusals are a google.rpc.Status in the request’s encoding', async () =>
     assert.deepEqual([answer.status, code, error.code, error.message], [400, 3, 'invalid_request', message], body);
   }
   const other = await send(project, 'x', { 'content-type': 'text/plain' });
-  assert.equal(other.status, 415);
+  assert.equal(other.status, 422);
 });
 
 describe('hostile bodies never hold the event loop for 100 ms', () => {

@@ -20,7 +20,7 @@ export const MAX_OTLP_BYTES = 4 * 1024 * 1024;
 const MAX_UNPACKED_BYTES = 8 * 1024 * 1024;
 const JSON_TYPE = /^application\/json\b/i;
 const BAD_REQUEST = 400;
-const UNSUPPORTED_MEDIA_TYPE = 415;
+const UNPROCESSABLE = 422;
 
 type Request = ProjectRead<{ body: RawBody }>;
 
@@ -29,7 +29,7 @@ export function pushOtlp({ clock }: { readonly clock: Clock }) {
   return async ({ db, caller, body, headers }: Request): Promise<OtlpAnswer | TextReply> => {
     const isProtobuf = PROTOBUF_TYPE.test(body.contentType);
     if (!isProtobuf && !JSON_TYPE.test(body.contentType)) {
-      throw refuse('Content-Type', 'Send application/x-protobuf or application/json.', UNSUPPORTED_MEDIA_TYPE);
+      throw refuse('Content-Type', 'Send application/x-protobuf or application/json.', UNPROCESSABLE);
     }
     const bytes = await unpack(body.bytes, headers['content-encoding']);
     const outcome = await push(
@@ -66,7 +66,7 @@ const gunzipAsync = promisify(gunzip);
 async function unpack(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return bytes;
   if (encoding.toLowerCase() !== 'gzip') {
-    throw refuse('Content-Encoding', 'Compress the body with gzip, or not at all.', UNSUPPORTED_MEDIA_TYPE);
+    throw refuse('Content-Encoding', 'Compress the body with gzip, or not at all.', UNPROCESSABLE);
   }
   try {
     return await gunzipAsync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES });

@@ -28,7 +28,8 @@ export interface TraceExportDependencies {
   readonly db: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly collector: CollectorAddress;
+  /** Undefined: nothing is sent. */
+  readonly collector: CollectorAddress | undefined;
   /** For tests. */
   readonly maxQueued?: number;
 }
@@ -44,7 +45,7 @@ const DROPS_LOGGED_EVERY_MS = 60_000;
 const STOP_GRACE_MS = 2_000;
 
 export function createTraceExport(deps: TraceExportDependencies): TraceExport {
-  const { logger, metrics, maxQueued = MAX_QUEUED } = deps;
+  const { collector, logger, metrics, maxQueued = MAX_QUEUED } = deps;
   const exports = metrics.counter(
     'trace_exports_total',
     'Runs whose spans were to be sent to IRONCRAFT_OTLP_URL: sent, failed, or dropped for want of room',
@@ -71,8 +72,8 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
     const runs = queue.splice(0, RUNS_AT_ONCE);
     try {
       const traces = await readTraces(deps.db, runs);
-      if (traces.length > 0) {
-        opening ??= openSpanSender(deps.collector);
+      if (collector !== undefined && traces.length > 0) {
+        opening ??= openSpanSender(collector);
         await (await opening).send(traces);
       }
       exports.inc({ outcome: 'sent' }, runs.length);
@@ -84,6 +85,7 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
 
   return {
     runEnded(run) {
+      if (collector === undefined) return;
       if (queue.length >= maxQueued) {
         exports.inc({ outcome: 'dropped' });
         const now = performance.now();
@@ -101,7 +103,7 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
     },
     async start() {
       isStarted = true;
-      worker.start();
+      if (collector !== undefined) worker.start();
     },
     async stop() {
       isStarted = false;
