@@ -30,5 +30,7 @@ process.on('message', (message: ToSpawner) => {
   if (message.kind === 'start') start(message);
   else children.get(message.id)?.kill('SIGKILL');
 });
+// A terminal and a supervisor send these to everybody; when this process ends is its parent's business.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 // The children see that their parent is gone.
 process.once('disconnect', () => process.exit(0));

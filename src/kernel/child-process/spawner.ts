@@ -80,8 +80,6 @@ class Spawner {
     this.#process = fork(PROGRAM, [], {
       env: {},
       execArgv: FLAGS,
-      // Nothing of it is a terminal's, so that Ctrl-C is this process's business.
-      detached: true,
       // What it fails with is told where this process tells of its own.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
