@@ -36,6 +36,11 @@ export function mountOperation<Caller>(
     idempotency: options.idempotency.refusals,
     names: options.errorDialect.names,
   };
+  const bareType = operation.upload?.bareType;
+  // Whoever reads the file reads the body.
+  if (bareType !== undefined && !app.hasContentTypeParser(bareType)) {
+    app.addContentTypeParser(bareType, (_request, _body, done) => done(null));
+  }
   const route = {
     method: operation.method,
     url: fastifyPath(operation.path),

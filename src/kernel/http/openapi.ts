@@ -136,7 +136,7 @@ const CONSUMES: Readonly<Record<BodyFormat, readonly string[] | undefined>> = {
 };
 
 /** A form: its fields, and the files among them. */
-function formSchema({ fields, field, maxBytes, maxFiles = 1 }: Upload<unknown>): object {
+function formSchema({ fields, field, bareType, maxBytes, maxFiles = 1 }: Upload<unknown>): object {
   const schema = (componentOf(fields)?.schema ?? fields) as { properties?: object; required?: string[] };
   const one = { type: 'string', format: 'binary', description: `The content, at most ${maxBytes} bytes.` };
   const file = maxFiles === 1 ? one : { type: 'array', minItems: 1, maxItems: maxFiles, items: one };
@@ -145,7 +145,8 @@ function formSchema({ fields, field, maxBytes, maxFiles = 1 }: Upload<unknown>):
     required: [field, ...(schema.required ?? [])],
     properties: { [field]: file, ...schema.properties },
   };
-  return { content: { 'multipart/form-data': { schema: form } } };
+  const bare = bareType === undefined ? {} : { [bareType]: { schema: { type: 'string', format: 'binary' } } };
+  return { content: { 'multipart/form-data': { schema: form }, ...bare } };
 }
 
 function describe(operation: Operation<unknown>): string {

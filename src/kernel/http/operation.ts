@@ -120,6 +120,7 @@ export interface UploadSpec<
   Q extends TSchema,
   B extends TSchema,
   R extends TSchema,
+  Part extends StoredUpload,
   Stored extends StoredUpload,
   Tx,
 > extends OperationFacts,
@@ -127,14 +128,14 @@ export interface UploadSpec<
     Answer {
   /** The form's fields beside the file, which are text. The handler gets them as `body`. */
   readonly fields: B;
-  readonly upload: UploadTarget<Caller, Stored>;
+  readonly upload: UploadTarget<Caller, Part, Stored>;
   /** Honours `Idempotency-Key`. Default: true. */
   readonly idempotent?: boolean;
   readonly handler: (
     request: RequestContext<Caller> &
       RequestParts<P, Q, B> & {
         readonly tx: Tx;
-        /** The first, and the only one where the target takes one. */
+        /** The first, and the only one where the target takes one or combines them. */
         readonly file: Stored;
         /** All of them, in the order in which they came. */
         readonly files: readonly Stored[];
@@ -256,9 +257,14 @@ export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>)
       return precheck === undefined ? erased : { ...erased, precheck: (request) => precheck(request as never) };
     },
     /** A change whose body is a form with files, each stored while it arrives, before the transaction. */
-    upload<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Stored extends StoredUpload>(
-      spec: UploadSpec<Caller, P, Q, B, R, Stored, Tx>,
-    ): Operation<Caller> {
+    upload<
+      P extends TSchema,
+      Q extends TSchema,
+      B extends TSchema,
+      R extends TSchema,
+      Part extends StoredUpload,
+      Stored extends StoredUpload = Part,
+    >(spec: UploadSpec<Caller, P, Q, B, R, Part, Stored, Tx>): Operation<Caller> {
       const { upload, fields, ...rest } = spec;
       const erased = erase(rest, 'change', spec.idempotent ?? true, (request) => spec.handler(request as never));
       // What the target stored comes back to it: the type ties both ends.

@@ -94,6 +94,41 @@ const several = operationsFor<SmallCaller>().upload({
   },
 });
 
+const bundles = operationsFor<SmallCaller>().upload({
+  id: 'bundles.create',
+  method: 'POST',
+  path: '/v1/bundles',
+  posture: 'closed',
+  summary: 'Upload a bundle',
+  fields: Type.Object({ tone: Type.Optional(Type.String({ maxLength: 8 })) }),
+  upload: {
+    field: 'texts',
+    alsoField: 'text',
+    bareType: 'application/zip',
+    keepsFolders: true,
+    maxBytes: MAX_BYTES,
+    maxFiles: MAX_FILES,
+    store: (_caller, part) => storeText(part),
+    async combine(caller, parts) {
+      if (parts.some(({ text }) => text === 'bad')) throw new ApiError('invalid_request', { param: 'texts' });
+      for (const part of parts) await forget(caller, part);
+      const joined = {
+        ...parts[0],
+        text: parts.map(({ text, part }) => `${part.filename}=${text}`).join(),
+        sha256: 'j',
+      };
+      held.add(joined as Stored);
+      return joined as Stored;
+    },
+    discard: forget,
+  },
+  reply: Type.Object({ text: Type.String(), files: Type.Integer(), mediaType: Type.String() }),
+  async handler({ file, files }) {
+    if (outcome === 'refuse') throw new ApiError('not_found');
+    return { text: file.text, files: files.length, mediaType: file.part.mediaType };
+  },
+});
+
 async function forget(_caller: SmallCaller, stored: Stored): Promise<void> {
   discarded += 1;
   held.delete(stored);
@@ -101,7 +136,7 @@ async function forget(_caller: SmallCaller, stored: Stored): Promise<void> {
 
 const { db, close } = await openTestDatabase();
 const optionsFor = (requestsPerMinute: number): ServiceOptions<SmallCaller> => ({
-  ...describeSmallService(db, [operation, several]),
+  ...describeSmallService(db, [operation, several, bundles]),
   requestsPerMinute,
   addressRequestsPerMinute: 10_000,
   stallMs: STALL_MS,
@@ -366,6 +401,47 @@ describe('a form with several files', () => {
     const document = (await (await fetch(`${url}/openapi.json`)).json()) as any;
     const { schema } = document.paths['/v1/albums'].post.requestBody.content['multipart/form-data'];
     assert.deepEqual([schema.properties.text.type, schema.properties.text.maxItems], ['array', MAX_FILES]);
+  });
+});
+
+describe('a target that combines', () => {
+  const BARE = { 'content-type': 'application/zip; charset=x' };
+  const sendBundle = (body: string, headers = {}) => send(body, headers, '/v1/bundles');
+
+  test('takes either name, one file or several, and keeps folders', async () => {
+    const form = filePart('1', 'texts[]', '; filename="a/b/c.txt"') + filePart('2', 'text', '; filename="../d"') + END;
+    const { status, body: json } = await sendBundle(form);
+    assert.deepEqual([status, json.text, json.files], [200, 'a/b/c.txt=1,../d=2', 1]);
+    assert.deepEqual([held.size, discarded], [1, 2]);
+  });
+
+  test('takes a body of the bare type as the file', async () => {
+    const { status, body: json } = await sendBundle('PK', BARE);
+    assert.deepEqual([status, json.text, json.mediaType], [200, '=PK', 'application/zip']);
+    const large = 'x'.repeat(MAX_BYTES);
+    assert.equal((await sendBundle(large, BARE)).body.text.length, MAX_BYTES + 1);
+    assertRefusal(await sendBundle(`${large}x`, BARE), 'payload_too_large', 'texts');
+    assertRefusal(await sendBundle('PK', { 'content-type': 'application/json' }), 'invalid_request', 'Content-Type');
+    // Another operation takes no such body.
+    assertRefusal(await send('PK', BARE), 'invalid_request', 'Content-Type');
+  });
+
+  test('what it refuses to combine is discarded, and so is what the handler refuses', async () => {
+    assertRefusal(await sendBundle(filePart('a', 'text') + filePart('bad', 'text') + END), 'invalid_request', 'texts');
+    assert.deepEqual([held.size, discarded], [0, 2]);
+    outcome = 'refuse';
+    assertRefusal(await sendBundle('PK', BARE), 'not_found', null);
+    assert.equal(held.size, 0);
+  });
+
+  test('a bare body that breaks off leaves nothing', async () => {
+    const head = ['POST /v1/bundles HTTP/1.1', 'Host: h', 'Authorization: Bearer owner', 'Content-Length: 100'];
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(`${[...head, 'Content-Type: application/zip'].join('\r\n')}\r\n\r\nhalf`);
+    while (arriving === 0) await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+    while (arriving > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(held.size, 0);
   });
 });
 

@@ -1,11 +1,12 @@
 /**
- * Forms with files (`multipart/form-data`). A file's bytes go where the operation wants them while they arrive: nothing
- * holds more than a few buffers, whatever the size. Fields may stand before, between or behind the files.
+ * Forms with files (`multipart/form-data`), or bodies that are a file themselves. A file's bytes go where the operation
+ * wants them while they arrive: nothing here holds more than a few buffers, whatever the size. Fields may stand before,
+ * between or behind the files.
  *
  *   parts arrive ─▶ files stored ─▶ form complete ─▶ fields validated ─▶ Idempotency-Key, transaction, handler
  *                       └────────────── refused, or answered from an earlier request ──────────▶ all discarded
  */
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import multipart, { type MultipartFile, type MultipartValue } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -24,7 +25,7 @@ const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 
 /** The file of a form, while it arrives. */
 export interface FilePart {
-  /** As the sender wrote it: not to be trusted as a path, perhaps empty. */
+  /** As the sender wrote it: not to be trusted as a path, perhaps empty. Its folders are cut off unless the target keeps them. */
   readonly filename: string;
   /** As the sender wrote it, lower-cased, without parameters. */
   readonly mediaType: string;
@@ -38,10 +39,16 @@ export interface StoredUpload {
   readonly sha256: string;
 }
 
-/** Where an operation's uploads go. */
-export interface UploadTarget<Caller, Stored extends StoredUpload = StoredUpload> {
+/** Where an operation's uploads go. A target that combines files stores `Part`s, and makes one `Stored` of them. */
+export interface UploadTarget<Caller, Part extends StoredUpload = StoredUpload, Stored extends StoredUpload = Part> {
   /** The form's name for the file; where it takes several, each has this name, or this name with `[]`. */
   readonly field: string;
+  /** Another name for the same. */
+  readonly alsoField?: string;
+  /** A body of this media type is the file itself, without a form and without fields. */
+  readonly bareType?: string;
+  /** Names of files come with their folders. */
+  readonly keepsFolders?: boolean;
   /** Of one file. */
   readonly maxBytes: number;
   /** How many files a form may hold; it must hold one. Default 1. */
@@ -49,9 +56,14 @@ export interface UploadTarget<Caller, Stored extends StoredUpload = StoredUpload
   /** Of all files together. Default: `maxFiles` times `maxBytes`. */
   readonly maxTotalBytes?: number;
   /** Keeps the bytes while they arrive. What it keeps counts for nothing until the handler's transaction commits. */
-  store(caller: Caller, part: FilePart): Promise<Stored>;
+  store(caller: Caller, part: FilePart): Promise<Part>;
+  /**
+   * Makes one of the files of a form that is whole and valid, before the transaction; the handler gets that. The files
+   * themselves are then the target's to drop; when it throws they are discarded.
+   */
+  combine?(caller: Caller, parts: readonly Part[]): Promise<Stored>;
   /** Removes what was stored: the request was refused after all, or has been answered before. */
-  discard(caller: Caller, stored: Stored): Promise<void>;
+  discard(caller: Caller, stored: Stored | Part): Promise<void>;
 }
 
 /** A target as the kernel keeps it, with the schema of the form's fields. */
@@ -97,8 +109,9 @@ export async function receiveForm<Caller>(
   discard: (stored: StoredUpload) => Promise<void>,
 ): Promise<ReceivedForm> {
   try {
-    refuseUnread(request, upload);
-    return await readWatched(request, caller, upload, discard);
+    const isBare = isBareFile(request, upload);
+    refuseUnread(request, upload, isBare);
+    return await readWatched(request, caller, upload, discard, isBare);
   } finally {
     dropRest(request.raw);
   }
@@ -109,6 +122,7 @@ async function readWatched<Caller>(
   caller: Caller,
   upload: Upload<Caller>,
   discard: (stored: StoredUpload) => Promise<void>,
+  isBare: boolean,
 ): Promise<ReceivedForm> {
   const watch = new UploadWatch(request.raw, {
     maxBytes: maxTotalBytes(upload) + MAX_FORM_OVERHEAD_BYTES,
@@ -116,9 +130,12 @@ async function readWatched<Caller>(
   });
   const form = new FormReader(caller, upload, watch);
   try {
-    const received = await form.read(request.parts({ limits: { parts: MAX_PARTS + (upload.maxFiles ?? 1) - 1 } }));
+    const received = isBare
+      ? await form.readBare(request.raw, upload.bareType ?? '')
+      : await form.read(request.parts(partsOptions(upload)));
     checkFields(request, upload.fields, received.fields);
-    return received;
+    if (upload.combine === undefined) return received;
+    return { ...received, files: [await upload.combine(caller, received.files)] };
   } catch (error) {
     for (const stored of form.stored) await discard(stored);
     throw error;
@@ -127,9 +144,19 @@ async function readWatched<Caller>(
   }
 }
 
+function partsOptions<Caller>({ maxFiles = 1, keepsFolders = false }: Upload<Caller>) {
+  return { preservePath: keepsFolders, limits: { parts: MAX_PARTS + maxFiles - 1 } };
+}
+
+/** Whether the body is the file itself. */
+function isBareFile<Caller>(request: FastifyRequest, { bareType }: Upload<Caller>): boolean {
+  if (bareType === undefined) return false;
+  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() === bareType;
+}
+
 /** Refuses what can be seen to be wrong before a byte of the body has been read. */
-function refuseUnread<Caller>(request: FastifyRequest, upload: Upload<Caller>): void {
-  if (!request.isMultipart()) throw noForm(upload.field);
+function refuseUnread<Caller>(request: FastifyRequest, upload: Upload<Caller>, isBare: boolean): void {
+  if (!isBare && !request.isMultipart()) throw noForm(upload.field);
   const refusal = refusalOfEncoding(request);
   if (refusal !== undefined) throw refusal;
   if (Number(request.headers['content-length'] ?? 0) > maxTotalBytes(upload) + MAX_FORM_OVERHEAD_BYTES) {
@@ -181,6 +208,27 @@ class FormReader<Caller> {
     return { fields, files: this.stored, fingerprinted: { fields, files: this.#sent } };
   }
 
+  /** The body as the one file. */
+  async readBare(body: Readable, mediaType: string): Promise<ReceivedForm> {
+    // Listened to by the watch the body flows at once, whether or not anybody has begun to read it.
+    const file = body.pipe(new PassThrough());
+    const unhook = this.#watch.onBroken((error) => file.destroy(error));
+    const onClose = () => {
+      if (!body.readableEnded) file.destroy(new Error('premature close'));
+    };
+    body.once('close', onClose);
+    try {
+      const bytes = this.#count(file);
+      const stored = await this.#upload.store(this.#caller, { filename: '', mediaType, bytes });
+      this.stored.push(stored);
+      return { fields: {}, files: this.stored, fingerprinted: { fields: {}, files: [{ sha256: stored.sha256 }] } };
+    } finally {
+      unhook();
+      body.off('close', onClose);
+      if (!file.readableEnded) file.destroy();
+    }
+  }
+
   #readField({ fieldname, value, valueTruncated }: MultipartValue): void {
     if (valueTruncated) {
       throw new ApiError('invalid_request', {
@@ -200,7 +248,7 @@ class FormReader<Caller> {
 
   async #readFile(part: MultipartFile): Promise<void> {
     const { field, maxFiles = 1 } = this.#upload;
-    const isNamed = part.fieldname === field || (maxFiles > 1 && part.fieldname === `${field}[]`);
+    const isNamed = namesOfFile(this.#upload).includes(part.fieldname);
     if (!isNamed || this.stored.length === maxFiles) {
       part.file.destroy();
       const many = maxFiles === 1 ? 'one file a request' : `at most ${maxFiles} files a request`;
@@ -234,6 +282,12 @@ class FormReader<Caller> {
       throw asRefusal(error);
     }
   }
+}
+
+/** What the part of a file may be called. */
+function namesOfFile<Caller>({ field, alsoField, maxFiles = 1 }: Upload<Caller>): string[] {
+  const names = alsoField === undefined ? [field] : [field, alsoField];
+  return maxFiles === 1 ? names : [...names, ...names.map((name) => `${name}[]`)];
 }
 
 /** Level by level: whatever calls itself gives up at a depth that so few bytes have. */
