@@ -51,6 +51,8 @@ import { projectOperations } from './resources/projects/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
 import { scheduleOperations } from './resources/schedules/operations.ts';
+import { createTurnSkills } from './resources/skills/index.ts';
+import { skillOperations } from './resources/skills/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
@@ -63,6 +65,7 @@ import { createForeignSchemas } from './schemas/index.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
+import { createSkillTools } from './tools/read-skill.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { createTraceExport } from './traces/index.ts';
 import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts';
@@ -145,6 +148,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...fileOperations(deps),
     ...storageOperations(deps),
     ...vectorStoreOperations(deps),
+    ...skillOperations(deps),
     ...memoryOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
@@ -175,6 +179,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const memory = createMemory({ db, jobs, embedders, logger });
   const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
+  const skills = createTurnSkills(deps);
   const engine = createEngine({
     db,
     logger,
@@ -185,10 +190,12 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     onTurnRested: (owner) => schedules.turnRested(owner),
     onRunSettled: (run) => traceExport.runEnded(run),
     files: createTurnFiles(deps),
+    skills,
     toolSources: [
       createHostedTools(clock),
       createFileSearch(search),
       createMemoryTools(memory),
+      createSkillTools(skills),
       ...(deps.toolSources ?? []),
     ],
     runsInFlightPerProject: config.projectRunsInFlight,

@@ -34,6 +34,11 @@ export const referenceTopics: readonly Topic[] = [
   { name: 'Customers', description: 'Who the end users belong to.', prefixes: ['customers'] },
   { name: 'Files', description: 'Content for runs and vector stores.', prefixes: ['files', 'tenant.storage'] },
   { name: 'Vector stores', description: 'Files that are searched by meaning and words.', prefixes: ['vector_stores'] },
+  {
+    name: 'Skills',
+    description: 'Instructions and files for a task, in versions that never change.',
+    prefixes: ['skills'],
+  },
   { name: 'Embeddings', description: 'Text into vectors.', prefixes: ['embeddings'] },
   { name: 'Models', description: 'What can be named as `model`.', prefixes: ['models', 'tenant.models'] },
   {

@@ -6,16 +6,18 @@ import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
 import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
+import { type SkillsTables, skillsTables } from './tables/skills.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
 import { type TracesTables, tracesTables } from './tables/traces.ts';
 import { type UsageTables, usageTables } from './tables/usage.ts';
 import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
-export type { AgentDraft, AgentVariable, SmithConfig } from './tables/agents.ts';
+export type { AgentDraft, AgentVariable, SkillRef, SmithConfig } from './tables/agents.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
+export type { SkillFileEntry } from './tables/skills.ts';
 export type { BudgetPeriod, BudgetScope, UsageSource } from './tables/usage.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
@@ -26,6 +28,7 @@ export interface TenantTables
     KnowledgeTables,
     RunsTables,
     SchedulesTables,
+    SkillsTables,
     ThreadsTables,
     TracesTables,
     UsageTables,
@@ -38,6 +41,7 @@ const names: TableNames<TenantTables> = {
   ...knowledgeTables,
   ...runsTables,
   ...schedulesTables,
+  ...skillsTables,
   ...threadsTables,
   ...tracesTables,
   ...usageTables,

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
+import { bundleForm, skillText } from '../support/skills.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile } from './world.ts';
+import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile, uploadSkill } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -19,6 +20,12 @@ const addObject: Readonly<Record<string, () => Promise<string>>> = {
   'files.list': () => uploadFile(tenant),
   'conversations.list': async () => (await startConversation(tenant, world.smithUser)).conversationId,
   'conversations.items.list': () => addItem(tenant, world.conversationId),
+  'skills.list': () => uploadSkill(tenant),
+  'skills.versions.list': async () => {
+    const { name } = (await tenant.get(`/v1/skills/${world.skillId}`)).body;
+    const form = bundleForm({ 'SKILL.md': skillText(name) });
+    return (await tenant.post(`/v1/skills/${world.skillId}/versions`, form)).body.id;
+  },
   'vector_stores.list': async () => (await tenant.post('/v1/vector_stores', {})).body.id,
   'vector_stores.files.list': async () => {
     const file_id = await uploadFile(tenant);

@@ -224,7 +224,11 @@ function checkDescription(operation: Operation, one: ReturnType<typeof find>): v
   for (const parameter of parameters) assert.equal(parameter.required ?? false, parameter.in === 'path');
   const takesBody = operation.body !== undefined || !operation.bodyFormat.startsWith('json');
   const types = Object.keys(requestBody?.content ?? {});
-  assert.deepEqual(types, takesBody ? BODY_TYPES[operation.bodyFormat] : []);
+  const bare = operation.upload?.bareType;
+  const expected = takesBody
+    ? [...(BODY_TYPES[operation.bodyFormat] ?? []), ...(bare === undefined ? [] : [bare])]
+    : [];
+  assert.deepEqual(types, expected);
   const sent = requestBody?.content[types[0] ?? ''];
   assert.equal(requestBody?.required ?? false, operation.bodyFormat === 'raw' || needsBody(sent?.schema));
   checkAnswers(operation, responses);

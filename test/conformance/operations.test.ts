@@ -64,6 +64,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'vector_stores.search',
     // Each span counts once.
     'traces.otlp.push',
+    'skills.update',
     // Each call is a further delivery.
     'tenant.webhooks.test',
     'tenant.webhooks.deliveries.redeliver',

@@ -398,27 +398,28 @@ const references: readonly Reference[] = [
 /** Members that look like references and are none, or that another test holds, each with its reason. */
 const filter = 'narrows what the caller sees anyway: see the test of filters';
 const place = 'a place in the list: test/conformance/lists.test.ts and openai-lists.test.ts';
+const skillTest = 'see the tests of skills in configurations: resources/skills/configured-skills.test.ts';
 const registry = 'names of a registry that only the tenant has: see the test of a smith’s own settings';
 const excused: Readonly<Record<string, string>> = {
   'organization.billing.confirm body.session_id':
     'a page of Stripe, and its organization’s alone: see the tests of billing',
   'smiths.create body.external_id': 'the caller’s own name for the smith',
-  'smiths.create body.skills.skill_id': registry,
-  'smiths.create body.skills': registry,
+  'smiths.create body.skills.skill_id': skillTest,
+  'smiths.create body.skills': skillTest,
   'smiths.create body.mcp_servers': registry,
   'smiths.create body.enabled_hosted_tools': registry,
   'smiths.create body.pin': 'a number among the versions of `agent_id`',
-  'smiths.update body.skills.skill_id': registry,
-  'smiths.update body.skills': registry,
+  'smiths.update body.skills.skill_id': skillTest,
+  'smiths.update body.skills': skillTest,
   'smiths.update body.mcp_servers': registry,
   'smiths.update body.enabled_hosted_tools': registry,
   'smiths.update body.pin': 'see the test of a smith’s own settings',
-  'agents.create body.skills.skill_id': registry,
-  'agents.create body.skills': registry,
+  'agents.create body.skills.skill_id': skillTest,
+  'agents.create body.skills': skillTest,
   'agents.create body.mcp_servers': registry,
   'agents.create body.enabled_hosted_tools': registry,
-  'agents.update body.skills.skill_id': registry,
-  'agents.update body.skills': registry,
+  'agents.update body.skills.skill_id': skillTest,
+  'agents.update body.skills': skillTest,
   'agents.update body.mcp_servers': registry,
   'agents.update body.enabled_hosted_tools': registry,
   'customers.create body.external_ids': 'the caller’s own names for the customer',
@@ -476,7 +477,10 @@ describe('every member that looks like a reference is in the table, or excused',
       }
       // Objects in the path are sent by access.test.ts; its table must know each of them.
       for (const { name, prefix } of slotsOf(operation.path)) {
-        assert.ok(prefix !== undefined || ['n', 'provider', 'model'].includes(name), `{${name}} of ${operation.path}`);
+        assert.ok(
+          prefix !== undefined || ['n', 'v', 'provider', 'model'].includes(name),
+          `{${name}} of ${operation.path}`,
+        );
       }
     });
   }

@@ -8,6 +8,7 @@ import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
+import { bundleForm, skillText } from '../support/skills.ts';
 
 export interface World {
   /** Called with the organization's key. */
@@ -32,6 +33,7 @@ export interface World {
   /** Of `smithId`; disabled. */
   readonly scheduleId: string;
   readonly fileId: string;
+  readonly skillId: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
   readonly spareBatchFileId: string;
@@ -55,7 +57,7 @@ export interface World {
 
 /** The paths of the OpenAI dialect: members that are not known are ignored, and lists have the dialect's envelope. */
 export const OPENAI_DIALECT =
-  /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores)(?:\/|$)/;
+  /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores|skills)(?:\/|$)/;
 
 /** What fills one path parameter. */
 interface PathParameter {
@@ -89,6 +91,8 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/vector_stores/{vsId}/file_batches/{bid}': { prefix: 'vsfb', of: (world) => world.batchId },
   '/v1/conversations/{cnvId}': { prefix: 'cnv', of: (world) => world.conversationId },
   '/v1/conversations/{cnvId}/items/{itemId}': { prefix: 'msg', of: (world) => world.conversationItemId },
+  '/v1/skills/{id}': { prefix: 'skill', of: (world) => world.skillId },
+  '/v1/skills/{id}/versions/{v}': { of: () => '1' },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
 };
 
@@ -122,8 +126,11 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.runs.submit': ({ approvalId }) => ({ kind: 'approval', approval_id: approvalId, decision: 'approve' }),
   'smiths.runs.replay': () => ({ stream: false }),
   'smiths.runs.cancel': undefined,
-  // A form, not JSON: see `formWith`.
+  // Forms, not JSON: see `formWith` and `uploadSkill`.
   'files.create': undefined,
+  'skills.create': undefined,
+  'skills.versions.create': () => bundleForm({ 'SKILL.md': skillText('any') }) as unknown as Body,
+  'skills.update': () => ({ default_version: 1 }),
   'vector_stores.create': () => ({ name: uniqueName() }),
   'vector_stores.update': () => ({ name: uniqueName() }),
   'vector_stores.files.create': ({ spareFileId }) => ({ file_id: spareFileId }),
@@ -269,6 +276,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
+    skillId: await uploadSkill(tenant),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     ...(await fillWallet(platform, organization)),
@@ -336,6 +344,12 @@ export async function startResponse(caller: Client, body: Body = {}): Promise<st
   const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.id;
+}
+
+/** Uploads a skill; answers with its id. */
+export async function uploadSkill(caller: Client): Promise<string> {
+  const name = uniqueName().toLowerCase().replace(' ', '-');
+  return createdId(caller.post('/v1/skills', bundleForm({ 'SKILL.md': skillText(name) })));
 }
 
 /** Uploads a small file; answers with its id. */

@@ -22,6 +22,29 @@ interface KindOfReference {
   readonly find?: (db: TenantDb, ids: readonly string[], smithId: string | undefined) => Promise<{ id: string }[]>;
 }
 
+/**
+ * A skill's id, or one with a version behind a blank. Each skill is held, so that none is deleted before the transaction that
+ * comes to name it has ended.
+ */
+async function findSkills(db: TenantDb, names: readonly string[]): Promise<{ id: string }[]> {
+  const parts = names.map((name) => name.split(' '));
+  const { rows } = await db.raw<{ id: string }>({
+    text: `
+      select named.name as id
+      from unnest($2::text[], $3::text[], $4::int[]) as named (name, skill_id, version)
+      join skills s on s.project_id = $1 and s.id = named.skill_id
+      where named.version is null or exists (select from skill_versions v
+        where v.project_id = $1 and v.skill_id = named.skill_id and v.version = named.version)
+      for key share of s`,
+    values: [
+      names,
+      parts.map(([id]) => id),
+      parts.map(([, version]) => (version === undefined ? null : Number(version))),
+    ],
+  });
+  return rows;
+}
+
 const isAmong = (ids: readonly string[]) => sql<boolean>`id = any(${ids})`;
 
 const kinds = {
@@ -52,7 +75,7 @@ const kinds = {
   hosted_tool: { scope: TENANT_MARKER, isTenants: true },
   mcp_server: { scope: TENANT_MARKER, isTenants: true },
   response: { scope: 'runs:read', isTenants: false },
-  skill: { scope: 'skills:read', isTenants: true },
+  skill: { scope: 'skills:read', isTenants: true, find: findSkills },
   smith: {
     scope: 'runs:read',
     isTenants: false,

@@ -11,6 +11,7 @@ import type { ToolSource } from '../tools/tool.ts';
 import type { ModelOpener } from './execution/open-turn-model.ts';
 import { type Execution, startExecution } from './execution/start-execution.ts';
 import type { TurnFiles } from './input/attached-files.ts';
+import type { TurnSkills } from './input/turn-skills.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
 import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
 import { createTakeover } from './replica/takeover.ts';
@@ -35,6 +36,7 @@ export interface EngineDependencies {
   readonly schemas: ForeignSchemas;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
+  readonly skills: TurnSkills;
   /** Told of each turn that has ended and is to be found by recall. */
   readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   /** Told of each turn that has come to rest on this replica: its smith is free. */
@@ -58,6 +60,7 @@ export interface Engine {
   readonly schemas: ForeignSchemas;
   readonly files: TurnFiles;
   readonly credits: Credits;
+  readonly skills: TurnSkills;
   readonly signals: RunSignals;
   start(): Promise<void>;
   /** Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. */
@@ -110,6 +113,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     schemas: deps.schemas,
     files: deps.files,
     credits: deps.credits,
+    skills: deps.skills,
     signals,
     async start() {
       await registerReplica(db, replicaId);

@@ -22,7 +22,7 @@
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
-import type { FileSearchConfig, MemoryConfig } from '../tools/tool.ts';
+import type { FileSearchConfig, MemoryConfig, SkillsConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
@@ -86,6 +86,8 @@ export interface TurnConfig {
   readonly file_search: FileSearchConfig | null;
   /** Null: the turn has no memory. */
   readonly memory: MemoryConfig | null;
+  /** Absent: the turn's configuration names none. */
+  readonly skills?: SkillsConfig;
 }
 
 export interface TurnKey {

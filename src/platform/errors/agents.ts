@@ -55,7 +55,7 @@ export const agentErrors = {
   skill_in_use: {
     status: 409,
     message:
-      'An agent or a smith still refers to this skill. Remove the references that `referenced_by` lists, then delete it.',
+      'An agent, a smith or an open run still refers to this skill. Remove the references, of which `referenced_by` lists those of agents, then delete it.',
   },
   invalid_bundle: {
     status: 422,

@@ -1,9 +1,15 @@
 /**
- * What each project's files and vector stores take, counted anew. The counts change with the rows themselves and do not drift; what replicas
+ * What each project's files, skills and vector stores take, counted anew. The counts change with the rows themselves and do not drift; what replicas
  * of an earlier version write beside this one, or an operator by hand, is made good here.
  */
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+
+/** What counts, row by row. */
+const STORED = `
+  select project_id, bytes from files
+  union all select project_id, usage_bytes from vector_stores where deleted_at is null
+  union all select project_id, archive_bytes from skill_versions`;
 
 /** Corrects the counts of the projects that store something else. */
 export async function reconcileStorage(
@@ -15,12 +21,7 @@ export async function reconcileStorage(
     text: `
       select coalesce(counted.project_id, stored.project_id) as project_id
       from project_storage counted
-      full join (
-        select project_id, sum(bytes) as bytes from (
-          select project_id, bytes from files
-          union all select project_id, usage_bytes from vector_stores where deleted_at is null
-        ) stored_things group by project_id
-      ) stored
+      full join (select project_id, sum(bytes) as bytes from (${STORED}) as stored_things group by project_id) stored
         on stored.project_id = counted.project_id
       where coalesce(counted.used_bytes, 0) <> coalesce(stored.bytes, 0)`,
     values: [],
@@ -42,8 +43,7 @@ async function recount(db: Database, projectId: string): Promise<void> {
     await tx.query({ text: 'select from project_storage where project_id = $1 for update', values: [projectId] });
     await tx.query({
       text: `
-        update project_storage set used_bytes = coalesce((select sum(bytes) from files where project_id = $1), 0)
-          + coalesce((select sum(usage_bytes) from vector_stores where project_id = $1 and deleted_at is null), 0)
+        update project_storage set used_bytes = coalesce((select sum(bytes) from (${STORED}) as stored_things where project_id = $1), 0)
         where project_id = $1`,
       values: [projectId],
     });

@@ -1,9 +1,9 @@
 /**
- * Blobs that nothing accounts for, neither a file nor a note (see resources/files/keep-blob.ts): what a crash of the machine,
+ * Blobs that nothing accounts for, no file, no version of a skill and no note (see resources/files/keep-blob.ts): what a crash of the machine,
  * or a database that was restored from a backup, has left in the blob store; and what uploads have left that broke off.
  *
- * A blob has a note before it is stored, and in every state of the database after that it has a note or a file, until it is
- * removed: both change hands in one transaction. So what one statement finds to have neither is never asked for again, and
+ * A blob has a note before it is stored, and in every state of the database after that it has a note or a row, until it is
+ * removed: both change hands in one transaction. So what one statement finds to have none is never asked for again, and
  * no upload that is just being committed can be taken for an orphan.
  */
 import { buffer } from 'node:stream/consumers';
@@ -54,15 +54,16 @@ export async function sweepOrphanedBlobs(
       removed += 1;
     }
   }
-  if (removed > 0) logger.info({ blobs: removed }, 'removed blobs that no file stands for');
+  if (removed > 0) logger.info({ blobs: removed }, 'removed blobs that nothing stands for');
 }
 
-/** Those of the digests that neither a file nor a note stands for. */
+/** Those of the digests that nothing stands for. */
 async function findOrphans(db: Database, digests: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ digest: string }>({
     text: `
       select listed.digest from unnest($1::text[]) as listed (digest)
       where not exists (select from files where blob_digest(project_id || '/' || id) = listed.digest)
+        and not exists (select from skill_versions where blob_digest(project_id || '/' || archive_id) = listed.digest)
         and not exists (select from unclaimed_blobs where blob_digest(blob_key) = listed.digest)`,
     values: [digests],
   });

@@ -51,6 +51,21 @@ export interface MemoryConfig {
   readonly indexed: boolean;
 }
 
+/** A skill in the version that the turn began with. */
+export interface OfferedSkill {
+  readonly skill_id: string;
+  readonly version: number;
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What became of the skills that the turn's configuration names. */
+export interface SkillsConfig {
+  readonly offered: readonly OfferedSkill[];
+  /** Deleted since they were named. */
+  readonly missing: readonly { readonly skill_id: string; readonly version?: number }[];
+}
+
 /** Gives the tools of a turn. */
 export interface ToolSource {
   toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
@@ -62,4 +77,5 @@ export interface ToolSourceTurn {
   readonly hostedTools: readonly string[];
   readonly fileSearch: FileSearchConfig | null;
   readonly memory: MemoryConfig | null;
+  readonly skills: readonly OfferedSkill[];
 }

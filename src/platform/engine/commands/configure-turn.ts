@@ -3,26 +3,33 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { effectiveConfig } from '../../configuration/effective-config.ts';
 import { MAX_INSTRUCTIONS_BYTES, renderInstructions } from '../../configuration/render-instructions.ts';
 import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../../models/index.ts';
+import type { SkillRef } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
-import type { FileSearchConfig, MemoryConfig } from '../../tools/tool.ts';
+import { READ_SKILL } from '../../tools/read-skill.ts';
+import type { FileSearchConfig, MemoryConfig, SkillsConfig } from '../../tools/tool.ts';
 import type { SmithForTurn } from '../store/load-smith-turn.ts';
 import type { TurnConfig, TurnSettings } from '../turn.ts';
 
 /**
- * `stateless`: neither the smith's memory nor its stores; the answer rests on the request alone. Throws
+ * `stateless`: neither the smith's memory nor its stores; the answer rests on the request alone. `skills`: those that the
+ * configuration names, looked up. Throws
  * `agent_unpublished`, `invalid_variables`, `invalid_request`, `invalid_tool_choice`, `invalid_reasoning_effort` and
  * `unknown_provider`.
  */
 export function configureTurn(
   smith: SmithForTurn,
   settings: TurnSettings,
-  { stateless = false }: { readonly stateless?: boolean },
+  { stateless = false, skills = null }: { readonly stateless?: boolean; readonly skills?: SkillsConfig | null },
 ): TurnConfig {
   if (smith.agent_id !== null && smith.agent_snapshot === null) throw new ApiError('agent_unpublished');
   const config = effectiveConfig(smith.config, smith.agent_snapshot);
   const instructions = renderForSmith(config.instructions, smith);
   const fileSearch = settings.tools.file_search ?? (stateless ? null : searchOwnStores(config.vector_store_ids));
-  checkTools(settings.tools, [...config.enabled_hosted_tools, ...(fileSearch === null ? [] : [FILE_SEARCH])]);
+  checkTools(settings.tools, [
+    ...config.enabled_hosted_tools,
+    ...(fileSearch === null ? [] : [FILE_SEARCH]),
+    ...(skills === null || skills.offered.length === 0 ? [] : [READ_SKILL]),
+  ]);
   checkEffort(settings.answer.reasoning_effort);
   const { provider, model } = readModelId(settings.overrides.model ?? config.model);
   const memory: MemoryConfig = {
@@ -38,7 +45,13 @@ export function configureTurn(
     hosted_tools: config.enabled_hosted_tools,
     file_search: fileSearch,
     memory: stateless ? null : memory,
+    ...(skills === null ? {} : { skills }),
   };
+}
+
+/** The skills that the smith's turns are to have. */
+export function skillsOf(smith: SmithForTurn): readonly SkillRef[] {
+  return effectiveConfig(smith.config, smith.agent_snapshot).skills;
 }
 
 function renderForSmith(instructions: string, smith: SmithForTurn): string {

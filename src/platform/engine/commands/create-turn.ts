@@ -19,7 +19,7 @@ import type { ClaimedTurn, TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { StoredMessage, TurnConfig, TurnSettings } from '../turn.ts';
 import { chooseThread, type ThreadChoice } from './choose-thread.ts';
-import { configureTurn, withModelParam } from './configure-turn.ts';
+import { configureTurn, skillsOf, withModelParam } from './configure-turn.ts';
 import { startOrFindDuplicate } from './start-or-find-duplicate.ts';
 
 /** Without a thread: a new one. */
@@ -87,7 +87,9 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   if (smith === undefined) throw new ApiError('not_found');
   throwIfSpent(smith.budgets);
   await engine.credits.check(projectId, smith.credits);
-  const config = configureTurn(smith, request.settings, request);
+  const named = request.stateless === true ? [] : skillsOf(smith);
+  const skills = named.length === 0 ? null : await engine.skills.fix(projectId, named);
+  const config = configureTurn(smith, request.settings, { stateless: request.stateless === true, skills });
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw withModelParam(error);
   });

@@ -1,10 +1,11 @@
 /**
- * The prompt: instructions, the smith's memory, the thread's summary and messages. Tool calls and results are paired, also
+ * The prompt: instructions, the names of skills, the smith's memory, the thread's summary and messages. Tool calls and results are paired, also
  * those of turns that did not finish.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
 import { promptMemory } from './prompt-memory.ts';
+import { promptSkills } from './prompt-skills.ts';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
 
@@ -14,8 +15,10 @@ export function buildPrompt(config: TurnConfig, history: ThreadHistory, contextW
     history.summary === null ? [] : [`What was said earlier in this conversation, in brief:\n${history.summary}`];
   const given = history.messages.flatMap(({ role, content }) => (role === 'system' ? [String(content)] : []));
   const memory = promptMemory(config, contextWindow);
+  const skills = promptSkills(config);
   const system = [
     ...(config.instructions === '' ? [] : [config.instructions]),
+    ...(skills === '' ? [] : [skills]),
     ...(memory === '' ? [] : [memory]),
     ...given,
     ...summary,

@@ -72,6 +72,7 @@ class TurnExecution {
     const opening = Promise.all([deps.openModel(), deps.listTools()]);
     const [model, tools] = await untilAborted(opening, live.abort.signal);
     this.#context.tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#warnOfMissingSkills();
     if (deps.restarted) markInterruptedCalls(this.#state.openCalls, this.#context.tools);
     for (;;) {
       this.#context.throwIfStopped();
@@ -83,6 +84,13 @@ class TurnExecution {
       }
       const settled = await this.#callModel(model);
       if (settled !== undefined) return settled;
+    }
+  }
+
+  #warnOfMissingSkills(): void {
+    for (const { skill_id, version } of this.#state.config.skills?.missing ?? []) {
+      const what = version === undefined ? `The skill ${skill_id}` : `Version ${version} of the skill ${skill_id}`;
+      warn(this.#state, 'skill_missing', `${what} has been deleted: the turn does without it.`);
     }
   }
 

@@ -14,6 +14,7 @@ export async function listTurnTools(
     hostedTools: config.hosted_tools,
     fileSearch: config.file_search,
     memory: config.memory,
+    skills: config.skills?.offered ?? [],
   };
   const served = await Promise.all(sources.map((source) => source.toolsFor(turn)));
   const { client } = config.settings.tools;

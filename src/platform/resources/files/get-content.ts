@@ -36,8 +36,13 @@ export async function openFile(
   { id }: Pick<FileRow, 'id'>,
   range?: ByteRange,
 ): Promise<Readable> {
+  return openBlob(blobs, blobKey(projectId, id), range);
+}
+
+/** A blob that some row stands for. Throws `storage_unavailable` where the store does not give it. */
+export async function openBlob(blobs: BlobStore, key: string, range?: ByteRange): Promise<Readable> {
   try {
-    const { stream } = await blobs.get(blobKey(projectId, id), range);
+    const { stream } = await blobs.get(key, range);
     return stream;
   } catch (error) {
     const isFault = error instanceof BlobNotFoundError || error instanceof BlobStoreUnavailableError;

@@ -1,5 +1,9 @@
 /** What other resources may ask of files. */
-export type { FileLimits } from './create-file.ts';
+export { blobKey } from './blob-key.ts';
+export type { FileDependencies, FileLimits } from './create-file.ts';
 export { defineFileExpiry } from './expire-files.ts';
-export { measureStorage, readUsedBytes } from './storage-quota.ts';
+export { openBlob } from './get-content.ts';
+export { claimBlobs, discardBlob, keepBlob, releaseBlobs } from './keep-blob.ts';
+export { mediaTypeOf } from './media-type.ts';
+export { chargeStorage, giveBackStorage, measureStorage, readUsedBytes, storageExceeded } from './storage-quota.ts';
 export { createTurnFiles, findReadable } from './turn-files.ts';

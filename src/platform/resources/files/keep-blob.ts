@@ -15,6 +15,7 @@ import {
   claimBlobs as claimRows,
   extendUnclaimedBlob,
   insertUnclaimedBlob,
+  insertUnclaimedBlobs,
   removeUnclaimedBlob,
   takeUnclaimedBlob,
 } from './unclaimed-blob-store.ts';
@@ -68,6 +69,11 @@ export async function claimBlobs(tx: TenantDb, keys: readonly string[]): Promise
 /** Call in the transaction that ends the blob's row; then `discardBlob` once it has committed. */
 export async function releaseBlob(tx: TenantDb, key: string): Promise<void> {
   await insertUnclaimedBlob(tx, key, 0);
+}
+
+/** As `releaseBlob`, for several. */
+export async function releaseBlobs(tx: TenantDb, keys: readonly string[]): Promise<void> {
+  await insertUnclaimedBlobs(tx, keys, 0);
 }
 
 /**

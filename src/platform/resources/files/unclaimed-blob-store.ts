@@ -4,9 +4,15 @@ import type { TenantDb } from '../../store/tenant-db.ts';
 
 /** Notes a blob that is removed unless its row comes within these hours; 0: at the next occasion. */
 export async function insertUnclaimedBlob(db: TenantDb, key: string, hours: number): Promise<void> {
+  await insertUnclaimedBlobs(db, [key], hours);
+}
+
+/** As `insertUnclaimedBlob`, for several; at least one. */
+export async function insertUnclaimedBlobs(db: TenantDb, keys: readonly string[], hours: number): Promise<void> {
+  const removable_at = sql<Date>`now() + make_interval(hours => ${hours})`;
   await db
     .insertInto('unclaimed_blobs')
-    .values({ blob_key: key, removable_at: sql<Date>`now() + make_interval(hours => ${hours})` })
+    .values(keys.map((blob_key) => ({ blob_key, removable_at })))
     .execute();
 }
 

@@ -1,0 +1,2 @@
+/** What turns may ask of skills. */
+export { createTurnSkills } from './turn-skills.ts';

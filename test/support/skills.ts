@@ -1,0 +1,29 @@
+/** Bundles of skills, as forms and as archives. */
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+
+export type BundleContents = Readonly<Record<string, string | Uint8Array>>;
+
+export function skillText(name: string, description = 'Adds numbers.', more = ''): string {
+  return `---\nname: ${name}\ndescription: ${description}\n${more}---\n# How to\nAdd them.\n`;
+}
+
+/** The files as the parts `files[]` of a form. */
+export function bundleForm(contents: BundleContents, fields: Readonly<Record<string, string>> = {}): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  for (const [path, content] of Object.entries(contents)) {
+    form.append('files[]', new Blob([content as string | Uint8Array<ArrayBuffer>]), path);
+  }
+  return form;
+}
+
+export async function zipOf(
+  contents: BundleContents,
+  options: { readonly mode?: number } = {},
+): Promise<Buffer<ArrayBuffer>> {
+  const zip = new ZipFile();
+  for (const [path, content] of Object.entries(contents)) zip.addBuffer(Buffer.from(content), path, options);
+  zip.end();
+  return Buffer.from(await buffer(zip.outputStream));
+}
