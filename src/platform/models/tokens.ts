@@ -63,8 +63,21 @@ export function estimatePromptTokens(
     if (message.role === 'system') total += estimateTokens(message.content);
     else for (const part of message.content) total += estimatePartTokens(part);
   }
-  for (const tool of tools ?? []) total += TOKENS_PER_TOOL + estimateTokens(JSON.stringify(tool));
+  for (const tool of tools ?? []) total += estimateToolTokens(tool);
   return total;
+}
+
+type OfferedTool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
+
+/** Definitions do not change, and several places ask what the same ones take. */
+const countedTools = new WeakMap<OfferedTool, number>();
+
+function estimateToolTokens(tool: OfferedTool): number {
+  const known = countedTools.get(tool);
+  if (known !== undefined) return known;
+  const tokens = TOKENS_PER_TOOL + estimateTokens(JSON.stringify(tool));
+  countedTools.set(tool, tokens);
+  return tokens;
 }
 
 /** Characters after which others get their turn. */

@@ -12,14 +12,27 @@ export interface AskedModel {
   readonly isFirst: boolean;
 }
 
+/** A tool's definition is the same object each time, so that what it takes of a prompt is counted once a turn. */
 export function functionTools(tools: readonly Tool[]): LanguageModelV4FunctionTool[] {
-  return tools.map(({ name, description, parameters, strict }) => ({
+  return tools.map((tool) => {
+    const known = definitions.get(tool);
+    if (known !== undefined) return known;
+    const definition = defineFunction(tool);
+    definitions.set(tool, definition);
+    return definition;
+  });
+}
+
+const definitions = new WeakMap<Tool, LanguageModelV4FunctionTool>();
+
+function defineFunction({ name, description, parameters, strict }: Tool): LanguageModelV4FunctionTool {
+  return {
     type: 'function',
     name,
     description,
     inputSchema: parameters,
     ...(strict === undefined ? {} : { strict }),
-  }));
+  };
 }
 
 export function callOptions({ config, prompt, tools, isFirst }: AskedModel): LanguageModelV4CallOptions {

@@ -64,7 +64,7 @@ const DEFAULTS = {
   heapBytes: 512 * MEBIBYTE,
   // The heap, as much again for the bytes of files, and the program itself.
   residentBytes: 1_152 * MEBIBYTE,
-  // A PDF of nothing but text, well packed, has 1,200 pages in a MiB, which take 5 to 8 seconds.
+  // A PDF of nothing but text, well packed, has 1,200 pages in a MiB, which take 5 to 16 seconds.
   processorMs: 10_000,
   processorMsPerMebibyte: 20_000,
   maxProcessorMs: 900_000,
