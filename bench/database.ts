@@ -9,8 +9,9 @@ export interface BenchDatabase {
   drop(): Promise<void>;
 }
 
-export async function createDatabase(serverUrl: string): Promise<BenchDatabase> {
-  const name = `ironcraft_bench_${process.pid}`;
+/** `purpose` tells the databases of one run apart. */
+export async function createDatabase(serverUrl: string, purpose = ''): Promise<BenchDatabase> {
+  const name = `ironcraft_bench_${process.pid}${purpose}`;
   const admin = new pg.Client(serverUrl);
   await admin.connect();
   await admin.query(`create database ${name}`);

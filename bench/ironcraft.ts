@@ -1,9 +1,11 @@
 /** The server under test: the program itself in a process and a data folder of its own. */
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import Type, { type Static } from 'typebox';
 import { Parse } from 'typebox/value';
 import { OwnProcess } from './child-process.ts';
@@ -32,6 +34,8 @@ export interface Ironcraft {
   call(token: string, method: string, path: string, body?: unknown): Promise<unknown>;
   /** The same to the domain service, whose base path is left out. An empty token sends none. */
   callDomains(token: string, method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Runs a command line of the program beside it. Its output. */
+  runVerb(...args: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +43,8 @@ export interface Ironcraft {
 export async function startIroncraft(parts: {
   databaseUrl: string | undefined;
   profileDir: string | undefined;
+  /** Settings besides. */
+  variables?: Readonly<Record<string, string>>;
 }): Promise<Ironcraft> {
   const folder = await mkdtemp(join(tmpdir(), 'ironcraft-bench-'));
   const dataDir = join(folder, 'data');
@@ -46,27 +52,29 @@ export async function startIroncraft(parts: {
   const port = await findFreePort(host);
   const domainsPort = await findFreePort(host);
   const profiling = parts.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(parts.profileDir)}`];
+  const env = {
+    IRONCRAFT_HOST: host,
+    IRONCRAFT_PORT: String(port),
+    IRONCRAFT_DOMAINS_PORT: String(domainsPort),
+    // Enough for as many names as a run can buy.
+    IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS: '100000000',
+    IRONCRAFT_DOMAINS_DNS_PORT: '0',
+    IRONCRAFT_DATA_DIR: dataDir,
+    IRONCRAFT_LOG_LEVEL: 'warn',
+    // The model servers that it is measured with are on this machine.
+    IRONCRAFT_OUTBOUND_ALLOW: host,
+    IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: UNLIMITED,
+    IRONCRAFT_PROJECT_RUNS_IN_FLIGHT: UNLIMITED,
+    IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: UNLIMITED,
+    ...(parts.databaseUrl !== undefined && { IRONCRAFT_DATABASE_URL: parts.databaseUrl }),
+    ...parts.variables,
+  };
+  // Not the checkout: its .env is for whoever works there.
   const server = new OwnProcess({
     args: [...profiling, ...readStartArguments()],
-    // Not the checkout: its .env is for whoever works there.
     cwd: folder,
     logPath: join(folder, 'server.log'),
-    env: {
-      IRONCRAFT_HOST: host,
-      IRONCRAFT_PORT: String(port),
-      IRONCRAFT_DOMAINS_PORT: String(domainsPort),
-      // Enough for as many names as a run can buy.
-      IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS: '100000000',
-      IRONCRAFT_DOMAINS_DNS_PORT: '0',
-      IRONCRAFT_DATA_DIR: dataDir,
-      IRONCRAFT_LOG_LEVEL: 'warn',
-      // The model servers that it is measured with are on this machine.
-      IRONCRAFT_OUTBOUND_ALLOW: host,
-      IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: UNLIMITED,
-      IRONCRAFT_PROJECT_RUNS_IN_FLIGHT: UNLIMITED,
-      IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: UNLIMITED,
-      ...(parts.databaseUrl !== undefined && { IRONCRAFT_DATABASE_URL: parts.databaseUrl }),
-    },
+    env,
   });
   const stop = async () => {
     await server.stop();
@@ -83,7 +91,11 @@ export async function startIroncraft(parts: {
     const call: Ironcraft['call'] = (token, method, path, body) => callJson(base, token, method, path, body);
     const callDomains: Ironcraft['callDomains'] = (token, method, path, body) =>
       callJson(`http://${host}:${domainsPort}/api/v1`, token, method, path, body);
-    return { host, port, domainsPort, pid: server.pid, credentials, call, callDomains, stop };
+    const runVerb: Ironcraft['runVerb'] = async (...args) => {
+      const main = join(ROOT, 'src/main.ts');
+      return (await promisify(execFile)(process.execPath, [main, ...args], { cwd: folder, env })).stdout;
+    };
+    return { host, port, domainsPort, pid: server.pid, credentials, call, callDomains, runVerb, stop };
   } catch (error) {
     await stop();
     throw error;

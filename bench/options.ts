@@ -11,6 +11,7 @@ export const MEASURES = [
   'search',
   'domains',
   'deliveries',
+  'money',
   'schedules',
   'peer',
 ] as const;

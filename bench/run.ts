@@ -12,6 +12,7 @@ import { measureGateway } from './measures/measure-gateway.ts';
 import { measureIngest } from './measures/measure-ingest.ts';
 import { measureLists } from './measures/measure-lists.ts';
 import { measureMemory } from './measures/measure-memory.ts';
+import { measureMoney } from './measures/measure-money.ts';
 import { measurePeer } from './measures/measure-peer.ts';
 import { measureRuns } from './measures/measure-runs.ts';
 import { measureSchedules } from './measures/measure-schedules.ts';
@@ -35,6 +36,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['search', measureSearch],
   ['domains', measureDomains],
   ['deliveries', measureDeliveries],
+  ['money', measureMoney],
   ['schedules', measureSchedules],
 ]);
 

@@ -35,9 +35,14 @@ export async function startUpstream(served: AsyncDisposableStack): Promise<Upstr
 }
 
 /** Makes it the project's provider. Returns the platform's id of one of its models. */
-export async function registerUpstream(server: Ironcraft, { baseUrl }: Upstream, model: string): Promise<string> {
+export async function registerUpstream(
+  server: Ironcraft,
+  { baseUrl }: Upstream,
+  model: string,
+  provider = PROVIDER,
+): Promise<string> {
   const { tenant_token: token } = server.credentials;
   const body = { api_key: 'none', base_url: baseUrl };
-  await server.call(token, 'PUT', `/v1/tenant/model_keys/${PROVIDER}`, body);
-  return `${PROVIDER}/${model}`;
+  await server.call(token, 'PUT', `/v1/tenant/model_keys/${provider}`, body);
+  return `${provider}/${model}`;
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
-import { bundleForm, skillText } from '../support/skills.ts';
+import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile, uploadSkill } from './world.ts';
+import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());

@@ -8,7 +8,7 @@ import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
-import { bundleForm, skillText } from '../support/skills.ts';
+import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 
 export interface World {
   /** Called with the organization's key. */
@@ -344,12 +344,6 @@ export async function startResponse(caller: Client, body: Body = {}): Promise<st
   const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.id;
-}
-
-/** Uploads a skill; answers with its id. */
-export async function uploadSkill(caller: Client): Promise<string> {
-  const name = uniqueName().toLowerCase().replace(' ', '-');
-  return createdId(caller.post('/v1/skills', bundleForm({ 'SKILL.md': skillText(name) })));
 }
 
 /** Uploads a small file; answers with its id. */

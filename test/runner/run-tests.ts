@@ -14,8 +14,8 @@ import { countOutcomes, describeFile, describeRun } from './report.ts';
 import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Processes that take files. Those of `process` and `server` wait much of the time: for leases, drains and restarts. */
-const WORKERS = { all: 2, process: 3, server: 3 } as const;
+/** Processes that take files: one more than two cores, since tests wait much of their time for leases, drains and restarts. */
+const WORKERS = 3;
 /** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
 const LIMIT_MS = { all: 300_000, process: 600_000, server: 600_000 } as const;
 
@@ -53,7 +53,7 @@ async function work(run: Run, queue: string[]): Promise<void> {
   await worker?.end();
 }
 
-async function runFiles(files: readonly string[], limitMs: number, workers: number): Promise<number> {
+async function runFiles(files: readonly string[], limitMs: number): Promise<number> {
   const startMs = performance.now();
   const run: Run = {
     total: files.length,
@@ -71,7 +71,7 @@ async function runFiles(files: readonly string[], limitMs: number, workers: numb
     });
   }
   const queue = orderFiles(files);
-  await Promise.all(Array.from({ length: Math.min(workers, files.length) }, () => work(run, queue)));
+  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => work(run, queue)));
   rmSync(run.scratch, { recursive: true, force: true });
   keepDurations(run.reports);
   console.log(describeRun(run.reports, run.troubles, performance.now() - startMs));
@@ -88,4 +88,4 @@ const selection = SELECTIONS.find((name) => name === values.selection);
 if (selection === undefined) throw new Error(`--selection is one of ${SELECTIONS.join(', ')}`);
 // A process that starts loads what another has compiled; those that tests start inherit it.
 process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
-process.exitCode = await runFiles(selectFiles(selection, positionals), LIMIT_MS[selection], WORKERS[selection]);
+process.exitCode = await runFiles(selectFiles(selection, positionals), LIMIT_MS[selection]);

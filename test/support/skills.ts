@@ -1,6 +1,18 @@
 /** Bundles of skills, as forms and as archives. */
+import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
+import type { Client } from './platform.ts';
+
+let uploaded = 0;
+
+/** Uploads a skill with a name of its own; answers with its id. */
+export async function uploadSkill(caller: Client): Promise<string> {
+  uploaded += 1;
+  const answer = await caller.post('/v1/skills', bundleForm({ 'SKILL.md': skillText(`skill-${uploaded}`) }));
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.id;
+}
 
 export type BundleContents = Readonly<Record<string, string | Uint8Array>>;
 

@@ -240,7 +240,8 @@ test('the main thread loads nothing of the model', async () => {
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
     const { createEmbedders } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
     const db = { query: async () => ({ rows: [], rowCount: 0 }), wake() {} };
-    const parts = { outbound: { fetch() {} }, vault: {}, db, allowPrivate: false };
+    const credits = { terms: undefined, checkProject: async () => {} };
+    const parts = { outbound: { fetch() {} }, vault: {}, db, allowPrivate: false, credits };
     const embedders = createEmbedders(parts);
     const { vectors } = await (await embedders.open('p', 'builtin/embed')).embed(['one']);
     await embedders.close();

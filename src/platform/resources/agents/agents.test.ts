@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
-import { startPlatform } from '../../../../test/support/platform.ts';
+import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { uploadSkill } from '../../../../test/support/skills.ts';
 import { EMPTY_DRAFT } from './draft.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 
-const everySettingWith = (vectorStoreId: string) => ({
+const everySettingIn = async (project: TestProject) => ({
   instructions: 'Speak {{tone}}.',
   model: 'builtin/demo',
   enabled_hosted_tools: ['current_time'],
-  vector_store_ids: [vectorStoreId],
+  vector_store_ids: [await createVectorStore(project)],
   mcp_servers: ['files'],
-  skills: [{ skill_id: 'skill_a', version: 3 }, { skill_id: 'skill_b' }],
+  skills: [{ skill_id: await uploadSkill(project), version: 1 }, { skill_id: await uploadSkill(project) }],
   auto_memory: true,
   memory_consolidation: false,
   variables: [{ name: 'tone', default: 'warmly', description: 'How to sound', required: true }],
@@ -43,7 +44,7 @@ test('a new agent has every field, an empty draft and no version', async () => {
 
 test('a draft keeps every setting as it was given', async () => {
   const project = await platform.createProject();
-  const everySetting = everySettingWith(await createVectorStore(project));
+  const everySetting = await everySettingIn(project);
   const { body } = await project.post('/v1/agents', { name: 'Concierge', slug: 'front-desk', ...everySetting });
   assert.equal(body.slug, 'front-desk');
   assert.deepEqual(body.draft, { ...everySetting, ui_resources: [] });
@@ -166,7 +167,7 @@ test('archiving and provisioning that race never leave a smith on an archived ag
 
 test('a patch changes what it names, and null clears it', async () => {
   const project = await platform.createProject();
-  const everySetting = everySettingWith(await createVectorStore(project));
+  const everySetting = await everySettingIn(project);
   const { body } = await project.post('/v1/agents', { name: 'A', slug: 'desk', ...everySetting });
   const patched = await project.patch(`/v1/agents/${body.id}`, {
     name: 'B',
@@ -214,7 +215,7 @@ test('patches that race each keep what they set', async () => {
     { auto_memory: true },
     { memory_consolidation: true },
     { variables: [{ name: 'a' }] },
-    { skills: [{ skill_id: 's' }] },
+    { skills: [{ skill_id: await uploadSkill(project) }] },
   ];
   await Promise.all(patches.map((patch) => project.patch(`/v1/agents/${body.id}`, patch)));
   const { draft } = (await project.get(`/v1/agents/${body.id}`)).body;
@@ -275,7 +276,7 @@ test('an agent tells how many live smiths it has and when it last ran', async ()
 
 test('a smith’s configuration becomes the draft of a new agent', async () => {
   const project = await platform.createProject();
-  const everySetting = everySettingWith(await createVectorStore(project));
+  const everySetting = await everySettingIn(project);
   const { name: _name, ...settings } = { name: '', ...everySetting };
   const agent = await publishAgent(project, settings);
   await publishVersion(project, agent, { instructions: 'Not rolled out.' });

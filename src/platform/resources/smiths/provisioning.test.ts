@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
+import { uploadSkill } from '../../../../test/support/skills.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -54,7 +55,7 @@ test('a smith keeps everything that it is given', async () => {
     enabled_hosted_tools: ['current_time'],
     vector_store_ids: [await createVectorStore(project)],
     mcp_servers: [],
-    skills: [{ skill_id: 'skill_a', version: 2 }, { skill_id: 'skill_b' }],
+    skills: [{ skill_id: await uploadSkill(project), version: 1 }, { skill_id: await uploadSkill(project) }],
     auto_memory: true,
     memory_consolidation: true,
   };

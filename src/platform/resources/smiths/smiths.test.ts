@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { uploadSkill } from '../../../../test/support/skills.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -143,7 +144,7 @@ test('patches that race lose nothing, and their revisions are numbered without g
     { mcp_servers: ['m'] },
     { auto_memory: true },
     { memory_consolidation: true },
-    { skills: [{ skill_id: 's' }] },
+    { skills: [{ skill_id: await uploadSkill(project) }] },
     { agent_id: one },
     { agent_id: two },
   ];

@@ -94,7 +94,7 @@ export function traceOperations(deps: { readonly clock: Clock }) {
         ],
       },
       reply: TraceIngested,
-      errors: ['smith_mismatch'],
+      errors: ['smith_mismatch', 'not_found'],
       handler: ingestTrace(deps),
     }),
     project.raw({
