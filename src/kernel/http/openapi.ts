@@ -238,15 +238,19 @@ function failures(
     'service_overloaded',
     'storage_unavailable',
   ]);
-  const { name, mediaType } = operation.errorDialect ?? { name: 'Error', mediaType: 'application/json' };
+  const dialect = operation.errorDialect;
+  const { name, mediaType } = dialect ?? { name: 'Error', mediaType: 'application/json' };
   const byStatus = new Map<number, string[]>();
   for (const code of new Set([...codes].map((one) => names[one] ?? one))) {
     const status = errors[code]?.status;
     if (status === undefined) throw new Error(`${operation.id} names the unknown error code ${code}`);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  // The one status that is HTTP's own and not the code's.
-  if (operation.answers === 'bytes') byStatus.set(416, [names.invalid_request ?? 'invalid_request']);
+  // Statuses that are HTTP's own, or a protocol's, and not the code's.
+  for (const status of [operation.answers === 'bytes' ? 416 : undefined, dialect?.unreadableStatus]) {
+    if (status === undefined) continue;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), names.invalid_request ?? 'invalid_request']);
+  }
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => [
       status,

@@ -11,6 +11,7 @@ export const PROTOBUF_TYPE = /^application\/(?:x-)?protobuf\b/i;
 export const otlpErrors: OperationErrorDialect = {
   name: 'OtlpStatus',
   mediaType: 'application/json',
+  unreadableStatus: 400,
   schema: {
     type: 'object',
     required: ['code', 'message', 'error'],
