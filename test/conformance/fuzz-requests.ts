@@ -1,8 +1,9 @@
 /** Requests for the fuzz test, each a function of the seed and its number. */
 import { SCOPES } from '../../src/platform/access/scopes.ts';
+import { skillText } from '../support/skills.ts';
 import { NAUGHTY_STRINGS } from './naughty-strings.ts';
 import { createDice, createValueMaker, type Dice, type Schema, type ValueMaker } from './schema-values.ts';
-import { bodyFor, fillPath, missingId, type PathSlot, slotsOf, type World } from './world.ts';
+import { bodyFor, fillPath, missingId, type PathSlot, slotsOf, uniqueName, type World } from './world.ts';
 
 export interface DescribedOperation {
   readonly id: string;
@@ -62,13 +63,32 @@ export function makeRequest(
 /** One request of so many is as it should be, so that each operation is known to get past its validation. */
 const PLAIN_EVERY = 8;
 
+/** Bodies that no schema describes well enough. */
+const EXACT_BODIES: Readonly<Record<string, (world: World) => Buffer>> = {
+  'skills.create': () => makeBundle(skillText(uniqueName().toLowerCase().replace(' ', '-'))),
+  'skills.versions.create': ({ skillName }) => makeBundle(skillText(skillName)),
+  'traces.otlp.push': () => Buffer.from('{"resourceSpans":[]}'),
+};
+
+function makeBundle(text: string): Buffer {
+  const named = 'Content-Disposition: form-data; name="files[]"; filename="SKILL.md"';
+  return Buffer.from(`--${BOUNDARY}\r\n${named}\r\n\r\n${text}\r\n--${BOUNDARY}--\r\n`);
+}
+
+function makePlainBody(
+  operation: DescribedOperation,
+  dice: Dice,
+  maker: ValueMaker,
+  world: FuzzWorld,
+): Buffer | undefined {
+  const exact = EXACT_BODIES[operation.id];
+  if (exact !== undefined) return exact(world);
+  if (operation.form !== undefined) return makeForm(dice, operation.form, maker);
+  return operation.body === undefined ? undefined : Buffer.from(JSON.stringify(bodyFor(operation, world) ?? {}));
+}
+
 function makePlainRequest(operation: DescribedOperation, dice: Dice, maker: ValueMaker, world: FuzzWorld): FuzzRequest {
-  const body =
-    operation.form !== undefined
-      ? makeForm(dice, operation.form, maker)
-      : operation.body !== undefined
-        ? Buffer.from(JSON.stringify(bodyFor(operation, world) ?? {}))
-        : undefined;
+  const body = makePlainBody(operation, dice, maker, world);
   const token = operation.posture === 'org' ? world.organization.token : world.tenant.token;
   return {
     operation,

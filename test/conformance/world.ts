@@ -34,6 +34,7 @@ export interface World {
   readonly scheduleId: string;
   readonly fileId: string;
   readonly skillId: string;
+  readonly skillName: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
   readonly spareBatchFileId: string;
@@ -92,7 +93,8 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/conversations/{cnvId}': { prefix: 'cnv', of: (world) => world.conversationId },
   '/v1/conversations/{cnvId}/items/{itemId}': { prefix: 'msg', of: (world) => world.conversationItemId },
   '/v1/skills/{id}': { prefix: 'skill', of: (world) => world.skillId },
-  '/v1/skills/{id}/versions/{v}': { of: () => '1' },
+  // The first is the default, which cannot be deleted.
+  '/v1/skills/{id}/versions/{v}': { of: () => '2' },
   '/v1/models/{model}': { of: () => 'builtin%2Fdemo' },
 };
 
@@ -276,7 +278,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
-    skillId: await uploadSkill(tenant),
+    ...(await startSkill(tenant)),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     ...(await fillWallet(platform, organization)),
@@ -344,6 +346,17 @@ export async function startResponse(caller: Client, body: Body = {}): Promise<st
   const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.id;
+}
+
+async function startSkill(tenant: Client) {
+  const skillId = await uploadSkill(tenant);
+  const skillName: string = (await tenant.get(`/v1/skills/${skillId}`)).body.name;
+  const second = await tenant.post(
+    `/v1/skills/${skillId}/versions`,
+    bundleForm({ 'SKILL.md': skillText(skillName, 'Second.') }),
+  );
+  assert.equal(second.status, 201, second.text);
+  return { skillId, skillName };
 }
 
 /** Uploads a small file; answers with its id. */
