@@ -70,27 +70,33 @@ describe('an archive', () => {
   });
 
   test('of 42 KB that says it has 4 GB is refused unopened, and one that lies about it where it exceeds its word', async () => {
-    const bomb = patchedSize(0xfff0_0000);
+    const [bomb, liar] = [patchedSize(0xfff0_0000), patchedSize(100)];
     assert.ok(bomb.length < 43_000);
     const before = process.memoryUsage().arrayBuffers;
     await assertRefused(bomb, 'payload_too_large', /unpacked/);
-    await assertRefused(patchedSize(100), 'invalid_bundle', /unpacked/);
+    await assertRefused(liar, 'invalid_bundle', /unpacked/);
     assert.ok(process.memoryUsage().arrayBuffers - before < 20_000_000);
   });
 
   test('never holds the event loop up', async () => {
     const archive = await zipOf({ a: Buffer.alloc(MAX_UNPACKED_BYTES) });
     let longestMs = 0;
-    let last = performance.now();
+    let last = computedMs();
     const timer = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last);
-      last = performance.now();
+      longestMs = Math.max(longestMs, computedMs() - last);
+      last = computedMs();
     }, 1);
     await unpackZip(archive);
     clearInterval(timer);
     assert.ok(longestMs < 100, `${longestMs} ms`);
   });
 });
+
+/** Of this thread: how long it waited for a processor is not its doing. */
+function computedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
 
 /** One deflated file of 40 MB whose directory says that it has these bytes. */
 function patchedSize(bytes: number): Buffer {
