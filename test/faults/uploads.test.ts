@@ -33,7 +33,11 @@ before(async () => {
   server = await startServer(suite, await makeFolder(suite), { IRONCRAFT_FILE_LIMIT_BYTES: String(FILE_LIMIT) });
   tenant = createClient(server.url, server.credentials.tenant_token);
   // What the first requests load stays: it is no growth of an upload.
-  for (let round = 0; round < 3; round += 1) await sendFile(20 * MIB, 'announced');
+  for (let round = 0; round < 3; round += 1) {
+    const { body } = await sendFile(20 * MIB, 'announced');
+    await (await tenant.open('GET', `/v1/files/${body.id}/content`)).arrayBuffer();
+    await tenant.delete(`/v1/files/${body.id}`);
+  }
 }, BEFORE);
 after(async () => {
   for (const work of cleanups) await work();
