@@ -1,5 +1,5 @@
 /**
- * Runs test files: a few worker processes take them from one queue, and what each process makes once (a platform, a database)
+ * Runs test files: two worker processes take them from one queue, and what each process makes once (a platform, a database)
  * its files share. `node test/runner/run-tests.ts [--selection all|process|server] [FILE OR GLOB …]`; files that are named
  * run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
@@ -14,8 +14,8 @@ import { countOutcomes, describeFile, describeRun } from './report.ts';
 import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Processes that take files: one more than two cores, since tests wait much of their time for leases, drains and restarts. */
-const WORKERS = 3;
+/** Processes that take files. More would need more connections than a PostgreSQL server has by itself. */
+const WORKERS = 2;
 /** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
 const LIMIT_MS = { all: 300_000, process: 600_000, server: 600_000 } as const;
 
