@@ -1,7 +1,7 @@
 /** What a blocking budget, credits and the trace add to a run whose model has a price, beside a server with none of them. */
 import { createDatabase } from '../database.ts';
 import type { Findings } from '../figure.ts';
-import { type Ironcraft, runRequest, startIroncraft } from '../ironcraft.ts';
+import { type Ironcraft, startIroncraft } from '../ironcraft.ts';
 import { generateLoad } from '../load/generate-load.ts';
 import { SmithPool } from '../provision.ts';
 import { registerUpstream, startUpstream, type Upstream } from '../upstream/start-upstream.ts';
@@ -64,6 +64,13 @@ export async function measureMoney(context: BenchContext): Promise<Findings> {
 async function describeTarget(server: Ironcraft, upstream: Upstream) {
   const model = await registerUpstream(server, upstream, PRICED.model, PRICED.provider);
   const [smithId = ''] = await new SmithPool(server, { name: 'Money', model }).take(1);
-  const { host, port } = server;
-  return { host, port, request: runRequest(server, smithId, SHORT_MESSAGE, false) };
+  const { host, port, credentials } = server;
+  const request = {
+    method: 'POST' as const,
+    path: '/v1/chat/completions',
+    headers: { authorization: `Bearer ${credentials.tenant_token}`, 'ic-smith-id': smithId },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: SHORT_MESSAGE }] }),
+    expect: '"finish_reason":"stop"',
+  };
+  return { host, port, request };
 }
