@@ -1,6 +1,7 @@
 /** Compares what was summed as it was used with the rows that it sums. */
 import type { Executor } from '../../kernel/db/database.ts';
 import { BUDGETED_SOURCES, periodKeySql } from '../budgets/index.ts';
+import { USAGE_AMOUNTS } from './usage-sql.ts';
 
 export interface UsageDifference {
   readonly project_id: string;
@@ -10,12 +11,9 @@ export interface UsageDifference {
   readonly row: Record<string, unknown>;
 }
 
-const AMOUNTS =
-  'calls, unpriced_calls, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros, quantity, seconds';
+const AMOUNTS = USAGE_AMOUNTS.join(', ');
 const KEY = 'project_id, day, source, model, meter, smith_id, agent_id, customer_id, app_id';
-const SUMS = AMOUNTS.split(', ')
-  .map((name) => `sum(${name}) as ${name}`)
-  .join(', ');
+const SUMS = USAGE_AMOUNTS.map((name) => `sum(${name}) as ${name}`).join(', ');
 
 /**
  * Every difference between a day's usage and the sum of its rows, over all projects, in both directions; and between a

@@ -7,7 +7,7 @@ import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL } from '../budgets/index.ts';
 import { executorOf } from '../store/executor-of.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { UsageSource } from '../tables.ts';
-import { recordUsageSql } from './usage-sql.ts';
+import { recordUsageSql, USAGE_AMOUNTS } from './usage-sql.ts';
 
 export interface UsageEntry {
   /** Default: a new one. An entry whose id the project has already changes nothing, so that it can be sent again. */
@@ -101,8 +101,7 @@ function describe(entry: UsageEntry) {
   };
 }
 
-const AMOUNTS =
-  'calls, unpriced_calls, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros, quantity, seconds';
+const AMOUNTS = USAGE_AMOUNTS.join(', ');
 
 const statementOf = createDrawStatements((terms) => ({
   text: `

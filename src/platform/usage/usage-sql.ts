@@ -11,7 +11,8 @@ import { BUDGETED_SOURCES, spendBudgetsSql } from '../budgets/index.ts';
 
 const KEY = ['day', 'source', 'model', 'meter', 'smith_id', 'agent_id', 'customer_id', 'app_id'];
 
-const AMOUNTS = [
+/** What is summed, as usage_entries and usage_daily name it. */
+export const USAGE_AMOUNTS = [
   'calls',
   'unpriced_calls',
   'input_tokens',
@@ -21,9 +22,9 @@ const AMOUNTS = [
   'cost_micros',
   'quantity',
   'seconds',
-];
+] as const;
 
-const EXACT = new Set(['quantity', 'seconds']);
+const EXACT = new Set<string>(['quantity', 'seconds']);
 
 /**
  * CTEs that come after `rows`, a relation of what was used with every column of usage_daily but the project. Every argument
@@ -37,15 +38,15 @@ export function recordUsageSql(names: {
   readonly draw?: { readonly terms: DrawTerms; readonly id: string } | undefined;
 }): string {
   const { project, rows, holder, draw } = names;
-  const sums = AMOUNTS.map((name) => `sum(${name})::${EXACT.has(name) ? 'numeric' : 'bigint'} as ${name}`);
+  const sums = USAGE_AMOUNTS.map((name) => `sum(${name})::${EXACT.has(name) ? 'numeric' : 'bigint'} as ${name}`);
   return `
     usage_rows as (
       select ${KEY.join(', ')}, ${sums.join(', ')} from ${rows} group by ${KEY.join(', ')}
     ), usage_added as (
-      insert into usage_daily as d (project_id, ${KEY.join(', ')}, ${AMOUNTS.join(', ')})
-      select ${project}, ${KEY.join(', ')}, ${AMOUNTS.join(', ')} from usage_rows order by ${KEY.join(', ')}
+      insert into usage_daily as d (project_id, ${KEY.join(', ')}, ${USAGE_AMOUNTS.join(', ')})
+      select ${project}, ${KEY.join(', ')}, ${USAGE_AMOUNTS.join(', ')} from usage_rows order by ${KEY.join(', ')}
       on conflict (project_id, ${KEY.join(', ')}) do update
-        set ${AMOUNTS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}
+        set ${USAGE_AMOUNTS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}
       returning 1
     ), ${spendBudgetsSql({ project, rows: 'usage_rows', added: 'usage_added', released: `holder = ${holder}` })}${draw === undefined ? '' : `, ${drawUsageSql(project, draw)}`}`;
 }

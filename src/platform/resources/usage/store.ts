@@ -4,6 +4,7 @@ import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
+import { USAGE_AMOUNTS } from '../../usage/index.ts';
 
 export type UsageColumn = 'day' | 'model' | 'smith_id' | 'agent_id' | 'customer_id' | 'app_id' | 'meter' | 'source';
 
@@ -30,19 +31,7 @@ export interface UsageSums {
 
 export type UsageGroupRow = UsageSums & Partial<Record<UsageColumn, string | null>>;
 
-const SUMS = [
-  'calls',
-  'unpriced_calls',
-  'input_tokens',
-  'cached_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'cost_micros',
-  'quantity',
-  'seconds',
-]
-  .map((name) => `coalesce(sum(${name}), 0)::text as ${name}`)
-  .join(', ');
+const SUMS = USAGE_AMOUNTS.map((name) => `coalesce(sum(${name}), 0)::text as ${name}`).join(', ');
 
 /** The condition, with its values from `$2` on. */
 function conditionOf({ from, to, where, ownOnly }: UsageFilter): { text: string; values: unknown[] } {
