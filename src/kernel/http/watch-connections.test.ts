@@ -17,6 +17,8 @@ const STALL_MS = 300;
 const LIMIT_BYTES = 1_000_000;
 /** What a pipe on loopback never takes at once. */
 const LARGE_BYTES = 64 * 1024 * 1024;
+/** A sender hears of free space when a third of its buffer is free, 1.5 MB on loopback: what is less it may see too late. */
+const PORTION_BYTES = 3 * 1024 * 1024;
 const facts = { posture: 'public', summary: 'Take' } as const;
 const Taken = Type.Object({ bytes: Type.Integer() });
 const { read, change, raw, turn, upload, socket } = operationsFor<unknown>();
@@ -170,6 +172,14 @@ async function open(): Promise<Conversation> {
   });
   const ended = new Promise<void>((resolve) => socket.once('end', resolve).once('close', () => resolve()));
   return { socket, text: () => text, ended };
+}
+
+/** Until so many bytes have come in all, or the server has ended the connection. */
+async function readUntil({ socket, ended }: Conversation, totalBytes: number): Promise<void> {
+  const end = ended.then(() => 'end');
+  socket.resume();
+  while (socket.bytesRead < totalBytes) if ((await Promise.race([once(socket, 'data'), end])) === 'end') break;
+  socket.pause();
 }
 
 /** A byte every now and then, until the server has had enough. Returns what it answered. */
@@ -382,13 +392,29 @@ describe('who is only slow is served:', { timeout: 60_000 }, () => {
 
   test('who reads a large answer slowly', async () => {
     const before = await closedFor('slow_reader');
-    const { socket } = await open();
+    const reader = await open();
+    const { socket } = reader;
     socket.pause();
     socket.write('GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n');
-    for (let turn = 0; turn < 20; turn += 1) {
+    for (let turn = 1; turn <= 20; turn += 1) {
       await wait(STALL_MS / 3);
-      socket.read(262_144);
+      await readUntil(reader, turn * PORTION_BYTES);
     }
+    assert.equal(await closedFor('slow_reader'), before);
+    socket.destroy();
+  });
+
+  test('who reads nothing while the server itself is held up', async () => {
+    const before = await closedFor('slow_reader');
+    const reader = await open();
+    const { socket } = reader;
+    socket.write('GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n');
+    await readUntil(reader, 1);
+    // The first look at the answer begins its window, the next comes after the loop was held up for longer than that.
+    await wait(STALL_MS / 3);
+    const untilMs = performance.now() + 3 * STALL_MS;
+    while (performance.now() < untilMs);
+    await readUntil(reader, LARGE_BYTES);
     assert.equal(await closedFor('slow_reader'), before);
     socket.destroy();
   });

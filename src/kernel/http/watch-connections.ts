@@ -25,6 +25,8 @@ const STALLS_OF_READERS = 2;
 const MAX_LINGER_MS = 10_000;
 const SWEEPS_A_STALL = 6;
 const MAX_SWEEP_MS = 5_000;
+/** What one sweep may count: longer than that this process did not run, or was held up, and could not have seen progress. */
+const SWEEPS_COUNTED_AT_ONCE = 2;
 /** Longer than proxies keep idle connections, so that they never send into one that closes. */
 const KEEP_ALIVE_MS = 72_000;
 
@@ -86,6 +88,9 @@ interface Watched {
 export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseReason) => void): ConnectionWatch {
   const connections = new Map<Socket, Watched>();
   let timer: NodeJS.Timeout | undefined;
+  let sweptAtMs = performance.now();
+  /** Goes on only while this process runs: callers are not to blame for the rest. */
+  let countedMs = 0;
 
   function cutOff(socket: Socket, reason: CloseReason): void {
     onClosed(reason);
@@ -142,15 +147,18 @@ export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseR
 
   function sweep(): void {
     const nowMs = performance.now();
+    countedMs += Math.min(nowMs - sweptAtMs, SWEEPS_COUNTED_AT_ONCE * deadlines.sweepMs);
+    sweptAtMs = nowMs;
     for (const [socket, watched] of connections) {
       if (socket.destroyed) continue;
-      checkAnswer(socket, watched, nowMs);
-      if (!socket.destroyed) checkBody(socket, watched, nowMs);
+      checkAnswer(socket, watched, countedMs);
+      if (!socket.destroyed) checkBody(socket, watched, countedMs);
     }
   }
 
   return {
     start() {
+      sweptAtMs = performance.now();
       timer ??= setInterval(sweep, deadlines.sweepMs).unref();
     },
     stop() {
