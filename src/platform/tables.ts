@@ -18,7 +18,7 @@ export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
 export type { SkillFileEntry } from './tables/skills.ts';
-export type { BudgetPeriod, BudgetScope, UsageSource } from './tables/usage.ts';
+export { type BudgetPeriod, type BudgetScope, USAGE_AMOUNTS, type UsageSource } from './tables/usage.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
 export interface TenantTables

@@ -81,6 +81,19 @@ interface BudgetReservationsTable {
   expires_at: Date;
 }
 
+/** What is summed, as usage_entries and usage_daily name it. */
+export const USAGE_AMOUNTS = [
+  'calls',
+  'unpriced_calls',
+  'input_tokens',
+  'cached_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cost_micros',
+  'quantity',
+  'seconds',
+] as const;
+
 export interface UsageTables {
   usage_entries: UsageEntriesTable;
   usage_daily: UsageDailyTable;

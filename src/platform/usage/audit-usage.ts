@@ -1,7 +1,7 @@
 /** Compares what was summed as it was used with the rows that it sums. */
 import type { Executor } from '../../kernel/db/database.ts';
 import { BUDGETED_SOURCES, periodKeySql } from '../budgets/index.ts';
-import { USAGE_AMOUNTS } from './usage-sql.ts';
+import { USAGE_AMOUNTS } from '../tables.ts';
 
 export interface UsageDifference {
   readonly project_id: string;

@@ -7,7 +7,8 @@ import { BUDGET_CROSSED_SQL, BUDGETS_CHANNEL } from '../budgets/index.ts';
 import { executorOf } from '../store/executor-of.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { UsageSource } from '../tables.ts';
-import { recordUsageSql, USAGE_AMOUNTS } from './usage-sql.ts';
+import { USAGE_AMOUNTS } from '../tables.ts';
+import { recordUsageSql } from './usage-sql.ts';
 
 export interface UsageEntry {
   /** Default: a new one. An entry whose id the project has already changes nothing, so that it can be sent again. */

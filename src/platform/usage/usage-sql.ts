@@ -8,21 +8,9 @@
  */
 import { type DrawTerms, drawSql } from '../billing/index.ts';
 import { BUDGETED_SOURCES, spendBudgetsSql } from '../budgets/index.ts';
+import { USAGE_AMOUNTS } from '../tables.ts';
 
 const KEY = ['day', 'source', 'model', 'meter', 'smith_id', 'agent_id', 'customer_id', 'app_id'];
-
-/** What is summed, as usage_entries and usage_daily name it. */
-export const USAGE_AMOUNTS = [
-  'calls',
-  'unpriced_calls',
-  'input_tokens',
-  'cached_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'cost_micros',
-  'quantity',
-  'seconds',
-] as const;
 
 const EXACT = new Set<string>(['quantity', 'seconds']);
 

@@ -3,8 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
-import type { TenantTables } from '../../tables.ts';
-import { USAGE_AMOUNTS } from '../../usage/index.ts';
+import { type TenantTables, USAGE_AMOUNTS } from '../../tables.ts';
 
 export type UsageColumn = 'day' | 'model' | 'smith_id' | 'agent_id' | 'customer_id' | 'app_id' | 'meter' | 'source';
 
