@@ -12,6 +12,13 @@ export {
   updateBudget,
 } from './budget-store.ts';
 export { dayOf, periodKeySql, TODAY_SQL } from './period.ts';
-export { DEFAULT_ANSWER_TOKENS, guardBudgets, priceWorstCase, releaseBudgets, reserveBudgets } from './reserve.ts';
+export {
+  DEFAULT_ANSWER_TOKENS,
+  guardBudgets,
+  priceWorstCase,
+  releaseBudgets,
+  reserveBudgets,
+  reserveNamedSql,
+} from './reserve.ts';
 export { BUDGET_CROSSED_SQL, BUDGETED_SOURCES, BUDGETS_CHANNEL, spendBudgetsSql } from './spending-sql.ts';
 export { createBudgetWatch, defineBudgetJobs } from './watch-budgets.ts';

@@ -5,6 +5,8 @@
  *
  *   free ──reserve──▶ reserved ──settled (recordUsageSql)──▶ spent
  *                        └──── crash: released by whoever takes over, or when it expires ──▶ free
+ *
+ * The first call of a turn is reserved for by the statement that starts the turn (`reserveNamedSql`), where there is room.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Executor } from '../../kernel/db/database.ts';
@@ -107,23 +109,57 @@ const reserving = {
       cross join lateral (
         select b.* from ${applyingBudgetsSql({ project: '$1', agent: 'coalesce($3, s.agent_id)', smith: 's.id', customer: 's.customer_id' })}
       ) b
-    ), held as (
-      insert into budget_periods as p (project_id, budget_id, period_key, reserved_micros, limit_micros)
-      select $1, id, period_key, $5::bigint, limit_micros from applying where limit_micros > 0 order by id, period_key
-      on conflict (project_id, budget_id, period_key) do update
-        set reserved_micros = p.reserved_micros + excluded.reserved_micros
-        where p.spent_micros + p.reserved_micros < p.limit_micros
-      returning budget_id, period_key
-    ), kept as (
-      insert into budget_reservations (project_id, holder, budget_id, period_key, amount_micros, expires_at)
-      select $1, $4, budget_id, period_key, $5::bigint, now() + interval '${RESERVED_FOR}' from held
-      returning 1
-    )
-    select (select count(*) from applying)::int as applying, (select count(*) from kept)::int as held,
+    ), ${holdSql({ project: '$1', holder: '$4', rows: 'select *, $5::bigint as amount from applying' })}
+    select (select count(*) from applying)::int as applying, (select count(*) from budgets_kept)::int as held,
       -- A crash of the database takes along the reservations of its last moments: they bound what runs side by side, and are
       -- no money.
       set_config('synchronous_commit', 'off', true)`,
 };
+
+/**
+ * CTEs that reserve for `holder` of the budgets whose ids are in `ids`, each where it has room; nothing unless the relation
+ * `source` has a row. `amount` is an expression in micro-dollars. Every argument is SQL. `budgets_kept` has a row, with the
+ * `amount_micros`, for each of which something is held: where those are not all, the holder has to give them back.
+ */
+export function reserveNamedSql(names: {
+  readonly project: string;
+  readonly holder: string;
+  readonly source: string;
+  readonly ids: string;
+  readonly amount: string;
+}): string {
+  const { project, holder, source, ids, amount } = names;
+  const rows = `
+    select b.id, ${periodKeySql('b.period', TODAY_SQL)} as period_key, b.limit_micros, (${amount})::bigint as amount
+    from ${source} join budgets b on b.project_id = ${project} and b.id = any(${ids}) and b.action = 'block'`;
+  return holdSql({ project, holder, rows });
+}
+
+/** `rows` selects id, period_key, limit_micros and amount. The order is that of all who lock several periods. */
+function holdSql({
+  project,
+  holder,
+  rows,
+}: {
+  readonly project: string;
+  readonly holder: string;
+  readonly rows: string;
+}) {
+  return `
+    budgets_asked as (${rows}), budgets_held as (
+      insert into budget_periods as p (project_id, budget_id, period_key, reserved_micros, limit_micros)
+      select ${project}, id, period_key, amount, limit_micros from budgets_asked where limit_micros > 0 order by id, period_key
+      on conflict (project_id, budget_id, period_key) do update
+        set reserved_micros = p.reserved_micros + excluded.reserved_micros
+        where p.spent_micros + p.reserved_micros < p.limit_micros
+      returning budget_id, period_key
+    ), budgets_kept as (
+      insert into budget_reservations (project_id, holder, budget_id, period_key, amount_micros, expires_at)
+      select ${project}, ${holder}, h.budget_id, h.period_key, a.amount, now() + interval '${RESERVED_FOR}'
+      from budgets_held h join budgets_asked a on a.id = h.budget_id
+      returning amount_micros
+    )`;
+}
 
 /** Gives back what the holder has reserved, nothing having been used. */
 export async function releaseBudgets(

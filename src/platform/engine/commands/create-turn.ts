@@ -7,7 +7,8 @@ import { throwIfSpent } from '../../budgets/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import type { Engine } from '../engine.ts';
-import { budgetsAtStart } from '../execution/turn-state.ts';
+import { estimateFirstCall } from '../execution/turn-budgets.ts';
+import { budgetsAtStart, type TurnBudgets } from '../execution/turn-state.ts';
 import { attachFiles } from '../input/attached-files.ts';
 import { checkThreadId } from '../input/check-thread-id.ts';
 import { countInput, type InputMessage, parseInput } from '../input/parse-input.ts';
@@ -95,6 +96,8 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   });
   const reader = { projectId, smithId, caller: request.reader };
   const { input, messages, inline } = await attachFiles(engine.files, reader, request.input, parsed);
+  const asyncCommit = request.buffered === true && db.kind === 'server';
+  const holdsNobodyUp = asyncCommit || db.kind === 'embedded';
   let start: TurnStart | { readonly duplicate: ClaimedTurn } | undefined;
   try {
     const thread = await chooseThread(db, request);
@@ -103,7 +106,9 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
       messages,
       stored: request.surface?.stored !== false,
       idempotency: request.idempotency,
-      asyncCommit: request.buffered === true && db.kind === 'server',
+      asyncCommit,
+      // Whoever waits for a period's row should not wait for the disk as well, which a start without that commit would.
+      reservation: holdsNobodyUp ? estimateFirstCall(smith.budgets, config, tokensOf(messages)) : undefined,
     };
     start = await startOrFindDuplicate(db, newTurn, { fork: thread.fork, inline, files: engine.files });
   } finally {
@@ -118,7 +123,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     admission,
     model,
     buffered: request.buffered === true,
-    state: stateAtStart(config, start, messages, smith.budgets.length > 0),
+    state: stateAtStart(config, start, messages, budgetsAfter(smith.budgets, start)),
   });
   return { kind: 'started', live, run };
 }
@@ -157,7 +162,7 @@ function stateAtStart(
   config: TurnConfig,
   { run, history }: TurnStart,
   messages: readonly NewMessage[],
-  hasBudgets: boolean,
+  budgets: TurnBudgets,
 ) {
   const own = messages.map((message, position) => ({ ...message, turn: run.turn, position }));
   return {
@@ -172,6 +177,15 @@ function stateAtStart(
     usage: { ...NOTHING_USED },
     warnings: [],
     agentId: run.agent_id,
-    budgets: budgetsAtStart(hasBudgets),
+    budgets,
   };
+}
+
+function budgetsAfter({ length }: SmithForTurn['budgets'], { reserved }: TurnStart): TurnBudgets {
+  if (reserved === undefined) return budgetsAtStart(length > 0);
+  return budgetsAtStart(true, reserved.isWhole ? { heldMicros: reserved.amountMicros } : { hasLeftover: true });
+}
+
+function tokensOf(messages: readonly NewMessage[]): number {
+  return messages.reduce((sum, { tokens }) => sum + tokens, 0);
 }

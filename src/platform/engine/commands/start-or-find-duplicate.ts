@@ -51,7 +51,8 @@ function startTogether(db: Database, turn: NewTurn, { fork, inline, files }: Sta
   const { project_id: projectId, smith_id: smithId, thread_id: threadId } = turn.run;
   return db.transaction(async (tx) => {
     if (fork !== undefined) await forkThread(tx, fork.origin, threadId, fork.at);
-    const start = await startTurn(tx, turn);
+    // What follows in the transaction would hold the periods of budgets up.
+    const start = await startTurn(tx, { ...turn, reservation: undefined });
     await files.claim(new TenantTransaction(tx, projectId), smithId, inline);
     return start;
   });

@@ -59,6 +59,8 @@ export function startExecution(
   const { projectId, smithId } = key;
   const { config } = state;
   const known = findModel(config.model);
+  // An attempt before this one may have left a reservation.
+  if (restarted !== undefined) state.budgets.hasLeftover = true;
   return executeTurn(
     {
       db: deps.db,

@@ -83,8 +83,10 @@ export class TurnJournal {
     const pending = this.#live.takePending([...frames, ...closing]);
     const onFeed = [...feed, ...closing.filter(({ type }) => type !== 'run.cancelled')];
     // The commit says what the call cost, or that there will be none.
+    const { budgets } = this.#state;
     const settlesBudgets =
-      this.#state.budgets.isHeld && (advance.costMicros !== undefined || advance.status !== 'in_progress');
+      (budgets.heldMicros > 0 || budgets.hasLeftover) &&
+      (advance.costMicros !== undefined || advance.status !== 'in_progress');
     const warnings = this.#state.warnings.slice(this.#storedWarnings);
     try {
       const row = await advanceTurn(
@@ -101,7 +103,7 @@ export class TurnJournal {
         },
         this.#terms,
       );
-      if (settlesBudgets) this.#state.budgets.isHeld = false;
+      if (settlesBudgets) Object.assign(budgets, { heldMicros: 0, hasLeftover: false });
       this.#storedWarnings += warnings.length;
       pending.committed();
       return row;

@@ -30,14 +30,14 @@ export interface TurnState {
 export interface TurnBudgets {
   /** Whether one applied as the turn began, or went on. */
   readonly apply: boolean;
-  /** Something is reserved for the call under way. */
-  isHeld: boolean;
-  /** What is reserved is this execution's, not one's before it. */
-  isOwn: boolean;
+  /** What is reserved of each for the call under way or the next one; 0: nothing. Micro-dollars. */
+  heldMicros: number;
+  /** Something may be reserved besides: an earlier attempt's, or of some of the budgets only. */
+  hasLeftover: boolean;
 }
 
-export function budgetsAtStart(apply: boolean): TurnBudgets {
-  return { apply, isHeld: false, isOwn: false };
+export function budgetsAtStart(apply: boolean, held: Partial<Omit<TurnBudgets, 'apply'>> = {}): TurnBudgets {
+  return { apply, heldMicros: 0, hasLeftover: false, ...held };
 }
 
 /** Puts messages behind what the next model call will see. */

@@ -6,6 +6,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json, largeJson } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { reserveNamedSql } from '../../budgets/index.ts';
 import { countTurnSql, insertQuestionSql, MESSAGES_AS_JSON, nextTurnSql } from '../../threads/index.ts';
 import type { StoredMessage, ThreadHistory } from '../turn.ts';
 import { NOTHING_USED, type RunRow } from './run-row.ts';
@@ -31,6 +32,15 @@ export type NewRun = Pick<
   | 'requests'
 >;
 
+/** What is reserved of blocking budgets for the turn's first model call. */
+export interface EstimatedReservation {
+  readonly budgetIds: readonly string[];
+  /** Micro-dollars of all but the thread's history. */
+  readonly baseMicros: number;
+  /** Micro-dollars that each token of the history adds. */
+  readonly microsAToken: number;
+}
+
 export interface NewTurn {
   readonly run: NewRun;
   readonly messages: readonly Pick<StoredMessage, 'role' | 'content' | 'tokens'>[];
@@ -42,12 +52,16 @@ export interface NewTurn {
    * which takes this along. A server store alone may be told so; the embedded one would lose it with the process.
    */
   readonly asyncCommit: boolean;
+  /** Reserved with the start, where there is room. */
+  readonly reservation?: EstimatedReservation | undefined;
 }
 
 export interface TurnStart {
   /** The row as it was written. */
   readonly run: RunRow;
   readonly history: ThreadHistory;
+  /** What was reserved: of all budgets that were named, or of some. Undefined: nothing. */
+  readonly reserved: { readonly amountMicros: number; readonly isWhole: boolean } | undefined;
 }
 
 interface StartRow {
@@ -57,6 +71,8 @@ interface StartRow {
   summary_turn: number | null;
   history: StoredMessage[];
   stale: boolean;
+  held: number;
+  held_micros: number | null;
 }
 
 /** Hint for a client that found the smith busy. */
@@ -64,9 +80,9 @@ const LOCK_RETRY_SECONDS = 1;
 
 /** Throws `conversation_locked` while another turn of the smith is in progress. */
 export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {
-  const { run, idempotency } = turn;
+  const { run, idempotency, reservation } = turn;
   const { rows } = await db.query<StartRow>({
-    ...statement,
+    ...(reservation === undefined ? statement : reservingStatement),
     values: [
       run.project_id,
       run.id,
@@ -91,6 +107,9 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       !turn.stored,
       turn.asyncCommit,
       idempotency?.atOnce === true,
+      ...(reservation === undefined
+        ? []
+        : [[...reservation.budgetIds], reservation.baseMicros, String(reservation.microsAToken)]),
     ],
   });
   const row = rows[0];
@@ -118,6 +137,10 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       updated_at: row.created_at,
     },
     history: { summary: history.summary, summaryTurn: history.summary_turn ?? 0, messages: history.history },
+    reserved:
+      row.held_micros === null || reservation === undefined
+        ? undefined
+        : { amountMicros: row.held_micros, isWhole: row.held === reservation.budgetIds.length },
   };
 }
 
@@ -148,8 +171,32 @@ export function conversationLocked(): ApiError {
 
 const THREAD = { project: '$1', smith: '$3', thread: '$4' };
 
-const statement = {
-  text: `
+/** Characters of a summary that are taken for a token; the call's own estimate decides. */
+const SUMMARY_CHARS_A_TOKEN = 3;
+
+/** Comes after the smith's lock: of the turns that wait for a period, each holds what is its smith's alone. */
+const RESERVATION = reserveNamedSql({
+  project: '$1',
+  holder: '$2',
+  source: 'locked',
+  ids: '$24::text[]',
+  amount: `ceil($25::numeric + $26::numeric * coalesce((
+    select sum(m.tokens) + max(coalesce(length(t.summary), 0)) / ${SUMMARY_CHARS_A_TOKEN}
+    from threads t join messages m on m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > t.summary_turn
+    where t.project_id = $1 and t.smith_id = $3 and t.id = $4), 0))`,
+});
+
+const statement = { text: startSql({ ctes: '', columns: '0 as held, null::bigint as held_micros' }) };
+const reservingStatement = {
+  text: startSql({
+    ctes: `, ${RESERVATION}`,
+    columns:
+      '(select count(*) from budgets_kept)::int as held, (select max(amount_micros) from budgets_kept) as held_micros',
+  }),
+};
+
+function startSql({ ctes, columns }: { readonly ctes: string; readonly columns: string }): string {
+  return `
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
                         input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at)
@@ -168,10 +215,10 @@ const statement = {
     ), claim as (
       insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, at_once, expires_at)
       select $1, $16::text, $17::text, $18::text, $2, $23::boolean, now() + interval '24 hours' from locked where $17::text is not null
-    )
+    )${ctes}
     select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
       -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
-      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale,
+      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale, ${columns},
       case when $22::boolean then set_config('synchronous_commit', 'off', true) end
     from (values (1)) as one (row)
     left join locked l on true
@@ -179,5 +226,5 @@ const statement = {
     left join lateral (
       select ${MESSAGES_AS_JSON} as history from messages m
       where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > coalesce(t.summary_turn, 0)
-    ) h on l.turn is not null`,
-};
+    ) h on l.turn is not null`;
+}
