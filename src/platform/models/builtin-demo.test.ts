@@ -155,6 +155,50 @@ describe('Call the tool', () => {
     );
   });
 
+  test('calls what comes after `then` a step later', async () => {
+    const message =
+      'Call the tool get_weather with {"city":"A"} and call the tool clock.now with {}, then call the tool get_weather with {"city":"B"}. Then, call the tool clock.now with {"then":"call the tool x with {}"}';
+    const tools = [WEATHER, CLOCK];
+    const prompt: LanguageModelV4Message[] = [user(message)];
+    const steps: unknown[] = [];
+    for (;;) {
+      const { calls, text } = await ask(prompt, { tools });
+      if (calls.length === 0) {
+        assert.equal(text.match(/returned/g)?.length, 4);
+        break;
+      }
+      steps.push(calls.map(({ toolName, input }) => [toolName, input]));
+      prompt.push({
+        role: 'assistant',
+        content: calls.map(({ toolCallId, toolName }) => ({ type: 'tool-call', toolCallId, toolName, input: {} })),
+      });
+      prompt.push(...calls.map(({ toolName }) => result(toolName, { type: 'text', value: 'done' })));
+    }
+    assert.deepEqual(steps, [
+      [
+        ['get_weather', '{"city":"A"}'],
+        ['clock.now', '{}'],
+      ],
+      [['get_weather', '{"city":"B"}']],
+      [['clock.now', '{"then":"call the tool x with {}"}']],
+    ]);
+  });
+
+  test('says a step later that a tool is not offered, and starts over with the next message', async () => {
+    const message = 'Then call the tool clock.now with {}, then call the tool teleport with {}.';
+    const first = await ask(message, { tools: [CLOCK] });
+    assert.deepEqual(
+      first.calls.map((call) => call.toolName),
+      ['clock.now'],
+    );
+    const after = [user(message), result('clock.now', { type: 'text', value: 'noon' })];
+    const second = await ask(after, { tools: [CLOCK], toolChoice: { type: 'auto' } });
+    assert.deepEqual(second.calls, []);
+    assert.match(second.text, /"teleport" is not among the tools offered/);
+    const again = await ask([...after, user(message)], { tools: [CLOCK] });
+    assert.equal(again.calls.length, 1);
+  });
+
   test('repeats the results once they are there', async () => {
     const prompt = [
       user('Call the tool get_weather with {"city":"Oslo"}'),

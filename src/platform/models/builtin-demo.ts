@@ -28,6 +28,7 @@ type Part = LanguageModelV4StreamPart;
  *
  *     Call the tool NAME with {JSON}           calls that tool when it is offered; several sentences, several calls of
  *                                              one step. With the results it repeats them.
+ *     … then call the tool NAME with {JSON}    calls that one a step later, once the results of those before it are there.
  *     Write N words                            streams exactly N words and nothing else,
  *     Write N words at R words per second      each in its time.
  *     Think about X                            emits reasoning first, unless the effort is `none`.

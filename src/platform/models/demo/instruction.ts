@@ -5,6 +5,7 @@
  *     Fail with 503                                  the call fails with that HTTP status (400 to 599)
  *     Refuse to answer                               the answer ends with the finish reason content-filter
  *     Call the tool NAME with {JSON}                 calls the tool; several such sentences make several calls at once
+ *     … then call the tool NAME with {JSON}          calls it a step later, once the results of those before it are there
  *     Write N words [at R words per second]          streams exactly N words, paced when a rate is given
  *     Think about X                                  reasoning first, then an ordinary reply
  */
@@ -13,7 +14,7 @@ import { parseJsonText } from '../../../kernel/http/json-body.ts';
 export type Instruction =
   | { readonly type: 'fail'; readonly status: number }
   | { readonly type: 'refuse' }
-  | { readonly type: 'call'; readonly calls: readonly RequestedCall[] }
+  | { readonly type: 'call'; readonly steps: readonly (readonly RequestedCall[])[] }
   | { readonly type: 'write'; readonly words: number; readonly wordsPerSecond: number | undefined }
   | { readonly type: 'think'; readonly subject: string }
   | { readonly type: 'reply' };
@@ -26,7 +27,7 @@ export interface RequestedCall {
 
 const FAIL = /\bfail with (?:status |code )?([45]\d\d)\b/i;
 const REFUSE = /\brefuse to answer\b/i;
-const CALL = /\bcall the tool\s+[`"'“]?([\w.:/-]+?)[`"'”]?\s+with\s*(?=\{)/gi;
+const CALL = /(?:\b(then)\b[,:]?\s+)?\bcall the tool\s+[`"'“]?([\w.:/-]+?)[`"'”]?\s+with\s*(?=\{)/gi;
 const WRITE =
   /\bwrite\s+(\d[\d,_]{0,11})\s+words?\b(?:\s+at\s+(\d+(?:\.\d+)?|\.\d+)\s+words?\s*(?:per|a|\/)\s*(?:second|s\b))?/i;
 const THINK = /\bthink about\s+([^\n]*)/i;
@@ -35,8 +36,8 @@ export function readInstruction(message: string): Instruction {
   const fail = FAIL.exec(message);
   if (fail !== null) return { type: 'fail', status: Number(fail[1]) };
   if (REFUSE.test(message)) return { type: 'refuse' };
-  const calls = readCalls(message);
-  if (calls.length > 0) return { type: 'call', calls };
+  const steps = readSteps(message);
+  if (steps.length > 0) return { type: 'call', steps };
   const write = WRITE.exec(message);
   if (write !== null) {
     const words = Number((write[1] ?? '').replaceAll(/[,_]/g, ''));
@@ -54,20 +55,24 @@ function withoutEnd(sentence: string): string {
   return sentence.slice(0, end);
 }
 
-function readCalls(message: string): RequestedCall[] {
-  const calls: RequestedCall[] = [];
+/** The calls of each step. */
+function readSteps(message: string): RequestedCall[][] {
+  const steps: RequestedCall[][] = [];
   const pattern = new RegExp(CALL);
   for (let match = pattern.exec(message); match !== null; match = pattern.exec(message)) {
     const start = pattern.lastIndex;
     const end = findObjectEnd(message, start);
     const text = end === undefined ? undefined : message.slice(start, end);
-    calls.push({ name: match[1] ?? '', argumentsJson: text !== undefined && isJsonObject(text) ? text : undefined });
+    const call = { name: match[2] ?? '', argumentsJson: text !== undefined && isJsonObject(text) ? text : undefined };
+    const step = match[1] === undefined ? steps.at(-1) : undefined;
+    if (step === undefined) steps.push([call]);
+    else step.push(call);
     // What follows an object that never ends is part of it.
     if (end === undefined) break;
     // A sentence inside the arguments is data.
     pattern.lastIndex = end;
   }
-  return calls;
+  return steps;
 }
 
 /** The index after the brace that closes the one at `start`; braces inside strings do not count. */

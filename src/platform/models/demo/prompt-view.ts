@@ -10,6 +10,8 @@ export interface PromptView {
   readonly files: readonly LanguageModelV4FilePart[];
   /** Results of tools that came after the last user message. */
   readonly results: readonly ToolResultView[];
+  /** How many steps those results are of. */
+  readonly resultSteps: number;
   /** Search results and memory, of the system messages and of those tool results. */
   readonly sections: readonly ContextSection[];
   readonly resultsHaveSections: boolean;
@@ -26,7 +28,8 @@ export function readPrompt(prompt: LanguageModelV4Prompt): PromptView {
   let message = '';
   let files: LanguageModelV4FilePart[] = [];
   let results: ToolResultView[] = [];
-  for (const entry of prompt) {
+  let resultSteps = 0;
+  for (const [index, entry] of prompt.entries()) {
     if (entry.role === 'system') system.push(entry.content);
     else if (entry.role === 'user') {
       message = entry.content
@@ -35,7 +38,10 @@ export function readPrompt(prompt: LanguageModelV4Prompt): PromptView {
         .join('\n');
       files = entry.content.filter((part) => part.type === 'file');
       results = [];
+      resultSteps = 0;
     } else {
+      // The results of one step follow each other.
+      if (entry.role === 'tool' && prompt[index - 1]?.role !== 'tool') resultSteps += 1;
       for (const part of entry.content) if (part.type === 'tool-result') results.push(readResult(part));
     }
   }
@@ -46,6 +52,7 @@ export function readPrompt(prompt: LanguageModelV4Prompt): PromptView {
     message: message.trim(),
     files,
     results,
+    resultSteps,
     sections: [...found, ...findSections(systemText)],
     resultsHaveSections: found.length > 0,
   };

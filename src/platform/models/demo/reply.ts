@@ -30,8 +30,10 @@ export async function planReply(options: LanguageModelV4CallOptions, makeInstanc
   const instruction = readInstruction(view.message);
   if (instruction.type === 'fail') return instruction;
   if (instruction.type === 'refuse') return { type: 'text', text: 'I refuse to answer, as you asked.', refused: true };
-  // Results end the calling: a forced tool choice would otherwise go on for ever.
-  const calls = view.results.length > 0 ? undefined : await planCalls(instruction, options, { view, makeInstance });
+  const asked = instruction.type === 'call' ? (instruction.steps[view.resultSteps] ?? []) : [];
+  // Where no further step is asked for, results end the calling: a forced tool choice would otherwise go on for ever.
+  const isDone = view.results.length > 0 && asked.length === 0;
+  const calls = isDone ? undefined : await planCalls({ instruction, asked }, options, { view, makeInstance });
   if (calls?.type === 'calls') return calls;
 
   const thought =
@@ -54,7 +56,7 @@ interface InstanceWriter {
 
 /** The calls to make, or the sentence that says why none is made; undefined where nothing asks for one. */
 async function planCalls(
-  instruction: Instruction,
+  { instruction, asked }: { readonly instruction: Instruction; readonly asked: readonly RequestedCall[] },
   options: LanguageModelV4CallOptions,
   writer: InstanceWriter,
 ): Promise<Reply | undefined> {
@@ -62,7 +64,6 @@ async function planCalls(
   const tools = new Map(
     (options.tools ?? []).map((tool) => [tool.name, tool.type === 'function' ? tool.inputSchema : {}]),
   );
-  const asked = instruction.type === 'call' ? instruction.calls : [];
   const callable = asked.flatMap(({ name, argumentsJson }) =>
     argumentsJson !== undefined && tools.has(name) ? [{ toolName: name, input: argumentsJson }] : [],
   );
