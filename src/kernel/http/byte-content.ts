@@ -14,6 +14,8 @@ export interface ContentFacts {
   readonly etag: string;
   /** The name to save it under. */
   readonly filename: string;
+  /** `Content-Security-Policy` of bytes that are a page. */
+  readonly contentSecurityPolicy?: string;
   /** Opens the bytes, or these of them. What it throws is answered like any other failure. */
   open(range: ContentRange | undefined): Promise<Readable>;
 }

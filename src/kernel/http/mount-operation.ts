@@ -7,6 +7,7 @@ import type {
   FastifySchemaCompiler,
   RouteOptions,
 } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
@@ -52,7 +53,7 @@ export function mountOperation<Caller>(
     },
     handler: handlerOf(operation, options),
     ...(operation.bodyFormat === 'raw' || operation.bodyFormat === 'files'
-      ? { validatorCompiler: leaveBody(app) }
+      ? { validatorCompiler: leaveBody(app, operation.upload?.fields) }
       : {}),
     ...(operation.maxBodyBytes === undefined ? {} : { bodyLimit: operation.maxBodyBytes }),
   };
@@ -69,11 +70,14 @@ function handlerOf<Caller>(operation: Operation<Caller>, options: MountOptions<C
   return (request: FastifyRequest, reply: FastifyReply) => runSocket(request, reply, operation, options, open);
 }
 
-/** Validates everything but the body: whoever reads files validates the fields beside them, and raw bytes have no schema. */
-function leaveBody(app: FastifyInstance): FastifySchemaCompiler<FastifySchema> {
+/**
+ * Validates everything but the body: whoever reads files has the `fields` beside them validated once they are there, and raw
+ * bytes have no schema.
+ */
+function leaveBody(app: FastifyInstance, fields: TSchema | undefined): FastifySchemaCompiler<FastifySchema> {
   const compile = app.validatorCompiler;
   if (compile === undefined) throw new Error('set the validator compiler before operations are mounted');
-  return (route) => (route.httpPart === 'body' ? () => true : compile(route));
+  return (route) => (route.httpPart === 'body' && route.schema !== fields ? () => true : compile(route));
 }
 
 /** The router ends a parameter at a slash: an id with one is caught by a wildcard, which the documentation leaves out. */

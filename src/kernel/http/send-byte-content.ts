@@ -30,6 +30,7 @@ export async function sendByteContent(
   set('content-length', String(last - first + 1));
   // Whatever it claims to be, no browser is to find a page in it.
   set('x-content-type-options', 'nosniff');
+  if (facts.contentSecurityPolicy !== undefined) set('content-security-policy', facts.contentSecurityPolicy);
   if (range !== undefined) set('content-range', `bytes ${first}-${last}/${totalBytes}`);
   return reply
     .code(range === undefined ? 200 : 206)

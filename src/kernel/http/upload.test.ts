@@ -70,6 +70,7 @@ const operation = operationsFor<SmallCaller>().upload({
   },
 });
 
+const CLOSED = { additionalProperties: false };
 const MAX_FILES = 3;
 const MAX_TOTAL_BYTES = 150_000;
 const several = operationsFor<SmallCaller>().upload({
@@ -91,6 +92,34 @@ const several = operationsFor<SmallCaller>().upload({
   async handler({ file, files }) {
     if (outcome === 'refuse') throw new ApiError('not_found');
     return { texts: files.map(({ text }) => text), first: file.text };
+  },
+});
+
+const LARGE_FIELD_BYTES = 64 * 1024;
+const settings = operationsFor<SmallCaller>().upload({
+  id: 'settings.create',
+  method: 'POST',
+  path: '/v1/settings',
+  posture: 'closed',
+  summary: 'Upload a text with settings',
+  fields: Type.Object({
+    name: Type.Optional(Type.String()),
+    color: Type.Optional(Type.String()),
+    options: Type.Optional(
+      Type.Object({ deep: Type.Optional(Type.Boolean()), note: Type.Optional(Type.String()) }, CLOSED),
+    ),
+  }),
+  upload: {
+    field: 'text',
+    maxBytes: MAX_BYTES,
+    maxFieldBytes: LARGE_FIELD_BYTES,
+    jsonFields: ['options', 'color'],
+    store: (_caller, part) => storeText(part),
+    discard: forget,
+  },
+  reply: Type.Object({ fields: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }) }),
+  async handler({ body }) {
+    return { fields: body };
   },
 });
 
@@ -136,7 +165,7 @@ async function forget(_caller: SmallCaller, stored: Stored): Promise<void> {
 
 const { db, close } = await openTestDatabase();
 const optionsFor = (requestsPerMinute: number): ServiceOptions<SmallCaller> => ({
-  ...describeSmallService(db, [operation, several, bundles]),
+  ...describeSmallService(db, [operation, several, settings, bundles]),
   requestsPerMinute,
   addressRequestsPerMinute: 10_000,
   stallMs: STALL_MS,
@@ -401,6 +430,51 @@ describe('a form with several files', () => {
     const document = (await (await fetch(`${url}/openapi.json`)).json()) as any;
     const { schema } = document.paths['/v1/albums'].post.requestBody.content['multipart/form-data'];
     assert.deepEqual([schema.properties.text.type, schema.properties.text.maxItems], ['array', MAX_FILES]);
+  });
+});
+
+describe('a form with fields of JSON', () => {
+  const sendSettings = (body: string) => send(filePart('a') + body + END, {}, '/v1/settings');
+  const accepted = async (body: string) => {
+    const answer = await sendSettings(body);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body.fields;
+  };
+
+  test('has them parsed, and others left as they are', async () => {
+    assert.deepEqual(await accepted(field('options', '{"deep": true}') + field('name', '12')), {
+      options: { deep: true },
+      name: '12',
+    });
+    const announced = `--b\r\nContent-Disposition: form-data; name="options"\r\nContent-Type: application/json\r\n\r\n{"deep":false}\r\n`;
+    assert.deepEqual(await accepted(announced), { options: { deep: false } });
+  });
+
+  test('takes a text that is no JSON as text', async () => {
+    assert.deepEqual(await accepted(field('color', 'dark red')), { color: 'dark red' });
+    assert.deepEqual(await accepted(field('color', '"dark red"')), { color: 'dark red' });
+  });
+
+  for (const [value, param] of [
+    ['{"deep": "true"}', 'options.deep'],
+    ['{"deep": 1}', 'options.deep'],
+    ['{"other": 1}', 'options.other'],
+    ['{"deep": true', 'options'],
+    [`${'['.repeat(101)}${']'.repeat(101)}`, 'options'],
+    ['true', 'options'],
+  ] as const) {
+    test(`refuses ${value.slice(0, 20)}, and nothing stays`, async () => {
+      assertRefusal(await sendSettings(field('options', value)), 'invalid_request', param);
+      assert.equal(held.size, 0);
+    });
+  }
+
+  test('takes them up to its own limit, which a refusal names', async () => {
+    const largest = `{"note":"${'x'.repeat(LARGE_FIELD_BYTES - 11)}"}`;
+    assert.equal((await accepted(field('options', largest))).options.note.length, LARGE_FIELD_BYTES - 11);
+    const answer = await sendSettings(field('options', `${largest} `));
+    assertRefusal(answer, 'invalid_request', 'options');
+    assert.match(answer.body.error.message, new RegExp(`${LARGE_FIELD_BYTES} bytes`));
   });
 });
 

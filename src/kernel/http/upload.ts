@@ -11,7 +11,7 @@ import multipart, { type MultipartFile, type MultipartValue } from '@fastify/mul
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
-import { refusalOfEncoding } from './json-body.ts';
+import { parseJsonText, refusalOfEncoding } from './json-body.ts';
 import { dropRest, UploadWatch } from './upload-watch.ts';
 import { refusalOf } from './validation.ts';
 
@@ -55,6 +55,13 @@ export interface UploadTarget<Caller, Part extends StoredUpload = StoredUpload, 
   readonly maxFiles?: number;
   /** Of all files together. Default: `maxFiles` times `maxBytes`. */
   readonly maxTotalBytes?: number;
+  /** Of one field of text, where it may be larger than MAX_FIELD_BYTES. */
+  readonly maxFieldBytes?: number;
+  /**
+   * The fields whose text is JSON; one that is not JSON stays text, for the schema to take or to refuse. With these the
+   * fields are validated as a body is: nothing becomes another type.
+   */
+  readonly jsonFields?: readonly string[];
   /** Keeps the bytes while they arrive. What it keeps counts for nothing until the handler's transaction commits. */
   store(caller: Caller, part: FilePart): Promise<Part>;
   /**
@@ -133,7 +140,7 @@ async function readWatched<Caller>(
     const received = isBare
       ? await form.readBare(request.raw, upload.bareType ?? '')
       : await form.read(request.parts(partsOptions(upload)));
-    checkFields(request, upload.fields, received.fields);
+    checkFields(request, upload, received.fields);
     if (upload.combine === undefined) return received;
     return { ...received, files: [await upload.combine(caller, received.files)] };
   } catch (error) {
@@ -144,8 +151,13 @@ async function readWatched<Caller>(
   }
 }
 
-function partsOptions<Caller>({ maxFiles = 1, keepsFolders = false }: Upload<Caller>) {
-  return { preservePath: keepsFolders, limits: { parts: MAX_PARTS + maxFiles - 1 } };
+function partsOptions<Caller>(upload: Upload<Caller>) {
+  const { maxFiles = 1, keepsFolders = false } = upload;
+  return { preservePath: keepsFolders, limits: { parts: MAX_PARTS + maxFiles - 1, fieldSize: maxFieldBytes(upload) } };
+}
+
+function maxFieldBytes<Caller>({ maxFieldBytes: bytes = MAX_FIELD_BYTES }: Upload<Caller>): number {
+  return bytes;
 }
 
 /** Whether the body is the file itself. */
@@ -168,9 +180,13 @@ function maxTotalBytes<Caller>({ maxBytes, maxFiles = 1, maxTotalBytes: total }:
   return total ?? maxBytes * maxFiles;
 }
 
-/** Fields are text, like a query's. */
-function checkFields(request: FastifyRequest, schema: TSchema, fields: Record<string, unknown>): void {
-  const validate = request.compileValidationSchema(schema, 'querystring');
+/** Fields are text, like a query's, unless some are JSON. */
+function checkFields<Caller>(
+  request: FastifyRequest,
+  { fields: schema, jsonFields }: Upload<Caller>,
+  fields: Record<string, unknown>,
+): void {
+  const validate = request.compileValidationSchema(schema, jsonFields === undefined ? 'querystring' : 'body');
   if (!validate(fields)) throw refusalOf(validate.errors as never, 'body');
 }
 
@@ -229,13 +245,15 @@ class FormReader<Caller> {
     }
   }
 
-  #readField({ fieldname, value, valueTruncated }: MultipartValue): void {
+  #readField({ fieldname, value: sent, valueTruncated }: MultipartValue): void {
     if (valueTruncated) {
       throw new ApiError('invalid_request', {
         param: fieldname,
-        message: `\`${fieldname}\` must have at most ${MAX_FIELD_BYTES} bytes.`,
+        message: `\`${fieldname}\` must have at most ${maxFieldBytes(this.#upload)} bytes.`,
       });
     }
+    const isJson = typeof sent === 'string' && this.#upload.jsonFields?.includes(fieldname) === true;
+    const value = isJson ? parseIfJson(sent) : sent;
     // A part that says that it is JSON comes parsed.
     if (nestsDeeper(value, MAX_FIELD_DEPTH)) {
       throw new ApiError('invalid_request', {
@@ -288,6 +306,14 @@ class FormReader<Caller> {
 function namesOfFile<Caller>({ field, alsoField, maxFiles = 1 }: Upload<Caller>): string[] {
   const names = alsoField === undefined ? [field] : [field, alsoField];
   return maxFiles === 1 ? names : [...names, ...names.map((name) => `${name}[]`)];
+}
+
+function parseIfJson(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Level by level: whatever calls itself gives up at a depth that so few bytes have. */
