@@ -32,6 +32,8 @@ import { defineMaintenance } from './maintenance/define-maintenance.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
+import { defineUiBundleSweep } from './resources/agents/ui/index.ts';
+import { uiOperations } from './resources/agents/ui/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { billingOperations } from './resources/billing/operations.ts';
 import { budgetOperations } from './resources/budgets/operations.ts';
@@ -67,6 +69,7 @@ import { createHostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
 import { createSkillTools } from './tools/read-skill.ts';
 import type { ToolSource } from './tools/tool.ts';
+import { createUiTools } from './tools/ui-tools.ts';
 import { createTraceExport } from './traces/index.ts';
 import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts';
 
@@ -134,6 +137,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...tokenOperations(deps),
     ...jwksOperations({ keys: deps.signingKeys }),
     ...agentOperations(),
+    ...uiOperations(deps),
     ...smithOperations(),
     ...customerOperations(),
     ...runOperations(deps),
@@ -196,6 +200,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       createFileSearch(search),
       createMemoryTools(memory),
       createSkillTools(skills),
+      createUiTools(),
       ...(deps.toolSources ?? []),
     ],
     runsInFlightPerProject: config.projectRunsInFlight,
@@ -206,6 +211,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
+  defineUiBundleSweep(jobs, deps);
   measureStorage(metrics, db);
   const reader = createDocumentReader({ logger, metrics });
   const ingestion = defineIngestion(jobs, {

@@ -9,11 +9,12 @@ import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
 import { type SkillsTables, skillsTables } from './tables/skills.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
 import { type TracesTables, tracesTables } from './tables/traces.ts';
+import { type UiBundlesTables, uiBundlesTables } from './tables/ui-bundles.ts';
 import { type UsageTables, usageTables } from './tables/usage.ts';
 import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
-export type { AgentDraft, AgentVariable, SkillRef, SmithConfig } from './tables/agents.ts';
+export type { AgentDraft, AgentVariable, SkillRef, SmithConfig, UiCsp, UiResource } from './tables/agents.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type { RunStatus } from './tables/runs.ts';
@@ -31,6 +32,7 @@ export interface TenantTables
     SkillsTables,
     ThreadsTables,
     TracesTables,
+    UiBundlesTables,
     UsageTables,
     WebhooksTables {}
 
@@ -44,6 +46,7 @@ const names: TableNames<TenantTables> = {
   ...skillsTables,
   ...threadsTables,
   ...tracesTables,
+  ...uiBundlesTables,
   ...usageTables,
   ...webhooksTables,
 };

@@ -67,12 +67,19 @@ const PLAIN_EVERY = 8;
 const EXACT_BODIES: Readonly<Record<string, (world: World) => Buffer>> = {
   'skills.create': () => makeBundle(skillText(uniqueName().toLowerCase().replace(' ', '-'))),
   'skills.versions.create': ({ skillName }) => makeBundle(skillText(skillName)),
+  'agents.ui.upload': () => makeUiForm(uniqueName().replace(' ', '-')),
   'traces.otlp.push': () => Buffer.from('{"resourceSpans":[]}'),
 };
 
 function makeBundle(text: string): Buffer {
   const named = 'Content-Disposition: form-data; name="files[]"; filename="SKILL.md"';
   return Buffer.from(`--${BOUNDARY}\r\n${named}\r\n\r\n${text}\r\n--${BOUNDARY}--\r\n`);
+}
+
+function makeUiForm(name: string): Buffer {
+  const field = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="name"\r\n\r\n${name}\r\n`;
+  const file = 'Content-Disposition: form-data; name="file"; filename="page.html"';
+  return Buffer.from(`${field}--${BOUNDARY}\r\n${file}\r\n\r\n<p>Hello</p>\r\n--${BOUNDARY}--\r\n`);
 }
 
 function makePlainBody(
@@ -187,13 +194,18 @@ function makeForm(dice: Dice, form: Schema, maker: ValueMaker): Buffer {
   const parts = Object.entries(form.properties ?? {}).flatMap(([name, schema]) => {
     const isFile = schema.format === 'binary';
     if (!dice.chance(isFile ? 0.95 : 0.6)) return [];
-    const text = dice.chance(0.7) && !isFile ? String(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
+    const text = dice.chance(0.7) && !isFile ? asText(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
     const filename = asHeaderText(dice.chance(0.5) ? 'a.txt' : dice.pick(NAUGHTY_STRINGS).slice(0, 500));
     const named = `Content-Disposition: form-data; name="${name}"${isFile ? `; filename="${filename}"` : ''}`;
     return [`--${BOUNDARY}\r\n${named}\r\n\r\n${text}\r\n`];
   });
   const text = `${dice.chance(0.5) ? parts.reverse().join('') : parts.join('')}--${BOUNDARY}--\r\n`;
   return dice.chance(0.8) ? Buffer.from(text) : garbage(dice, text);
+}
+
+/** A value of a field: what is no text is JSON. */
+function asText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** Something near the text that is not what it was. */

@@ -18,7 +18,14 @@ const { operations } = platform.platform;
 const { tenant, organization } = world;
 
 /** Catalogs of fixed size: a bare `{data}`, or the OpenAI dialect's. */
-const UNPAGED = ['tenant.model_keys.list', 'smiths.model_keys.list', 'tenant.models.list', 'models.list'];
+const UNPAGED = [
+  'tenant.model_keys.list',
+  'smiths.model_keys.list',
+  'tenant.models.list',
+  'models.list',
+  // All of an agent, of which there are few.
+  'agents.ui.list',
+];
 const LEDGER = 'organization.billing.ledger';
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;

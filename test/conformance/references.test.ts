@@ -478,7 +478,7 @@ describe('every member that looks like a reference is in the table, or excused',
       // Objects in the path are sent by access.test.ts; its table must know each of them.
       for (const { name, prefix } of slotsOf(operation.path)) {
         assert.ok(
-          prefix !== undefined || ['n', 'v', 'provider', 'model'].includes(name),
+          prefix !== undefined || ['n', 'v', 'name', 'provider', 'model'].includes(name),
           `{${name}} of ${operation.path}`,
         );
       }

@@ -17,6 +17,8 @@ export interface World {
   readonly tenant: Client;
   readonly projectId: string;
   readonly agentId: string;
+  /** A UI resource of the agent's draft. */
+  readonly uiName: string;
   readonly smithId: string;
   /** The external id of `smithId`: `user` in the OpenAI dialect. */
   readonly smithUser: string;
@@ -75,6 +77,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/tenant/webhooks/{wid}/deliveries/{did}': { prefix: 'whd', of: (world) => world.deliveryId },
   '/v1/tenant/model_keys/{provider}': { of: () => 'openai' },
   '/v1/agents/{aid}': { prefix: 'agt', of: (world) => world.agentId },
+  '/v1/agents/{aid}/ui/{name}': { of: (world) => world.uiName },
   '/v1/smiths/{sid}': { prefix: 'smt', of: (world) => world.smithId },
   '/v1/smiths/{sid}/revisions/{n}': { of: () => '1' },
   '/v1/smiths/{sid}/runs/{rid}': { prefix: 'run', of: (world) => world.runId },
@@ -120,6 +123,7 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'agents.versions.publish': () => ({ note: uniqueName() }),
   'agents.rollout': () => ({ version: 1 }),
   'agents.attach': ({ otherSmithId }) => ({ smith_ids: [otherSmithId] }),
+  'agents.ui.upload': () => uiForm(uniqueUiName()) as unknown as Body,
   'agents.import': ({ smithId }) => ({ from_smith: smithId, name: uniqueName() }),
   'smiths.create': () => ({ model: 'builtin/demo', display_name: uniqueName() }),
   'smiths.update': () => ({ display_name: uniqueName() }),
@@ -264,6 +268,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     tenant,
     projectId,
     agentId,
+    uiName: await uploadUi(tenant, agentId),
     smithId,
     smithUser,
     otherSmithId,
@@ -364,6 +369,24 @@ export async function uploadFile(caller: Client): Promise<string> {
   const answer = await caller.post('/v1/files', formWith(uniqueName()));
   assert.equal(answer.status, 200, answer.text);
   return answer.body.id;
+}
+
+/** Uploads a UI resource; answers with its name. */
+async function uploadUi(tenant: Client, agentId: string): Promise<string> {
+  const answer = await tenant.post(`/v1/agents/${agentId}/ui`, uiForm(uniqueUiName()));
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.name;
+}
+
+function uniqueUiName(): string {
+  return uniqueName().replace(' ', '-');
+}
+
+function uiForm(name: string): FormData {
+  const form = new FormData();
+  form.set('name', name);
+  form.set('file', new Blob(['<p>Hello</p>']), 'page.html');
+  return form;
 }
 
 /** A form that uploads this text. */

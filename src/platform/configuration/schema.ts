@@ -108,37 +108,35 @@ export const AgentVariable = component(
 
 export const variablesField = Type.Optional(nullable(Type.Array(AgentVariable, { maxItems: MAX_VARIABLES })));
 
-const Csp = Type.Unsafe<Record<string, string[]> | null>({
-  type: ['object', 'null'],
-  properties: Object.fromEntries(
-    ['connectDomains', 'resourceDomains', 'frameDomains', 'baseUriDomains'].map((key) => [
-      key,
-      { type: 'array', items: { type: 'string' } },
-    ]),
-  ),
-});
+const origins = Type.Array(Type.String());
 
 export const UiResource = component(
   'UiResource',
   Type.Object({
     name: Type.String(),
-    content_hash: Type.String(),
-    csp: Type.Optional(Csp),
-    permissions: Type.Optional(nullable(jsonObject())),
-    prefers_border: Type.Optional(nullable(Type.Boolean())),
-    domain: Type.Optional(nullable(Type.String())),
-    tool: Type.Optional(
-      nullable(
-        Type.Object({
-          description: Type.String(),
-          input_schema: Type.Optional(jsonObject()),
-          instruction: Type.Optional(nullable(Type.String())),
-          mutating: Type.Optional(Type.Boolean()),
-          visibility: Type.Optional(Type.Array(oneOf(['model', 'app']))),
-        }),
-      ),
+    content_hash: Type.String({ description: 'SHA-256 of the document, which is its `ETag` too.' }),
+    csp: nullable(
+      Type.Object({
+        connectDomains: origins,
+        resourceDomains: origins,
+        frameDomains: origins,
+        baseUriDomains: origins,
+      }),
+    ),
+    permissions: nullable(jsonObject()),
+    prefers_border: nullable(Type.Boolean()),
+    domain: nullable(Type.String()),
+    tool: nullable(
+      Type.Object({
+        description: Type.String(),
+        input_schema: jsonObject(),
+        instruction: nullable(Type.String()),
+        mutating: Type.Boolean(),
+        visibility: Type.Array(oneOf(['model', 'app'])),
+      }),
     ),
   }),
 );
 
 export type SkillRef = Static<typeof SkillRef>;
+export type UiResource = Static<typeof UiResource>;

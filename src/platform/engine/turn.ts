@@ -22,7 +22,7 @@
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
-import type { FileSearchConfig, MemoryConfig, SkillsConfig } from '../tools/tool.ts';
+import type { FileSearchConfig, MemoryConfig, SkillsConfig, UiConfig } from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
@@ -88,6 +88,8 @@ export interface TurnConfig {
   readonly memory: MemoryConfig | null;
   /** Absent: the turn's configuration names none. */
   readonly skills?: SkillsConfig;
+  /** Absent: the turn's agent has no UI resource that is a tool. */
+  readonly ui?: UiConfig;
 }
 
 export interface TurnKey {

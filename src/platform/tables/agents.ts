@@ -27,6 +27,34 @@ export interface AgentVariable {
   required: boolean;
 }
 
+/** Origins that a UI resource may reach. */
+export interface UiCsp {
+  connectDomains: string[];
+  resourceDomains: string[];
+  frameDomains: string[];
+  baseUriDomains: string[];
+}
+
+export interface UiResourceTool {
+  description: string;
+  /** JSON Schema of the arguments. */
+  input_schema: JsonObject;
+  instruction: string | null;
+  mutating: boolean;
+  visibility: ('model' | 'app')[];
+}
+
+/** A UI bundle as an agent has it; the document is that of `ui_bundles` with the hash. */
+export interface UiResource {
+  name: string;
+  content_hash: string;
+  csp: UiCsp | null;
+  permissions: JsonObject | null;
+  prefers_border: boolean | null;
+  domain: string | null;
+  tool: UiResourceTool | null;
+}
+
 /** An agent's working copy; publishing snapshots it. */
 export interface AgentDraft {
   instructions: string | null;
@@ -38,7 +66,7 @@ export interface AgentDraft {
   auto_memory: boolean | null;
   memory_consolidation: boolean | null;
   variables: AgentVariable[];
-  ui_resources: JsonObject[];
+  ui_resources: UiResource[];
 }
 
 interface AgentsTable {

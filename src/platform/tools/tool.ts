@@ -66,6 +66,21 @@ export interface SkillsConfig {
   readonly missing: readonly { readonly skill_id: string; readonly version?: number }[];
 }
 
+/** A UI resource whose tool the turn's model is offered. */
+export interface OfferedUi {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonObject;
+  readonly instruction: string | null;
+  readonly mutating: boolean;
+}
+
+/** The UI resources of the agent's version that the turn began with, as far as its model is offered them. */
+export interface UiConfig {
+  readonly agent_id: string;
+  readonly offered: readonly OfferedUi[];
+}
+
 /** Gives the tools of a turn. */
 export interface ToolSource {
   toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
@@ -78,4 +93,6 @@ export interface ToolSourceTurn {
   readonly fileSearch: FileSearchConfig | null;
   readonly memory: MemoryConfig | null;
   readonly skills: readonly OfferedSkill[];
+  /** Undefined: none is offered. */
+  readonly ui: UiConfig | undefined;
 }

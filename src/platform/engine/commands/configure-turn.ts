@@ -6,7 +6,8 @@ import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../../models
 import type { SkillRef } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import { READ_SKILL } from '../../tools/read-skill.ts';
-import type { FileSearchConfig, MemoryConfig, SkillsConfig } from '../../tools/tool.ts';
+import type { FileSearchConfig, MemoryConfig, SkillsConfig, UiConfig } from '../../tools/tool.ts';
+import { offerUi } from '../../tools/ui-tools.ts';
 import type { SmithForTurn } from '../store/load-smith-turn.ts';
 import type { TurnConfig, TurnSettings } from '../turn.ts';
 
@@ -25,10 +26,12 @@ export function configureTurn(
   const config = effectiveConfig(smith.config, smith.agent_snapshot);
   const instructions = renderForSmith(config.instructions, smith);
   const fileSearch = settings.tools.file_search ?? (stateless ? null : searchOwnStores(config.vector_store_ids));
+  const ui = stateless ? undefined : uiOf(smith);
   checkTools(settings.tools, [
     ...config.enabled_hosted_tools,
     ...(fileSearch === null ? [] : [FILE_SEARCH]),
     ...(skills === null || skills.offered.length === 0 ? [] : [READ_SKILL]),
+    ...(ui?.offered ?? []).map(({ name }) => name),
   ]);
   checkEffort(settings.answer.reasoning_effort);
   const { provider, model } = readModelId(settings.overrides.model ?? config.model);
@@ -46,7 +49,14 @@ export function configureTurn(
     file_search: fileSearch,
     memory: stateless ? null : memory,
     ...(skills === null ? {} : { skills }),
+    ...(ui === undefined ? {} : { ui }),
   };
+}
+
+/** The UI resources that the smith's turns offer as tools. */
+export function uiOf({ agent_id, agent_snapshot }: SmithForTurn): UiConfig | undefined {
+  if (agent_id === null || agent_snapshot === null) return undefined;
+  return offerUi(agent_id, agent_snapshot.ui_resources);
 }
 
 /** The skills that the smith's turns are to have. */

@@ -15,6 +15,7 @@ export async function listTurnTools(
     fileSearch: config.file_search,
     memory: config.memory,
     skills: config.skills?.offered ?? [],
+    ui: config.ui,
   };
   const served = await Promise.all(sources.map((source) => source.toolsFor(turn)));
   const { client } = config.settings.tools;

@@ -4,6 +4,7 @@ import { effectiveConfig, setKeys } from '../../configuration/effective-config.t
 import { findSmith } from '../../smiths/index.ts';
 import { makeAgent } from './make-agent.ts';
 import type { Agent, ImportIn } from './schema.ts';
+import { holdBundles } from './ui/store.ts';
 
 /** Makes an agent whose draft is what the smith runs with. The smith itself stays as it is. */
 export async function importAgent({ tx, caller, body }: ProjectChange<{ body: ImportIn }>): Promise<Agent> {
@@ -25,5 +26,9 @@ export async function importAgent({ tx, caller, body }: ProjectChange<{ body: Im
     variables: smith.agent_snapshot?.variables ?? [],
     ui_resources: smith.agent_snapshot?.ui_resources ?? [],
   };
+  await holdBundles(
+    tx,
+    draft.ui_resources.map(({ content_hash }) => content_hash),
+  );
   return makeAgent(tx, caller, { name: body.name, slug: null, draft }, smith.id);
 }

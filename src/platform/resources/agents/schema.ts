@@ -16,7 +16,6 @@ import {
   variablesField,
   versionNumber,
 } from '../../configuration/schema.ts';
-import type { JsonObject } from '../../tables.ts';
 
 const MAX_NOTE_LENGTH = 2_000;
 /** How many smiths one request may name; `all` has no limit. */
@@ -48,7 +47,7 @@ const AgentDraft = component(
     auto_memory: nullable(Type.Boolean()),
     memory_consolidation: nullable(Type.Boolean()),
     variables: Type.Array(AgentVariable),
-    ui_resources: Type.Unsafe<JsonObject[]>({ type: 'array', items: UiResource }),
+    ui_resources: Type.Array(UiResource),
   }),
 );
 
