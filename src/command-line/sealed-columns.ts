@@ -3,6 +3,7 @@ import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
+import { sandboxSecretContext } from '../platform/sandbox/index.ts';
 import { webhookSecretContext } from '../platform/webhooks/index.ts';
 
 type SealedRow = Readonly<Record<string, string>>;
@@ -34,6 +35,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'sealed_api_key',
     key: ['project_id', 'smith_id', 'provider'],
     context: ({ project_id = '', smith_id = '', provider = '' }) => modelKeyContext(project_id, smith_id, provider),
+    removeWhenLost: true,
+  },
+  {
+    table: 'sandbox_secrets',
+    column: 'sealed_value',
+    key: ['project_id', 'name'],
+    context: ({ project_id = '', name = '' }) => sandboxSecretContext(project_id, name),
     removeWhenLost: true,
   },
   {

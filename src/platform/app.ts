@@ -45,6 +45,7 @@ import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import { createTurnFiles, defineFileExpiry, measureStorage } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
+import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
 import { modelKeyOperations } from './resources/model-keys/operations.ts';
@@ -52,6 +53,7 @@ import { modelOperations } from './resources/models/operations.ts';
 import { projectOperations } from './resources/projects/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
+import { sandboxSecretOperations } from './resources/sandbox-secrets/operations.ts';
 import { scheduleOperations } from './resources/schedules/operations.ts';
 import { createTurnSkills } from './resources/skills/index.ts';
 import { skillOperations } from './resources/skills/operations.ts';
@@ -65,7 +67,7 @@ import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
 import { createForeignSchemas } from './schemas/index.ts';
 import { createFileSearch } from './tools/file-search.ts';
-import { createHostedTools } from './tools/hosted-tools.ts';
+import { createHostedTools, type HostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
 import { createSkillTools } from './tools/read-skill.ts';
 import type { ToolSource } from './tools/tool.ts';
@@ -127,6 +129,7 @@ interface Dependencies extends GivenDependencies {
   readonly search: KnowledgeSearch;
   readonly memory: Memory;
   readonly billing: Billing;
+  readonly hostedTools: HostedTools;
 }
 
 /** Every operation of the platform. */
@@ -154,6 +157,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...vectorStoreOperations(deps),
     ...skillOperations(deps),
     ...memoryOperations(deps),
+    ...hostedToolOperations(deps),
+    ...sandboxSecretOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
     ...traceOperations(deps),
@@ -184,6 +189,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
+  const hostedTools = createHostedTools(clock);
   const engine = createEngine({
     db,
     logger,
@@ -196,7 +202,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     files: createTurnFiles(deps),
     skills,
     toolSources: [
-      createHostedTools(clock),
+      hostedTools,
       createFileSearch(search),
       createMemoryTools(memory),
       createSkillTools(skills),
@@ -230,7 +236,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
-    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing },
+    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing, hostedTools },
   });
   defineBudgetJobs(jobs, { db });
   const app = await createService({

@@ -46,6 +46,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Keys of model providers, of the project and of single smiths.',
     prefixes: ['tenant.model_keys', 'smiths.model_keys'],
   },
+  {
+    name: 'Hosted tools',
+    description: 'Tools that the server itself runs, and the secrets of its sandbox.',
+    prefixes: ['tenant.hosted_tools', 'tenant.sandbox_secrets'],
+  },
   { name: 'Events', description: 'Everything that happened, in order.', prefixes: ['events'] },
   {
     name: 'Webhooks',

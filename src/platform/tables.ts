@@ -5,6 +5,7 @@ import type { TableNames } from './tables/columns.ts';
 import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
+import { type SandboxTables, sandboxTables } from './tables/sandbox.ts';
 import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
 import { type SkillsTables, skillsTables } from './tables/skills.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
@@ -28,6 +29,7 @@ export interface TenantTables
     FeedTables,
     KnowledgeTables,
     RunsTables,
+    SandboxTables,
     SchedulesTables,
     SkillsTables,
     ThreadsTables,
@@ -42,6 +44,7 @@ const names: TableNames<TenantTables> = {
   ...feedTables,
   ...knowledgeTables,
   ...runsTables,
+  ...sandboxTables,
   ...schedulesTables,
   ...skillsTables,
   ...threadsTables,

@@ -15,7 +15,19 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   main: { paths: ['src/main.ts'], may: ['command-line'] },
   'command-line': {
     paths: ['src/command-line/'],
-    may: ['app', 'boot', 'operator', 'resources', 'engine', 'models', 'webhooks', 'access', 'tables', ...DOMAINS],
+    may: [
+      'app',
+      'boot',
+      'operator',
+      'resources',
+      'engine',
+      'models',
+      'webhooks',
+      'sandbox',
+      'access',
+      'tables',
+      ...DOMAINS,
+    ],
   },
   kernel: { paths: ['src/kernel/'], may: [] },
   app: {
@@ -36,11 +48,14 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'traces',
       'schedules',
       'webhooks',
+      'sandbox',
       'billing',
       'tables',
     ],
   },
   webhooks: { paths: ['src/platform/webhooks/'], may: ['feed', 'tables'] },
+  // The box that commands run in.
+  sandbox: { paths: ['src/platform/sandbox/'], may: ['tools', 'usage', 'feed', 'tables'] },
   billing: { paths: ['src/platform/billing/'], may: ['feed', 'tables'] },
   traces: { paths: ['src/platform/traces/'], may: ['engine', 'usage', 'tools', 'models', 'tables'] },
   schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'engine', 'tables'] },
@@ -54,6 +69,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'traces',
       'schedules',
       'webhooks',
+      'sandbox',
       'surfaces',
       'smiths',
       'engine',
@@ -196,6 +212,7 @@ const FRONT_DOORS = [
   'src/platform/usage/',
   'src/platform/budgets/',
   'src/platform/webhooks/',
+  'src/platform/sandbox/',
   'src/platform/billing/',
 ];
 

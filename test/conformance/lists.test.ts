@@ -25,6 +25,8 @@ const UNPAGED = [
   'models.list',
   // All of an agent, of which there are few.
   'agents.ui.list',
+  'tenant.hosted_tools.list',
+  'tenant.sandbox_secrets.list',
 ];
 const LEDGER = 'organization.billing.ledger';
 const DEFAULT_LIMIT = 20;

@@ -16,7 +16,8 @@ export const modelKeyErrors = {
   },
   secret_required: {
     status: 422,
-    message: 'This kind of authorization needs a secret. Send it in `secret`, or choose a kind that needs none.',
+    message:
+      'A secret is needed here, and it is missing or empty. Send it in `secret`, a sandbox secret in `value`; or choose a kind of authorization that needs none.',
   },
   empty_token: {
     status: 422,

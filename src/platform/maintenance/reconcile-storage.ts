@@ -1,5 +1,5 @@
 /**
- * What each project's files, skills, UI bundles and vector stores take, counted anew. The counts change with the rows themselves and do not drift; what replicas
+ * What each project's files, skills, UI bundles, vector stores and workspaces of sandboxes take, counted anew. The counts change with the rows themselves and do not drift; what replicas
  * of an earlier version write beside this one, or an operator by hand, is made good here.
  */
 import type { Database } from '../../kernel/db/database.ts';
@@ -10,7 +10,8 @@ const STORED = `
   select project_id, bytes from files
   union all select project_id, usage_bytes from vector_stores where deleted_at is null
   union all select project_id, archive_bytes from skill_versions
-  union all select project_id, bytes from ui_bundles`;
+  union all select project_id, bytes from ui_bundles
+  union all select project_id, archive_bytes from sandbox_boxes`;
 
 /** Corrects the counts of the projects that store something else. */
 export async function reconcileStorage(

@@ -1,5 +1,6 @@
 /**
- * Blobs that nothing accounts for, no file, no version of a skill, no UI bundle and no note (see resources/files/keep-blob.ts): what a crash of the machine,
+ * Blobs that nothing accounts for, no file, no version of a skill, no UI bundle, no workspace of a sandbox and no note (see
+ * resources/files/keep-blob.ts): what a crash of the machine,
  * or a database that was restored from a backup, has left in the blob store; and what uploads have left that broke off.
  *
  * A blob has a note before it is stored, and in every state of the database after that it has a note or a row, until it is
@@ -65,6 +66,7 @@ async function findOrphans(db: Database, digests: readonly string[]): Promise<st
       where not exists (select from files where blob_digest(project_id || '/' || id) = listed.digest)
         and not exists (select from skill_versions where blob_digest(project_id || '/' || archive_id) = listed.digest)
         and not exists (select from ui_bundles where blob_digest(project_id || '/' || blob_id) = listed.digest)
+        and not exists (select from sandbox_boxes where blob_digest(project_id || '/' || archive_id) = listed.digest)
         and not exists (select from unclaimed_blobs where blob_digest(blob_key) = listed.digest)`,
     values: [digests],
   });

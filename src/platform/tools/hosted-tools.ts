@@ -4,10 +4,25 @@ import type { Tool, ToolOutcome, ToolSource } from './tool.ts';
 
 export const hostedToolNames: readonly string[] = ['current_time'];
 
-export function createHostedTools(clock: Clock): ToolSource {
-  const tools: Readonly<Record<string, Tool>> = { current_time: currentTime(clock) };
+export interface HostedTool {
+  readonly tool: Tool;
+  /** What is missing for it to run on this server, and how to mend that; null: it runs. */
+  readonly unavailableReason: string | null;
+}
+
+export interface HostedTools extends ToolSource {
+  /** Every one of them, whether it can run or not. */
+  list(): Promise<readonly HostedTool[]>;
+}
+
+export function createHostedTools(clock: Clock): HostedTools {
+  const list = async (): Promise<HostedTool[]> => [{ tool: currentTime(clock), unavailableReason: null }];
   return {
-    toolsFor: ({ hostedTools }) => hostedTools.flatMap((name) => tools[name] ?? []),
+    list,
+    toolsFor: async ({ hostedTools }) =>
+      hostedTools.length === 0
+        ? []
+        : (await list()).filter(({ tool }) => hostedTools.includes(tool.name)).map(({ tool }) => tool),
   };
 }
 

@@ -1,0 +1,20 @@
+/** Tools that the server itself runs. */
+import Type, { type Static } from 'typebox';
+import { component, jsonObject, nullable } from '../../../kernel/http/schema.ts';
+
+const HostedTool = component(
+  'HostedTool',
+  Type.Object({
+    name: Type.String({ description: 'What `enabled_hosted_tools` names it by.' }),
+    description: Type.String(),
+    parameters: jsonObject({ description: 'JSON Schema of its arguments.' }),
+    requires_approval: Type.Boolean(),
+    available: Type.Boolean({ description: 'Whether the replica that answers can run it.' }),
+    unavailable_reason: nullable(Type.String({ description: 'What is missing, and how to mend it.' })),
+  }),
+);
+
+/** A fixed-size list: bare `{data}`. */
+export const HostedToolList = component('HostedToolList', Type.Object({ data: Type.Array(HostedTool) }));
+
+export type HostedToolList = Static<typeof HostedToolList>;

@@ -1,0 +1,2 @@
+/** The box that commands of `run_command` run in, as the rest of the platform knows it. */
+export { sandboxSecretContext } from './secret-context.ts';
