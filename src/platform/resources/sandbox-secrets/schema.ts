@@ -5,7 +5,7 @@ import { MAX_NAME_LENGTH, MAX_VALUE_BYTES } from './limits.ts';
 
 const name = Type.String({ description: 'The environment variable that holds the value in the box.' });
 
-export const SandboxSecret = component('SandboxSecret', Type.Object({ name, updated_at: timestamp() }));
+const SandboxSecret = component('SandboxSecret', Type.Object({ name, updated_at: timestamp() }));
 
 /** A fixed-size list: bare `{data}`. */
 export const SandboxSecretList = component('SandboxSecretList', Type.Object({ data: Type.Array(SandboxSecret) }));
