@@ -3,7 +3,8 @@
  *
  * The paused run is the one that `previous_response_id` or `conversation` names, or that made one of the calls which the
  * input answers: clients that keep no state send the whole history, with the newest results behind it. Results that no
- * paused run waits for are history too, where the input shows the calls that they belong to.
+ * paused run waits for are history too, where the input shows the calls that they belong to; and so are decisions that were
+ * made before, where more follows them.
  */
 
 import type { Database } from '../../../../kernel/db/database.ts';
@@ -18,7 +19,7 @@ import { findRunByApproval, findRunByCalls } from '../../find-waiting-run.ts';
 import { readResponseId } from '../item-ids.ts';
 import { type InputItem, invalid, readInput, toMessages } from './read-input.ts';
 import { resolveReferences } from './resolve-references.ts';
-import { findRun } from './response-store.ts';
+import { findRun, listDecided } from './response-store.ts';
 
 export type TurnPlan =
   | {
@@ -84,12 +85,15 @@ export async function planTurn(
   if (paused !== undefined && fitting.length > 0 && (isNamed || !hasMoreBehind(read, fitting))) {
     if (fitting.some(({ kind }) => kind === 'decision')) requireScope(caller, 'approvals:write');
     // Older answers may be to calls of earlier runs, which references name.
-    const items = isNamed ? read : await resolveReferences(db, owner, read);
+    const items = isNamed
+      ? read
+      : await withoutPastDecisions(db, owner, await resolveReferences(db, owner, read), fitting);
     checkAnswers(paused, open, items, { isNamed });
     return { kind: 'answer', run: paused, ...describeAnswers(fitting), conversationId };
   }
   if (previous?.status === 'paused') refuseUnanswered(previous);
-  const items = await resolveReferences(db, owner, read);
+  const resolved = await resolveReferences(db, owner, read);
+  const items = isNamed ? resolved : await withoutPastDecisions(db, owner, resolved, resolved.filter(isMessage));
   checkHistory(items, previous);
   const { messages, places } = toMessages(items);
   return { kind: 'start', messages, places, continues: previous, conversationId };
@@ -156,7 +160,24 @@ function isAnswerTo(answer: Answer, call: ShownCall): boolean {
 /** Whether something is said behind the answers: a conversation that went on without this run. */
 function hasMoreBehind(items: readonly InputItem[], answers: readonly Answer[]): boolean {
   const last = answers.at(-1)?.index ?? 0;
-  return items.some((item) => item.kind === 'message' && item.index > last);
+  return items.some((item) => isMessage(item) && item.index > last);
+}
+
+function isMessage({ kind }: InputItem): boolean {
+  return kind === 'message';
+}
+
+/** The items but for decisions that were made before, and that some of `later` follow. */
+async function withoutPastDecisions(
+  db: Database,
+  { projectId, smithId }: Owner,
+  items: readonly InputItem[],
+  later: readonly InputItem[],
+): Promise<readonly InputItem[]> {
+  const end = later.at(-1)?.index ?? 0;
+  const before = items.flatMap((item) => (item.kind === 'decision' && item.index < end ? [item.approvalId] : []));
+  const decided = await listDecided(tenantDb(db, projectId), smithId, before);
+  return items.filter((item) => item.kind !== 'decision' || item.index >= end || !decided.has(item.approvalId));
 }
 
 function checkAnswers(

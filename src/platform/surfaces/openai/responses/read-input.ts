@@ -1,6 +1,6 @@
 /**
- * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, requests
- * for approvals) is left out: the run has it.
+ * The input of a response, item by item. What only repeats what this server has said (reasoning, its own calls, lists of tools,
+ * requests for approvals) is left out: the run has it.
  */
 
 import { ApiError } from '../../../../kernel/http/errors.ts';
@@ -24,7 +24,13 @@ export type InputItem = { readonly index: number } & (
 );
 
 /** Items that this server makes and knows. */
-const OWN_ITEMS: ReadonlySet<unknown> = new Set(['reasoning', 'file_search_call', 'mcp_approval_request']);
+const OWN_ITEMS: ReadonlySet<unknown> = new Set([
+  'reasoning',
+  'file_search_call',
+  'mcp_list_tools',
+  'mcp_call',
+  'mcp_approval_request',
+]);
 
 /** Throws `invalid_input` naming the item at fault, `too_many_inputs` beyond MAX_INPUT_ITEMS. */
 export function readInput(input: string | readonly JsonObject[]): InputItem[] {

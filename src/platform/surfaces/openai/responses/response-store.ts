@@ -38,3 +38,15 @@ export async function hideRun(db: TenantDb, runId: string): Promise<boolean> {
   });
   return rowCount > 0;
 }
+
+/** Those of the smith's approvals that have been decided, or have expired. */
+export async function listDecided(db: TenantDb, smithId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await db.raw<{ id: string }>({
+    text: `
+      select id from approvals
+      where project_id = $1 and smith_id = $2 and id = any($3::text[]) and status <> 'pending'`,
+    values: [smithId, ids],
+  });
+  return new Set(rows.map(({ id }) => id));
+}
