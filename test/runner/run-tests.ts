@@ -1,10 +1,10 @@
 /**
- * Runs test files: two worker processes take them from one queue, and what each process makes once (a platform, a database)
- * its files share. `node test/runner/run-tests.ts [--selection all|process|server] [FILE OR GLOB …]`; files that are named
- * run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
+ * Runs test files: worker processes take them from one queue, and what each process makes once (a platform, a database) its
+ * files share. `node test/runner/run-tests.ts [--selection all|process|server] [--workers N] [FILE OR GLOB …]`; files that
+ * are named run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cacheFolder } from '../support/cache-folder.ts';
@@ -14,8 +14,18 @@ import { countOutcomes, describeFile, describeRun } from './report.ts';
 import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Processes that take files. More would need more connections than a PostgreSQL server has by itself. */
-const WORKERS = 2;
+const CORES = availableParallelism();
+/** A worker needs up to a gigabyte. */
+const MAX_WORKERS = 8;
+/**
+ * Processes that take files, unless the caller says how many. Files of `all` compute for two thirds of their time; those of real
+ * processes wait for most of it. More on a server would need more connections than PostgreSQL has by itself.
+ */
+const WORKERS = {
+  all: Math.min(MAX_WORKERS, CORES + 1),
+  process: Math.min(MAX_WORKERS, CORES + 1),
+  server: 2,
+} as const;
 /** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
 const LIMIT_MS = { all: 300_000, process: 600_000, server: 600_000 } as const;
 
@@ -53,7 +63,7 @@ async function work(run: Run, queue: string[]): Promise<void> {
   await worker?.end();
 }
 
-async function runFiles(files: readonly string[], limitMs: number): Promise<number> {
+async function runFiles(files: readonly string[], workers: number, limitMs: number): Promise<number> {
   const startMs = performance.now();
   const run: Run = {
     total: files.length,
@@ -71,7 +81,7 @@ async function runFiles(files: readonly string[], limitMs: number): Promise<numb
     });
   }
   const queue = orderFiles(files);
-  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => work(run, queue)));
+  await Promise.all(Array.from({ length: Math.min(workers, files.length) }, () => work(run, queue)));
   rmSync(run.scratch, { recursive: true, force: true });
   keepDurations(run.reports);
   console.log(describeRun(run.reports, run.troubles, performance.now() - startMs));
@@ -82,10 +92,12 @@ async function runFiles(files: readonly string[], limitMs: number): Promise<numb
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { selection: { type: 'string', default: 'all' } },
+  options: { selection: { type: 'string', default: 'all' }, workers: { type: 'string' } },
 });
 const selection = SELECTIONS.find((name) => name === values.selection);
 if (selection === undefined) throw new Error(`--selection is one of ${SELECTIONS.join(', ')}`);
+const workers = Number(values.workers ?? WORKERS[selection]);
+if (!Number.isInteger(workers) || workers < 1) throw new Error('--workers is a number of processes, 1 or more');
 // A process that starts loads what another has compiled; those that tests start inherit it.
 process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
-process.exitCode = await runFiles(selectFiles(selection, positionals), LIMIT_MS[selection]);
+process.exitCode = await runFiles(selectFiles(selection, positionals), workers, LIMIT_MS[selection]);

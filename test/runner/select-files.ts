@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
 
-/** `all` is every file that starts no server process, `process` is the others, `server` is what touches a store. */
+/** `all` is every file that starts no server process, `process` is the others, `server` is what tests what the stores do. */
 export type Selection = 'all' | 'process' | 'server';
 
 export const SELECTIONS: readonly Selection[] = ['all', 'process', 'server'];
@@ -12,6 +12,22 @@ export const SELECTIONS: readonly Selection[] = ['all', 'process', 'server'];
 const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
 /** Real processes of the program, as an operator runs, kills and scripts them. */
 const PROCESS_FOLDERS = /^test\/(?:boot|faults|hostile|readme)\//;
+
+/**
+ * Files of `all` and `process` that have a store only because what they test comes with one: which it is makes no difference
+ * to them, so that `server` leaves them out. Whatever looks at rows, races, locks, or who may see what is not among them.
+ */
+const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
+  [/^src\/kernel\/http\/(?!service|storage-faults)/, 'sockets, bodies and answers of a service without tables'],
+  [/^src\/domains\/registry\/epp\//, 'a wire format; the registry behind it is tested on each store by itself'],
+  [/^src\/domains\/dns\/embedded\/hostile-clients\./, 'packets'],
+  [/^src\/platform\/resources\/[\w-]+\/[\w-]+-clients?\.test\.ts$/, 'what clients of others make of the answers'],
+  [/^src\/platform\/resources\/model-keys\/private-addresses\./, 'addresses'],
+  [/^test\/conformance\/(?:bodies|compiled-schemas|openapi|operations|protocol|rate-limits|stream-frames)\./, 'HTTP'],
+  [/^test\/hostile\/(?!replicas)/, 'texts and files that are refused, most of them by child processes'],
+  [/^test\/epp\//, 'a wire format'],
+  [/^test\/knowledge\//, 'how good the vectors of the built-in embedder are'],
+]);
 
 /** What a file holds that cannot share its process with what other files have started, and why. */
 const ALONE: ReadonlyMap<RegExp, string> = new Map([
@@ -34,8 +50,12 @@ export function reasonToRunAlone(file: string): string | undefined {
 export function selectFiles(selection: Selection, patterns: readonly string[]): string[] {
   if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();
   const files = globSync(EVERYWHERE, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
-  if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)));
+  if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)) && isOfStores(file));
   return files.filter((file) => PROCESS_FOLDERS.test(file) === (selection === 'process'));
+}
+
+function isOfStores(file: string): boolean {
+  return ![...NOT_OF_STORES.keys()].some((pattern) => pattern.test(file));
 }
 
 function findPattern(pattern: string): string[] {
