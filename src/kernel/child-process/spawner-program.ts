@@ -1,5 +1,6 @@
 /** The program of the small process that starts the others, see spawner.ts. It ends when its parent does. */
 import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { FromSpawner, ToSpawner } from './spawner-protocol.ts';
 import { startProcess } from './start-process.ts';
 
@@ -18,12 +19,28 @@ function start({ id, ...command }: Extract<ToSpawner, { kind: 'start' }>): void 
     });
     children.set(id, child);
     const started: FromSpawner = { kind: 'started', id, pid: child.pid ?? 0 };
+    stopReading(channel);
     // The channel is the other side's from here on. One that is not there any more needs none.
     channel.on('error', () => undefined);
     if (child.pid !== undefined && process.connected) process.send?.(started, channel, {}, () => undefined);
   } catch (error) {
     tell({ kind: 'ended', id, code: null, signal: null, output: String(error) });
   }
+}
+
+/**
+ * A stream reads ahead from its beginning on, and goes on until the other side has said that it has the channel: where that
+ * one is busy, what the child says first would be read here and lost. Node has no public name for this.
+ */
+function stopReading(channel: Socket): void {
+  const handle: unknown = Reflect.get(channel, '_handle');
+  if (!isReading(handle)) throw new Error('this version of Node has no way to leave a stream unread');
+  handle.reading = false;
+  handle.readStop();
+}
+
+function isReading(handle: unknown): handle is { reading: boolean; readStop(): void } {
+  return typeof handle === 'object' && handle !== null && 'readStop' in handle;
 }
 
 process.on('message', (message: ToSpawner) => {

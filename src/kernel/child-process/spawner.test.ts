@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Child } from './child.ts';
+
+const MEBIBYTE = 1_048_576;
+
+function startChild(): Child<string, string> {
+  return new Child({
+    name: 'echo',
+    program: new URL('data:text/javascript,export const answer = (message) => message;'),
+    heapBytes: 64 * MEBIBYTE,
+    residentBytes: 1_024 * MEBIBYTE,
+    answerBytes: MEBIBYTE,
+  });
+}
+
+/** Nothing of this process runs meanwhile, as where it has much to do or no processor. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('a child that is ready long before this process listens is heard', { timeout: 60_000 }, async () => {
+  const first = startChild();
+  await first.ready();
+  const child = startChild();
+  // What starts the child has been told, and no more.
+  await wait(1);
+  standStill(4_000);
+  await child.ready();
+  assert.equal(await child.ask('hello', { timeoutMs: 30_000 }), 'hello');
+  await Promise.all([first, child].map((each) => each.end(new Error('the test is over'))));
+});
