@@ -26,6 +26,8 @@ export interface ChildPoolOptions extends ChildOptions {
 
 export interface AskOptions {
   readonly timeoutMs: number;
+  /** See `Child.allowProcessorTime`. Default: as much as it takes. */
+  readonly processorMs?: number;
   /** The child is killed when it aborts. */
   readonly signal?: AbortSignal;
 }
@@ -115,8 +117,9 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
     this.giveBack(child);
   }
 
-  async run(key: string, message: ToChild, { timeoutMs, signal }: AskOptions): Promise<FromChild> {
+  async run(key: string, message: ToChild, { timeoutMs, processorMs, signal }: AskOptions): Promise<FromChild> {
     const child = await this.take(key, signal);
+    child.allowProcessorTime(processorMs ?? Number.POSITIVE_INFINITY, child.processorMs);
     const abort = () => this.end(child, signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     try {

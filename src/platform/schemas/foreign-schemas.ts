@@ -5,7 +5,12 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { ChildCrashedError, ChildEndedError, ChildTimedOutError } from '../../kernel/child-process/child-errors.ts';
+import {
+  ChildCrashedError,
+  ChildEndedError,
+  ChildOutOfProcessorTimeError,
+  ChildTimedOutError,
+} from '../../kernel/child-process/child-errors.ts';
 import { createChildPool } from '../../kernel/child-process/child-pool.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -17,7 +22,9 @@ import type { SchemaTask, TaskResult } from './schema-task.ts';
 
 const MEBIBYTE = 1_048_576;
 
-/** Limits of the children, and how long they may take over one task: compiling includes what is refused as no schema. */
+/**
+ * Limits of the children, and how much processor time one task may take: compiling includes what is refused as no schema.
+ */
 export const childLimits = {
   children: 2,
   heapBytes: 512 * MEBIBYTE,
@@ -28,6 +35,12 @@ export const childLimits = {
   validateMs: 10_000,
   instanceMs: 5_000,
 } as const;
+
+/**
+ * So many times its processor time may a task take by the clock: a machine without a processor to spare refuses no innocent
+ * schema, and what never ends does not hold a child for minutes.
+ */
+const CLOCK_FACTOR = 4;
 
 /** What is kept of schemas that were compiled: whether they are usable. */
 const MAX_KEPT = 2_000;
@@ -91,7 +104,7 @@ export function createForeignSchemas({ logger, metrics, limits }: ForeignSchemas
     const known = kept.get(key);
     if (known !== undefined) return known.problem;
     try {
-      const result = await pool.run(owner, { kind: 'compile', schema: json }, { timeoutMs: allowed.compileMs });
+      const result = await pool.run(owner, { kind: 'compile', schema: json }, within(allowed.compileMs));
       const problem = result.kind === 'compiled' ? result.problem : undefined;
       kept.set(key, { problem });
       return problem;
@@ -100,7 +113,7 @@ export function createForeignSchemas({ logger, metrics, limits }: ForeignSchemas
         const message = 'The schema could not be checked. Try again shortly.';
         throw new ApiError('service_overloaded', { message, retryAfterSeconds: 1, cause: error });
       }
-      const problem = { pointer: '', problem: `that ${sayWhy(error, 'to compile')}` };
+      const problem = { pointer: '', problem: `that ${sayWhy(error, allowed.compileMs, 'to compile')}` };
       kept.set(key, { problem }, { ttl: CUT_OFF_KEPT_MS });
       return problem;
     }
@@ -114,13 +127,13 @@ export function createForeignSchemas({ logger, metrics, limits }: ForeignSchemas
     async findAnswerProblem(owner, schema, answer, signal) {
       try {
         const task = { kind: 'validate', schema: JSON.stringify(schema), answer } as const;
-        const options = { timeoutMs: allowed.validateMs, ...(signal === undefined ? {} : { signal }) };
+        const options = { ...within(allowed.validateMs), ...(signal === undefined ? {} : { signal }) };
         const result = await pool.run(owner, task, options);
         const problem = result.kind === 'validated' ? result.problem : undefined;
         return problem === undefined ? undefined : { problem, isFinal: false };
       } catch (error) {
         if (!(error instanceof ChildEndedError)) throw error;
-        return { problem: `it ${sayWhy(error, 'to check against its schema')}`, isFinal: true };
+        return { problem: `it ${sayWhy(error, allowed.validateMs, 'to check against its schema')}`, isFinal: true };
       }
     },
     instanceMaker: (owner) => async (schema, text) => {
@@ -128,7 +141,7 @@ export function createForeignSchemas({ logger, metrics, limits }: ForeignSchemas
       // Only the check by the whole schema can take for ever.
       for (const isChecked of [true, false]) {
         try {
-          const made = await pool.run(owner, { ...task, isChecked }, { timeoutMs: allowed.instanceMs });
+          const made = await pool.run(owner, { ...task, isChecked }, within(allowed.instanceMs));
           if (made.kind === 'made') return JSON.parse(made.json);
         } catch (error) {
           if (!(error instanceof ChildEndedError)) throw error;
@@ -140,7 +153,13 @@ export function createForeignSchemas({ logger, metrics, limits }: ForeignSchemas
   };
 }
 
-function sayWhy(error: ChildEndedError, what: string): string {
-  if (error instanceof ChildTimedOutError) return `takes longer than ${error.timeoutMs / 1_000} seconds ${what}`;
+function within(processorMs: number): { readonly processorMs: number; readonly timeoutMs: number } {
+  return { processorMs, timeoutMs: processorMs * CLOCK_FACTOR };
+}
+
+function sayWhy(error: ChildEndedError, limitMs: number, what: string): string {
+  if (error instanceof ChildTimedOutError || error instanceof ChildOutOfProcessorTimeError) {
+    return `takes longer than ${limitMs / 1_000} seconds ${what}`;
+  }
   return `takes more memory than there is ${what}`;
 }
