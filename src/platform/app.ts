@@ -88,6 +88,7 @@ export interface GivenDependencies {
     | 'trustProxy'
     | 'connections'
     | 'stallMs'
+    | 'readProcessorMs'
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
     | 'projectStorageBytes'
@@ -219,7 +220,13 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineFileExpiry(jobs, deps);
   defineUiBundleSweep(jobs, deps);
   measureStorage(metrics, db);
-  const reader = createDocumentReader({ logger, metrics });
+  const reader = createDocumentReader({
+    logger,
+    metrics,
+    processorMs: config.readProcessorMs,
+    processorMsPerMebibyte: 2 * config.readProcessorMs,
+    maxProcessorMs: 90 * config.readProcessorMs,
+  });
   const ingestion = defineIngestion(jobs, {
     db,
     blobs: deps.blobs,

@@ -141,6 +141,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       trustProxy: false,
       connections: { perAddress: UNLIMITED, total: UNLIMITED },
       stallMs: 30_000,
+      readProcessorMs: 10_000,
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
       otlp: undefined,

@@ -52,6 +52,8 @@ export interface Config {
   readonly connections: { readonly perAddress: number; readonly total: number };
   /** How long a caller may stall. */
   readonly stallMs: number;
+  /** Processor time that reading one file may take, apart from what each MiB of it adds. */
+  readonly readProcessorMs: number;
   /** `port` undefined: metrics are served where the services are. The token is a secret. */
   readonly metrics: { readonly host: string; readonly port: number | undefined; readonly token: string | undefined };
   /** Ready for Fastify's option of the same name. */
@@ -168,6 +170,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
       total: read('IRONCRAFT_CONNECTIONS', 0, parseConnections),
     }),
     stallMs: read('IRONCRAFT_STALL_SECONDS', 0, (text) => parseInteger(text, 1, 3600) * 1000),
+    readProcessorMs: read('IRONCRAFT_READ_SECONDS', 0, (text) => parseInteger(text, 1, 3600) * 1000),
     metrics: Object.freeze({
       host: read('IRONCRAFT_METRICS_HOST', '', parseHost),
       port: read<number | undefined>('IRONCRAFT_METRICS_PORT', undefined, (text) => parseInteger(text, 0, 65_535)),

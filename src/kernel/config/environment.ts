@@ -81,6 +81,13 @@ export const ENVIRONMENT = [
       'whoever reads an answer may take twice as long',
   },
   {
+    name: 'IRONCRAFT_READ_SECONDS',
+    default: '10',
+    meaning:
+      'Seconds of processor time that reading one file may take, and twice as many for each MiB of it, ninety times at ' +
+      'most (Linux), 1 to 3600',
+  },
+  {
     name: 'IRONCRAFT_METRICS_HOST',
     default: '127.0.0.1',
     meaning: 'Address to serve metrics on where IRONCRAFT_METRICS_PORT is set',
