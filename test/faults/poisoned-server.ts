@@ -41,14 +41,16 @@ jobs.define('poisoned', async () => {
 jobs.define('innocent', async () => wait(WORK_MS));
 
 const tools: ToolSource = {
-  toolsFor: () => [
-    tool('abort', () => process.abort()),
-    tool('queue', async () => {
-      await jobs.enqueue(db, 'poisoned', {});
-      for (let added = 0; added < INNOCENT_JOBS; added += 1) await jobs.enqueue(db, 'innocent', {});
-      return { output: { queued: INNOCENT_JOBS + 1 } };
-    }),
-  ],
+  toolsFor: () => ({
+    tools: [
+      tool('abort', () => process.abort()),
+      tool('queue', async () => {
+        await jobs.enqueue(db, 'poisoned', {});
+        for (let added = 0; added < INNOCENT_JOBS; added += 1) await jobs.enqueue(db, 'innocent', {});
+        return { output: { queued: INNOCENT_JOBS + 1 } };
+      }),
+    ],
+  }),
 };
 
 function tool(name: string, execute: () => Promise<ToolOutcome>): Tool {

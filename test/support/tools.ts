@@ -1,5 +1,5 @@
 /** Tools of the server that tests watch and steer. */
-import type { Tool, ToolCall, ToolOutcome, ToolSource } from '../../src/platform/tools/tool.ts';
+import type { Tool, ToolAnswer, ToolCall, ToolOutcome, ToolSource } from '../../src/platform/tools/tool.ts';
 
 export interface TestTools {
   readonly source: ToolSource;
@@ -7,11 +7,14 @@ export interface TestTools {
   callsOf(runId: string): ToolCall[];
   /** Lets the executions of `gate` in this run return. */
   open(runId: string): void;
+  /** From here on `moving` has another target. */
+  moveTarget(): void;
 }
 
 /**
  * `echo` returns its arguments; `boom` throws; `refuse` gives an error; `gate` returns once it is opened and ignores its
- * signal; `careful` is `gate` that must not be repeated; `guarded` is `echo` behind an approval.
+ * signal; `careful` is `gate` that must not be repeated; `guarded` is `echo` behind an approval; `ask` asks for a `name`,
+ * twice where its argument `times` is 2, and returns what it was told; `moving` is `guarded`, of the target that is set.
  */
 export function createTestTools(): TestTools {
   const calls: ToolCall[] = [];
@@ -38,6 +41,21 @@ export function createTestTools(): TestTools {
     await gateOf(runId).promise;
     return { output: { passed: args } };
   };
+  const askForName = async ({ args, answer }: ToolCall): Promise<ToolOutcome> => {
+    const told = [...((answer?.state.told ?? []) as unknown[]), ...(answer === undefined ? [] : [describe(answer)])];
+    if (told.length >= Number(args.times ?? 1)) return { output: { told } };
+    const expiresAt = typeof args.seconds === 'number' ? { expiresAt: new Date(Date.now() + args.seconds * 1000) } : {};
+    return {
+      question: {
+        message: `Name ${told.length + 1}?`,
+        requestedSchema: NAME_SCHEMA,
+        state: { told },
+        isHeld: args.held === true,
+        ...expiresAt,
+      },
+    };
+  };
+  let revision = 1;
   const tools = [
     tool('echo', echo),
     tool('boom', () => {
@@ -47,10 +65,25 @@ export function createTestTools(): TestTools {
     tool('gate', gated),
     tool('careful', gated, { repeatable: false }),
     tool('guarded', echo, { requiresApproval: true }),
+    tool('ask', askForName, { repeatable: false }),
   ];
+  const moving = () => tool('moving', echo, { requiresApproval: true, target: { revision } });
   return {
-    source: { toolsFor: () => tools },
+    source: { toolsFor: () => ({ tools: [...tools, moving()] }) },
     callsOf: (runId) => calls.filter((call) => call.runId === runId),
     open: (runId) => gateOf(runId).resolve(),
+    moveTarget: () => {
+      revision += 1;
+    },
   };
+}
+
+const NAME_SCHEMA = {
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 20 }, mood: { type: 'string', default: 'calm' } },
+  required: ['name'],
+};
+
+function describe({ action, content }: ToolAnswer) {
+  return { action, content };
 }

@@ -27,7 +27,7 @@ const fragile = {
   broken: false,
   toolsFor({ hostedTools }: { hostedTools: readonly string[] }) {
     if (fragile.broken && hostedTools.includes('current_time')) throw new Error('gone');
-    return [];
+    return { tools: [] };
   },
 };
 const toolSources = [tools.source, fragile];

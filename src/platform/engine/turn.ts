@@ -15,14 +15,22 @@
  * stall, a network cut) writes nothing more and stops.
  *
  * A tool call is recorded before it runs, with a call id that the tool is given. A resumed turn never repeats a finished
- * call; one that was under way is repeated only where the tool says that it may be.
+ * call; one that was under way is repeated only where the tool says that it may be. A call may ask a person something: its
+ * question is an approval with an `elicitation`, and the call is executed again with the answer.
  *
  * A turn that was under way when its replica ended abruptly may be what ended it: runs.interrupted_by counts those ends,
  * and a turn that ends one replica after the other is set aside (replica/takeover.ts).
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
-import type { FileSearchConfig, MemoryConfig, SkillsConfig, UiConfig } from '../tools/tool.ts';
+import type {
+  FileSearchConfig,
+  MemoryConfig,
+  SkillsConfig,
+  ToolAnswer,
+  ToolQuestion,
+  UiConfig,
+} from '../tools/tool.ts';
 
 /** Steps of one turn before it is called a loop. */
 export const MAX_STEPS = 64;
@@ -127,7 +135,11 @@ export interface ThreadHistory {
   readonly messages: StoredMessage[];
 }
 
-export type StepStatus = 'approval' | 'waiting' | 'started' | 'completed';
+/**
+ * `approval`: waits for a person, for a decision or an answer. `waiting`: for the client's result. `ready`: may be made, and
+ * has not been begun since. `started`: may have been begun.
+ */
+export type StepStatus = 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
 
 export interface ToolStep {
   readonly position: number;
@@ -137,7 +149,14 @@ export interface ToolStep {
   status: StepStatus;
   output: JsonObject | null;
   error: string | null;
+  /** What the call would reach: `Tool.target`. */
+  readonly target?: JsonObject;
+  /** Of its newest approval or question. */
   approvalId?: string;
+  /** Set while it waits for an answer to a question. */
+  question?: Pick<ToolQuestion, 'message' | 'requestedSchema'>;
+  /** What became of its newest question. */
+  answer?: ToolAnswer;
 }
 
 export type RunStatus = 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';

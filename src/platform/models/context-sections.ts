@@ -5,6 +5,9 @@
 export const SEARCH_RESULTS_TAG = 'search_results';
 export const MEMORY_TAG = 'memory';
 
+/** What stands before the files that tools gave, which follow the results: few models take files inside them. */
+export const RESULT_FILES_TEXT = 'Files that the calls above gave:';
+
 export type SectionTag = typeof SEARCH_RESULTS_TAG | typeof MEMORY_TAG;
 
 const TAGS: readonly SectionTag[] = [SEARCH_RESULTS_TAG, MEMORY_TAG];

@@ -29,6 +29,7 @@ export {
   type ContextSection,
   findSections,
   MEMORY_TAG,
+  RESULT_FILES_TEXT,
   SEARCH_RESULTS_TAG,
   type SectionTag,
   stripSections,

@@ -47,7 +47,7 @@ interface RunStepsTable {
   run_id: string;
   position: number;
   kind: 'model' | 'tool' | 'compaction';
-  status: 'approval' | 'waiting' | 'started' | 'completed';
+  status: 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
   name: string;
   call_id: string | null;
   input: Json<JsonObject> | null;
@@ -58,6 +58,7 @@ interface RunStepsTable {
   output_tokens: Generated<number>;
   reasoning_tokens: Generated<number>;
   cost_micros: number | null;
+  target: Json<JsonObject> | null;
   /** `YYYY-MM-DD`; null: it called no model. */
   usage_day: string | null;
   customer_id: string | null;
@@ -87,6 +88,12 @@ interface ApprovalsTable {
   actor: string | null;
   reason: string | null;
   content: Json<JsonObject> | null;
+  /** Of a question: what its tool is given back. */
+  question_state: Json<JsonObject> | null;
+  /** When it closes by itself. */
+  expires_at: Date | null;
+  /** The replica without which it cannot be answered. */
+  holder: string | null;
   created_at: Generated<Date>;
   resolved_at: Date | null;
 }

@@ -16,8 +16,9 @@ const MAX_PASSAGE_TOKENS = 4_000;
 
 export function createFileSearch(search: KnowledgeSearch): ToolSource {
   return {
-    toolsFor: ({ projectId, fileSearch }) =>
-      fileSearch === null ? [] : [fileSearchTool(search, projectId, fileSearch)],
+    toolsFor: ({ projectId, fileSearch }) => ({
+      tools: fileSearch === null ? [] : [fileSearchTool(search, projectId, fileSearch)],
+    }),
   };
 }
 

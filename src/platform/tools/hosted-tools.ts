@@ -19,10 +19,12 @@ export function createHostedTools(clock: Clock): HostedTools {
   const list = async (): Promise<HostedTool[]> => [{ tool: currentTime(clock), unavailableReason: null }];
   return {
     list,
-    toolsFor: async ({ hostedTools }) =>
-      hostedTools.length === 0
-        ? []
-        : (await list()).filter(({ tool }) => hostedTools.includes(tool.name)).map(({ tool }) => tool),
+    toolsFor: async ({ hostedTools }) => ({
+      tools:
+        hostedTools.length === 0
+          ? []
+          : (await list()).filter(({ tool }) => hostedTools.includes(tool.name)).map(({ tool }) => tool),
+    }),
   };
 }
 

@@ -11,8 +11,9 @@ export const MEMORY_TOOLS: ReadonlySet<string> = new Set([REMEMBER, RECALL]);
 export function createMemoryTools(memory: Memory): ToolSource {
   const recallTool = recallConversations(memory);
   return {
-    toolsFor: ({ memory: settings }) =>
-      settings?.auto === true ? [remember(memory, settings.consolidate), recallTool] : [],
+    toolsFor: ({ memory: settings }) => ({
+      tools: settings?.auto === true ? [remember(memory, settings.consolidate), recallTool] : [],
+    }),
   };
 }
 

@@ -26,7 +26,7 @@ export interface SkillReader {
 
 export function createSkillTools(reader: SkillReader): ToolSource {
   return {
-    toolsFor: ({ skills }) => (skills.length === 0 ? [] : [readSkill(reader, skills)]),
+    toolsFor: ({ skills }) => ({ tools: skills.length === 0 ? [] : [readSkill(reader, skills)] }),
   };
 }
 

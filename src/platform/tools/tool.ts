@@ -8,8 +8,32 @@ export interface ToolCall {
   readonly projectId: string;
   readonly smithId: string;
   readonly runId: string;
+  /** What became of the question that this call asked; undefined while it has asked none. */
+  readonly answer: ToolAnswer | undefined;
   /** Fires when the turn is cancelled or leaves this server. */
   readonly signal: AbortSignal;
+}
+
+/** What a call asks a person before it can give its result. The run pauses, and lets go of its smith, until it is answered. */
+export interface ToolQuestion {
+  readonly message: string;
+  /** JSON Schema of what the person enters: an object. It is a caller's or a server's, and checked as such. */
+  readonly requestedSchema: JsonObject;
+  /** Given back to the tool with the answer, on whichever replica that comes. */
+  readonly state: JsonObject;
+  /** Only this replica can carry the answer on: the question closes when the replica goes. */
+  readonly isHeld?: boolean;
+  /** When it closes by itself; absent: never. */
+  readonly expiresAt?: Date;
+}
+
+/** `decline`: the person said no. `cancel`: nobody answered, and the question has closed itself. */
+export interface ToolAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  /** What the person entered, defaults filled in, an instance of the question's schema; null unless accepted. */
+  readonly content: JsonObject | null;
+  /** Of the question. */
+  readonly state: JsonObject;
 }
 
 export interface Tool {
@@ -22,15 +46,34 @@ export interface Tool {
   readonly requiresApproval: boolean;
   /** A call whose outcome is unknown, because its server died, may be made again. */
   readonly repeatable: boolean;
+  /**
+   * What a call of it would reach, such as a server and the version of the tool there; recorded with each call before it is
+   * made. A call that a person has approved, and whose tool has another target since, is not made.
+   */
+  readonly target?: JsonObject;
   /** Runs the call on this server. Absent: the client runs it, and the turn pauses until it brings the result. */
   readonly execute?: (call: ToolCall) => Promise<ToolOutcome>;
 }
 
 /**
- * What a call gave: a result, or an error, which the model sees. `forModel` is the result in the words that a model
- * reads best; without it the model is given the JSON.
+ * What a call gave: a result, or an error, which the model sees, or a question, after whose answer the call is executed
+ * again. `forModel` is the result as a model reads it best: words, or parts; without it the model is given the JSON.
  */
-export type ToolOutcome = { readonly output: JsonObject; readonly forModel?: string } | { readonly error: string };
+export type ToolOutcome =
+  | { readonly output: JsonObject; readonly forModel?: string | readonly ResultPart[] }
+  | { readonly error: string }
+  | { readonly question: ToolQuestion };
+
+/** A piece of a result: text, or a file of the project, whose bytes join the prompt. */
+export type ResultPart =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'file';
+      readonly fileId: string;
+      readonly filename: string;
+      readonly mediaType: string;
+      readonly bytes: number;
+    };
 
 /** Which stores the turn's `file_search` looks into, and how; the members as the API has them. */
 export interface FileSearchConfig {
@@ -83,12 +126,19 @@ export interface UiConfig {
 
 /** Gives the tools of a turn. */
 export interface ToolSource {
-  toolsFor(turn: ToolSourceTurn): Promise<readonly Tool[]> | readonly Tool[];
+  toolsFor(turn: ToolSourceTurn): Promise<OfferedTools> | OfferedTools;
+}
+
+export interface OfferedTools {
+  readonly tools: readonly Tool[];
+  /** Why something that was asked for is not among them; shown with the run. */
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
 }
 
 export interface ToolSourceTurn {
   readonly projectId: string;
   readonly smithId: string;
+  readonly runId: string;
   readonly hostedTools: readonly string[];
   readonly fileSearch: FileSearchConfig | null;
   readonly memory: MemoryConfig | null;

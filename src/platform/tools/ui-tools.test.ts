@@ -27,7 +27,7 @@ test('resources whose tools a model may see are offered; a mutating one is never
     { ...RESOURCE, name: 'none', tool: null },
     withTool('changes', { mutating: true }),
   ]);
-  const tools = await createUiTools().toolsFor({ ui } as ToolSourceTurn);
+  const { tools } = await createUiTools().toolsFor({ ui } as ToolSourceTurn);
   assert.deepEqual(
     tools.map(({ name, repeatable, requiresApproval }) => [name, repeatable, requiresApproval]),
     [
@@ -40,7 +40,7 @@ test('resources whose tools a model may see are offered; a mutating one is never
 test('an agent without such resources has nothing to offer, and costs its turns nothing', async () => {
   assert.equal(offerUi('agt_1', []), undefined);
   assert.equal(offerUi('agt_1', [withTool('app', { visibility: ['app'] })]), undefined);
-  assert.deepEqual(await createUiTools().toolsFor({ ui: undefined } as ToolSourceTurn), []);
+  assert.deepEqual(await createUiTools().toolsFor({ ui: undefined } as ToolSourceTurn), { tools: [] });
 });
 
 test('names of the server’s own tools are reserved', () => {

@@ -23,7 +23,7 @@ export function offerUi(agentId: string, resources: readonly UiResource[]): UiCo
 
 export function createUiTools(): ToolSource {
   return {
-    toolsFor: ({ ui }) => (ui === undefined ? [] : ui.offered.map((one) => showUi(ui.agent_id, one))),
+    toolsFor: ({ ui }) => ({ tools: ui?.offered.map((one) => showUi(ui.agent_id, one)) ?? [] }),
   };
 }
 

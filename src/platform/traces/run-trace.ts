@@ -41,7 +41,7 @@ export type StoredRun = Omit<TracedRun, 'span_count'> &
 export interface StoredStep {
   readonly position: number;
   readonly kind: 'model' | 'tool' | 'compaction';
-  readonly status: 'approval' | 'waiting' | 'started' | 'completed';
+  readonly status: 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
   readonly name: string;
   readonly call_id: string | null;
   readonly error: string | null;

@@ -1,6 +1,6 @@
 /**
- * Answers what a paused run waits for: the result of a client-side tool, or a person's decision on a gated call. The
- * answer, its event and the run's new state commit together; when the smith is busy with another turn, nothing is kept
+ * Answers what a paused run waits for: the result of a client-side tool, a person's decision on a gated call, or the answer
+ * to a call's question. The answer, its event and the run's new state commit together; when the smith is busy with another turn, nothing is kept
  * and the caller tries again.
  */
 
@@ -23,19 +23,8 @@ import { conversationLocked } from '../store/start-turn.ts';
 import { type ClaimedTurn, findClaimedTurn, type TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { ToolStep } from '../turn.ts';
-
-export type Submission =
-  | { readonly kind: 'tool_result'; readonly toolCallId: string; readonly result: JsonObject | string }
-  | {
-      readonly kind: 'approval';
-      readonly approvalId: string | undefined;
-      readonly toolCallId: string | undefined;
-      readonly decision: 'approve' | 'reject';
-      readonly content: JsonObject | null;
-      /** Who decided, in the caller's words. */
-      readonly decidedBy: string | null;
-      readonly reason: string | null;
-    };
+import { checkAnswers } from './check-answers.ts';
+import type { Submission } from './submission.ts';
 
 /** `duplicate`: another request with the idempotency key came first. */
 export type SubmittedTurn =
@@ -58,7 +47,8 @@ export interface SubmittingRequest {
 }
 
 /**
- * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
+ * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `invalid_input` (an answer
+ * that is not what the question asks for), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
  * answered before, or waits for its approval first), `budget_exceeded`, `card_required`, `insufficient_credits` and `conversation_locked`.
  */
 export async function submitToTurn(
@@ -72,7 +62,8 @@ export async function submitToTurn(
   try {
     // Before the transaction: the refusal is told on the feed.
     await engine.credits.checkProject(run.projectId);
-    const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, submissions, actor, submitting));
+    const answers = await checkAnswers(engine, run, submissions);
+    const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, answers, actor, submitting));
     const buffered = submitting.buffered === true;
     const live =
       row.status === 'in_progress'
@@ -174,22 +165,23 @@ async function recordDecision(
   await tx.query({
     text: `
       update approvals set status = $4, actor = $5, reason = $6, content = $7, resolved_at = now()
-      where project_id = $1 and run_id = $2 and tool_call_id = $3`,
+      where project_id = $1 and run_id = $2 and id = $3 and status = 'pending'`,
     values: [
       run.project_id,
       run.id,
-      step.callId,
+      step.approvalId,
       approved ? 'approved' : 'rejected',
       decision.decidedBy ?? actor.id,
       decision.reason,
       decision.content === null ? null : json(decision.content),
     ],
   });
-  if (approved) {
+  // Who asked a question is told of a refusal as well.
+  if (approved || step.question !== undefined) {
     const isClients = turn.state.config.settings.tools.client.some((tool) => tool.name === step.name);
     await tx.query({
       text: 'update run_steps set status = $4 where project_id = $1 and run_id = $2 and position = $3',
-      values: [run.project_id, run.id, step.position, isClients ? 'waiting' : 'started'],
+      values: [run.project_id, run.id, step.position, isClients ? 'waiting' : 'ready'],
     });
   } else {
     const why = `A person rejected this call${decision.reason === null ? '.' : `: ${decision.reason}`}`;

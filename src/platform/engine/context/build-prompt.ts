@@ -3,6 +3,7 @@
  * those of turns that did not finish.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { RESULT_FILES_TEXT } from '../../models/index.ts';
 import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
 import { promptMemory } from './prompt-memory.ts';
 import { promptSkills } from './prompt-skills.ts';
@@ -67,8 +68,29 @@ function pairToolCalls(stored: readonly StoredMessage[]): LanguageModelV4Message
           output: { type: 'error-text', value: 'There is no result: the call was not finished.' },
         },
     );
-    return [message, { role: 'tool', content: answers }];
+    return [message, ...showResults(answers)];
   });
+}
+
+type ToolContent = Extract<LanguageModelV4ToolResultPart['output'], { type: 'content' }>['value'];
+type FilePart = Extract<ToolContent[number], { type: 'file' }>;
+
+/** Results in words, and behind them the files among them, as a user would attach them: what every provider takes. */
+function showResults(answers: ToolMessage['content']): LanguageModelV4Message[] {
+  const files: FilePart[] = [];
+  const shown = answers.map((part) => {
+    if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
+    const words = part.output.value.flatMap((piece) => {
+      if (piece.type === 'text') return [piece.text];
+      if (piece.type !== 'file') return [];
+      files.push(piece);
+      return [`[${piece.filename ?? piece.mediaType}: attached below]`];
+    });
+    return { ...part, output: { type: 'text' as const, value: words.join('\n') } };
+  });
+  const results: LanguageModelV4Message = { role: 'tool', content: shown };
+  if (files.length === 0) return [results];
+  return [results, { role: 'user', content: [{ type: 'text', text: RESULT_FILES_TEXT }, ...files] }];
 }
 
 /** A stored message as the model interface wants it: addresses of files are URL objects there. */

@@ -66,6 +66,12 @@ function shortenPart(part: Part, share: number): Part {
           return { ...part, output: { type: 'text', value: cutText(JSON.stringify(output.value), share) } };
         case 'error-json':
           return { ...part, output: { type: 'error-text', value: cutText(JSON.stringify(output.value), share) } };
+        case 'content': {
+          const value = output.value.map((piece) =>
+            piece.type === 'text' ? { ...piece, text: cutText(piece.text, share) } : piece,
+          );
+          return { ...part, output: { ...output, value } };
+        }
         default:
           return part;
       }

@@ -7,11 +7,11 @@ import { estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
 import { buildPrompt } from '../context/build-prompt.ts';
 import { fitContext } from '../context/fit-context.ts';
-import type { ApprovalRequest, StepRecord } from '../store/advance-turn.ts';
+import type { StepRecord } from '../store/advance-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import { MAX_STEPS, type ResponseFormat, type StoredMessage, type ToolStep } from '../turn.ts';
+import { MAX_STEPS, type ResponseFormat, type StoredMessage } from '../turn.ts';
 import { callModelStep } from './call-model-step.ts';
 import { functionTools } from './call-options.ts';
 import { emptyAnswer, type ModelAnswer } from './collect-answer.ts';
@@ -22,6 +22,8 @@ import { markInterruptedCalls, planCall, untilAborted } from './tool-calls.ts';
 import { reserveForCall } from './turn-budgets.ts';
 import { TurnContext, type TurnDependencies } from './turn-context.ts';
 import {
+  approvalFrame,
+  approvalRequest,
   billed,
   executingFrame,
   modelRecord,
@@ -70,8 +72,9 @@ class TurnExecution {
   async run(): Promise<RunRow> {
     const { deps, live } = this.#context;
     const opening = Promise.all([deps.openModel(), deps.listTools()]);
-    const [model, tools] = await untilAborted(opening, live.abort.signal);
+    const [model, { tools, warnings }] = await untilAborted(opening, live.abort.signal);
     this.#context.tools = new Map(tools.map((tool) => [tool.name, tool]));
+    for (const { code, message } of warnings) warn(this.#state, code, message);
     this.#warnOfMissingSkills();
     if (deps.restarted) markInterruptedCalls(this.#state.openCalls, this.#context.tools);
     for (;;) {
@@ -237,13 +240,4 @@ class TurnExecution {
 
 function messageFrame(content: string, contentType: string, step: number): NewFrame {
   return { type: 'message.completed', data: { content, content_type: contentType, step } };
-}
-
-function approvalRequest(step: ToolStep): ApprovalRequest[] {
-  if (step.approvalId === undefined) return [];
-  return [{ id: step.approvalId, tool_call_id: step.callId, tool: step.name, args: step.input }];
-}
-
-function approvalFrame({ id, tool_call_id, tool, args }: ApprovalRequest): NewFrame {
-  return { type: 'approval.required', data: { approval_id: id, tool_call_id, tool, args } };
 }

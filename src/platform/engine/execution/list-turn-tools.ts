@@ -1,26 +1,31 @@
 /** The tools that a turn offers its model. */
-import type { Tool, ToolSource } from '../../tools/tool.ts';
+import type { OfferedTools, Tool, ToolSource } from '../../tools/tool.ts';
 import type { ClientTool, TurnConfig, TurnKey } from '../turn.ts';
 
 /** The caller's own and those of every source. A name that the caller took for the turn is the caller's. */
 export async function listTurnTools(
   sources: readonly ToolSource[],
-  { projectId, smithId }: Pick<TurnKey, 'projectId' | 'smithId'>,
+  { projectId, smithId, runId }: Pick<TurnKey, 'projectId' | 'smithId' | 'runId'>,
   config: TurnConfig,
-): Promise<readonly Tool[]> {
+): Promise<Required<OfferedTools>> {
   const turn = {
     projectId,
     smithId,
+    runId,
     hostedTools: config.hosted_tools,
     fileSearch: config.file_search,
     memory: config.memory,
     skills: config.skills?.offered ?? [],
     ui: config.ui,
   };
-  const served = await Promise.all(sources.map((source) => source.toolsFor(turn)));
+  const offered = await Promise.all(sources.map((source) => source.toolsFor(turn)));
+  const served = offered.flatMap(({ tools }) => tools);
   const { client } = config.settings.tools;
   const taken = new Set(client.map((tool) => tool.name));
-  return [...client.map(describeClientTool), ...served.flat().filter((tool) => !taken.has(tool.name))];
+  return {
+    tools: [...client.map(describeClientTool), ...served.filter((tool) => !taken.has(tool.name))],
+    warnings: offered.flatMap(({ warnings = [] }) => warnings),
+  };
 }
 
 /** A tool that the caller runs. */

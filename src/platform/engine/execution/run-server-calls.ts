@@ -1,8 +1,20 @@
 /** Runs the calls of a turn that are this server's; each result is committed as it comes. */
+import { isDeepStrictEqual } from 'node:util';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { ToolOutcome, ToolQuestion } from '../../tools/tool.ts';
+import type { NewFrame } from '../timeline/frames.ts';
 import type { ToolStep } from '../turn.ts';
 import { runCall } from './tool-calls.ts';
 import type { TurnContext } from './turn-context.ts';
-import { completedFrame, executingFrame, resultMessage, toolRecord } from './turn-records.ts';
+import {
+  approvalFrame,
+  approvalRequest,
+  completedFrame,
+  executingFrame,
+  expiryFrame,
+  resultMessage,
+  toolRecord,
+} from './turn-records.ts';
 import { remember } from './turn-state.ts';
 
 export class ServerCalls {
@@ -19,42 +31,99 @@ export class ServerCalls {
     for (const step of steps) this.#announced.add(step.callId);
   }
 
-  /** Runs those that are open, together. */
+  /** Runs those that are open, together. What asks something stays open, and waits. */
   async run(): Promise<void> {
     const { state } = this.#context;
-    const started = state.openCalls.filter((step) => step.status === 'started');
-    if (started.length === 0) return;
-    await this.#announce(started.filter(({ callId, error }) => error === null && !this.#announced.has(callId)));
-    const outcomes = await Promise.allSettled(started.map((step) => this.#runCall(step)));
+    const toRun = state.openCalls.filter(({ status }) => status === 'ready' || status === 'started');
+    if (toRun.length === 0) return;
+    await this.#announce(toRun.filter(({ callId, error }) => error === null && !this.#announced.has(callId)));
+    const outcomes = await Promise.allSettled(toRun.map((step) => this.#runCall(step)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     state.openCalls = state.openCalls.filter((step) => step.status !== 'completed');
   }
 
-  /** Tells of calls that were recorded by somebody else: approved ones, and those that an earlier attempt began. */
+  /**
+   * Tells of calls that were recorded by somebody else: approved and answered ones, and those that an earlier attempt
+   * began. From here on a call may have been made.
+   */
   async #announce(steps: readonly ToolStep[]): Promise<void> {
-    if (steps.length === 0) return;
-    const frames = steps.map(executingFrame);
-    await this.#context.journal.commit({ status: 'in_progress', frames, feed: frames });
+    const begun = steps.filter((step) => !this.#hasMoved(step));
+    if (begun.length === 0) return;
+    for (const step of begun) step.status = 'started';
+    const frames = begun.map(executingFrame);
+    await this.#context.journal.commit({ status: 'in_progress', steps: begun.map(toolRecord), frames, feed: frames });
     this.#context.throwIfStopped();
   }
 
+  /** What a person has approved, or was asked by, is not what the call would reach now. */
+  #hasMoved(step: ToolStep): boolean {
+    if (this.#announced.has(step.callId) || step.approvalId === undefined) return false;
+    const tool = this.#context.tools.get(step.name);
+    return tool !== undefined && !isDeepStrictEqual(step.target, tool.target);
+  }
+
   async #runCall(step: ToolStep): Promise<void> {
-    const { live, state, tools, deps, journal } = this.#context;
+    const { live, tools, deps } = this.#context;
+    if (step.error === null && this.#hasMoved(step)) return this.#refuseMoved(step);
     const outcome = await runCall(live, step, tools.get(step.name), deps.logger);
     this.#context.throwIfStopped();
+    if ('question' in outcome) await this.#ask(step, outcome.question);
+    else await this.#complete(step, outcome);
+  }
+
+  /** The approval is worth nothing any more. */
+  async #refuseMoved(step: ToolStep): Promise<void> {
+    const approvals = approvalRequest(step).map((request) => ({ ...request, status: 'expired' as const }));
+    const error = `The tool ${step.name} has changed since the call was shown to a person, so it was not made.`;
+    await this.#complete(step, { error }, { approvals, frames: approvals.map(({ id }) => expiryFrame(id)) });
+  }
+
+  async #complete(
+    step: ToolStep,
+    outcome: Exclude<ToolOutcome, { readonly question: ToolQuestion }>,
+    { approvals = [], frames = [] }: Partial<Closing> = {},
+  ): Promise<void> {
+    const { live, state, journal } = this.#context;
     step.status = 'completed';
     step.output = 'output' in outcome ? outcome.output : null;
     step.error = 'error' in outcome ? outcome.error : null;
     const forModel = 'output' in outcome ? outcome.forModel : undefined;
     const message = resultMessage(state, live.key.turn, step, forModel);
-    const frame = completedFrame(step);
+    const shown = [...frames, completedFrame(step)];
     await journal.commit({
       status: 'in_progress',
       steps: [toolRecord(step)],
       messages: [message],
-      frames: [frame],
-      feed: [frame],
+      approvals,
+      frames: shown,
+      feed: shown,
     });
     remember(state, message);
   }
+
+  async #ask(step: ToolStep, question: ToolQuestion): Promise<void> {
+    const { message, requestedSchema, state: questionState, isHeld, expiresAt } = question;
+    step.status = 'approval';
+    step.approvalId = mintId('apr');
+    step.question = { message, requestedSchema };
+    const approvals = approvalRequest(step);
+    const frames = approvals.map(approvalFrame);
+    await this.#context.journal.commit({
+      status: 'in_progress',
+      steps: [toolRecord(step)],
+      approvals: approvals.map((request) => ({
+        ...request,
+        question_state: questionState,
+        expires_at: expiresAt?.toISOString() ?? null,
+        holder: isHeld === true ? this.#context.deps.replicaId : null,
+      })),
+      frames,
+      feed: frames,
+    });
+  }
+}
+
+interface Closing {
+  readonly approvals: readonly (ReturnType<typeof approvalRequest>[number] & { readonly status: 'expired' })[];
+  readonly frames: readonly NewFrame[];
 }

@@ -19,6 +19,7 @@ export function planCall(call: RequestedCall, tool: Tool | undefined, position: 
     status: 'started',
     output: null,
     error: null,
+    ...(tool?.target === undefined ? {} : { target: tool.target }),
   };
   if (tool === undefined) return { ...step, status: 'completed', error: `There is no tool named ${call.name}.` };
   if (call.problem !== undefined) return { ...step, status: 'completed', error: call.problem };
@@ -38,8 +39,9 @@ export async function runCall(
   if (tool?.execute === undefined) return { error: `The tool ${step.name} is no longer there.` };
   const { projectId, smithId, runId } = live.key;
   const { signal } = live.abort;
+  const { callId, input: args, answer } = step;
   try {
-    const call = tool.execute({ callId: step.callId, args: step.input, projectId, smithId, runId, signal });
+    const call = tool.execute({ callId, args, projectId, smithId, runId, answer, signal });
     return await untilAborted(call, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;

@@ -5,7 +5,7 @@ import type { Logger } from '../../../kernel/log/log.ts';
 import type { Credits } from '../../billing/index.ts';
 import type { ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
-import type { Tool } from '../../tools/tool.ts';
+import type { OfferedTools, Tool } from '../../tools/tool.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { PartialAnswer } from './collect-answer.ts';
 import { TurnJournal } from './turn-journal.ts';
@@ -21,7 +21,7 @@ export interface TurnDependencies {
   /** The prompt with the bytes of the files that it refers to. */
   readonly loadFiles: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>;
   readonly schemas: ForeignSchemas;
-  readonly listTools: () => Promise<readonly Tool[]>;
+  readonly listTools: () => Promise<Required<OfferedTools>>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
   readonly credits: Credits;

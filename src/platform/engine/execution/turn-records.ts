@@ -1,8 +1,11 @@
 /** The rows, frames and outputs that steps leave behind. */
+import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import { estimatePromptTokens, priceUsage } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
-import type { StepRecord, TurnAdvance } from '../store/advance-turn.ts';
+import type { ResultPart } from '../../tools/tool.ts';
+import { storedFilePart } from '../input/attached-files.ts';
+import type { ApprovalRequest, StepRecord, TurnAdvance } from '../store/advance-turn.ts';
 import type { UsedByRun } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { StoredMessage, ToolStep } from '../turn.ts';
@@ -69,6 +72,7 @@ export function toolRecord(step: ToolStep): StepRecord {
     input: step.input,
     output: step.output,
     error: step.error,
+    target: step.target ?? null,
     finished_at: step.status === 'completed' ? new Date().toISOString() : null,
   };
 }
@@ -85,16 +89,41 @@ export function newMessage(
 }
 
 /** A call's result as the model is told of it. */
-export function resultMessage(state: TurnState, turn: number, step: ToolStep, forModel?: string): StoredMessage {
-  const output =
-    step.error !== null
-      ? { type: 'error-text' as const, value: step.error }
-      : forModel === undefined
-        ? { type: 'json' as const, value: (step.output ?? {}) as never }
-        : { type: 'text' as const, value: forModel };
+export function resultMessage(
+  state: TurnState,
+  turn: number,
+  step: ToolStep,
+  forModel?: string | readonly ResultPart[],
+): StoredMessage {
+  const output = resultForModel(step, forModel);
   return newMessage(state, turn, 'tool', [
     { type: 'tool-result', toolCallId: step.callId, toolName: step.name, output },
   ]);
+}
+
+function resultForModel(
+  { error, output }: ToolStep,
+  forModel: string | readonly ResultPart[] | undefined,
+): LanguageModelV4ToolResultOutput {
+  if (error !== null) return { type: 'error-text', value: error };
+  if (forModel === undefined) return { type: 'json', value: (output ?? {}) as never };
+  if (typeof forModel === 'string') return { type: 'text', value: forModel };
+  const value = forModel.map((part) => (part.type === 'text' ? part : storedFilePart(part)));
+  return { type: 'content', value: value as never };
+}
+
+/** A person is to decide on the call, or, where it asks something, to answer. */
+export function approvalRequest({ approvalId, callId, name, input, question }: ToolStep): ApprovalRequest[] {
+  if (approvalId === undefined) return [];
+  const request = { id: approvalId, tool_call_id: callId, tool: name, args: input };
+  if (question === undefined) return [request];
+  const { message, requestedSchema } = question;
+  return [{ ...request, elicitation: { message, requested_schema: requestedSchema } }];
+}
+
+export function approvalFrame({ id, tool_call_id, tool, args, elicitation }: ApprovalRequest): NewFrame {
+  const asked = elicitation === undefined ? {} : { elicitation };
+  return { type: 'approval.required', data: { approval_id: id, tool_call_id, tool, args, ...asked } };
 }
 
 export function executingFrame(step: ToolStep): NewFrame {
@@ -163,6 +192,7 @@ function callStatus({ status, error }: ToolStep): string {
       return 'requires_approval';
     case 'waiting':
       return 'requires_result';
+    case 'ready':
     case 'started':
       return 'executing';
     case 'completed':

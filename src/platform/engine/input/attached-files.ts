@@ -195,6 +195,16 @@ async function storePart(
   return storedPart(file, mediaType);
 }
 
+/** A file of the project as a part of a stored message. */
+export function storedFilePart(file: {
+  readonly fileId: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+}): StoredFilePart {
+  return storedPart({ ...file, id: file.fileId });
+}
+
 function storedPart(file: AttachedFile, mediaType = file.mediaType): StoredFilePart {
   const { id, filename, bytes } = file;
   return {

@@ -33,6 +33,7 @@ export interface StepRecord {
   readonly input?: JsonObject | null;
   readonly output?: JsonObject | null;
   readonly error?: string | null;
+  readonly target?: JsonObject | null;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
   readonly output_tokens?: number;
@@ -54,6 +55,14 @@ export interface ApprovalRequest {
   readonly tool_call_id: string;
   readonly tool: string;
   readonly args: JsonObject;
+  /** A question, in place of a decision. */
+  readonly elicitation?: { readonly message: string; readonly requested_schema: JsonObject };
+  readonly question_state?: JsonObject;
+  /** ISO-8601. */
+  readonly expires_at?: string | null;
+  readonly holder?: string | null;
+  /** Closes an approval that is there. */
+  readonly status?: 'expired';
 }
 
 export interface FeedRecord {
@@ -154,10 +163,10 @@ const statementOf = createDrawStatements((terms) => ({
       where project_id = $1 and id = $2 and replica_id = $3 and attempt = $4 and status = 'in_progress'
       returning *
     ), step as (
-      insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error,
+      insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error, target,
                              input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros,
                              usage_day, customer_id, started_at, finished_at)
-      select $1, $2, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error,
+      select $1, $2, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error, s.target,
              coalesce(s.input_tokens, 0), coalesce(s.cached_input_tokens, 0), coalesce(s.output_tokens, 0),
              coalesce(s.reasoning_tokens, 0), s.cost_micros,
              case when s.kind = 'model' or s.input_tokens + s.output_tokens > 0 then ${TODAY_SQL} end,
@@ -165,7 +174,7 @@ const statementOf = createDrawStatements((terms) => ({
       from run
       join smiths smith on smith.project_id = $1 and smith.id = run.smith_id
       cross join jsonb_to_recordset($13::jsonb) as s (
-        position int, kind text, status text, name text, call_id text, input jsonb, output jsonb, error text,
+        position int, kind text, status text, name text, call_id text, input jsonb, output jsonb, error text, target jsonb,
         input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint,
         cost_micros bigint, started_at timestamptz, finished_at timestamptz)
       on conflict (project_id, run_id, position) do update
@@ -188,9 +197,15 @@ const statementOf = createDrawStatements((terms) => ({
       on conflict (project_id, run_id, seq) do nothing
     ), feed as (${appendEventsSql({ source: 'run', project: '$1', actor: '$18::jsonb', events: '$16::jsonb' })}
     ), asked as (
-      insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args)
-      select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args
-      from run, jsonb_to_recordset($17::jsonb) as a (id text, tool_call_id text, tool text, args jsonb)
+      insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args,
+                             elicitation, question_state, expires_at, holder)
+      select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args,
+             a.elicitation, a.question_state, a.expires_at, a.holder
+      from run, jsonb_to_recordset($17::jsonb) as a (
+        id text, tool_call_id text, tool text, args jsonb, elicitation jsonb, question_state jsonb,
+        expires_at timestamptz, holder text)
+      -- One that is there is named to be closed.
+      on conflict (project_id, id) do update set status = 'expired', actor = null, resolved_at = now()
     ), expired as (
       update approvals set status = 'expired', resolved_at = now()
       from run where run.status in ('completed', 'failed', 'cancelled')

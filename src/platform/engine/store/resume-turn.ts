@@ -17,13 +17,24 @@ interface StoredTurn {
     input: JsonObject | null;
     output: JsonObject | null;
     error: string | null;
-    approval_id: string | null;
+    target: JsonObject | null;
+    approval: StoredApproval | null;
   }[];
   messages: StoredMessage[];
   summary: string | null;
   summary_turn: number | null;
   last_seq: number;
   budgets: BlockingBudget[];
+}
+
+/** The newest of the call. */
+interface StoredApproval {
+  id: string;
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Of a question. */
+  elicitation: { message: string; requested_schema: JsonObject } | null;
+  content: JsonObject | null;
+  question_state: JsonObject | null;
 }
 
 export interface ResumableTurn {
@@ -53,7 +64,8 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
             status: step.status,
             output: step.output,
             error: step.error,
-            ...(step.approval_id === null ? {} : { approvalId: step.approval_id }),
+            ...(step.target === null ? {} : { target: step.target }),
+            ...(step.approval === null ? {} : describeApproval(step.approval)),
           },
         ],
   );
@@ -78,6 +90,21 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
   };
 }
 
+function describeApproval({
+  id,
+  status,
+  elicitation,
+  content,
+  question_state: state,
+}: StoredApproval): Pick<ToolStep, 'approvalId' | 'question' | 'answer'> {
+  if (elicitation === null) return { approvalId: id };
+  const { message, requested_schema: requestedSchema } = elicitation;
+  if (status === 'pending') return { approvalId: id, question: { message, requestedSchema } };
+  return { approvalId: id, answer: { action: ACTIONS[status], content, state: state ?? {} } };
+}
+
+const ACTIONS = { approved: 'accept', rejected: 'decline', expired: 'cancel' } as const;
+
 /**
  * The first number of a new attempt, beyond everything that an earlier one can have shown. Attempts that died before they
  * stored a frame leave `lastSeq` where it was, so each has numbers of its own.
@@ -95,10 +122,16 @@ const statement = {
     select
       coalesce((
         select jsonb_agg(jsonb_build_object('position', s.position, 'kind', s.kind, 'status', s.status, 'name', s.name,
-          'call_id', s.call_id, 'input', s.input, 'output', s.output, 'error', s.error, 'approval_id', a.id)
-          order by s.position)
+          'call_id', s.call_id, 'input', s.input, 'output', s.output, 'error', s.error, 'target', s.target,
+          'approval', a.approval) order by s.position)
         from run_steps s
-        left join approvals a on a.project_id = s.project_id and a.run_id = s.run_id and a.tool_call_id = s.call_id
+        left join lateral (
+          select jsonb_build_object('id', a.id, 'status', a.status, 'elicitation', a.elicitation, 'content', a.content,
+            'question_state', a.question_state) as approval
+          from approvals a
+          where a.project_id = s.project_id and a.run_id = s.run_id and a.tool_call_id = s.call_id
+          order by a.created_at desc, a.id desc limit 1
+        ) a on true
         where s.project_id = $1 and s.run_id = $2
       ), '[]'::jsonb) as steps,
       coalesce((

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
-import { type ContextSection, findSections, stripSections } from '../context-sections.ts';
+import { type ContextSection, findSections, RESULT_FILES_TEXT, stripSections } from '../context-sections.ts';
 
 /** What the built-in model reads out of a prompt. */
 export interface PromptView {
@@ -32,6 +32,9 @@ export function readPrompt(prompt: LanguageModelV4Prompt): PromptView {
   for (const [index, entry] of prompt.entries()) {
     if (entry.role === 'system') system.push(entry.content);
     else if (entry.role === 'user') {
+      const [first] = entry.content;
+      // No message: it belongs to the results before it.
+      if (first?.type === 'text' && first.text === RESULT_FILES_TEXT) continue;
       message = entry.content
         .map((part) => (part.type === 'text' ? part.text : ''))
         .filter(Boolean)

@@ -2,16 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import { component, jsonObject, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Elicitation } from '../../tools/elicitation-schema.ts';
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'expired'] as const;
-
-const Elicitation = component(
-  'Elicitation',
-  Type.Object({
-    message: Type.String(),
-    requested_schema: jsonObject({ description: 'JSON Schema of the answer, which `submit` takes as `content`.' }),
-  }),
-);
 
 export const Approval = component(
   'Approval',

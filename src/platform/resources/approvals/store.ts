@@ -7,7 +7,10 @@ import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 import type { ApprovalStatus } from './schema.ts';
 
-export type ApprovalRow = Omit<Selectable<TenantTables['approvals']>, 'project_id' | 'content'>;
+export type ApprovalRow = Omit<
+  Selectable<TenantTables['approvals']>,
+  'project_id' | 'content' | 'question_state' | 'expires_at' | 'holder'
+>;
 
 export interface ApprovalFilter {
   readonly status: ApprovalStatus | undefined;

@@ -10,7 +10,7 @@ import type { Tool } from '../../tools/tool.ts';
 
 const upstream = await startOpenAiUpstream();
 const tools = createTestTools();
-const platform = await startPlatform({ toolSources: [tools.source, { toolsFor: () => [fakeSearch()] }] });
+const platform = await startPlatform({ toolSources: [tools.source, { toolsFor: () => ({ tools: [fakeSearch()] }) }] });
 after(async () => {
   await platform.close();
   await upstream.close();

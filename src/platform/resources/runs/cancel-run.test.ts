@@ -18,6 +18,7 @@ import {
   useUpstream,
   withinMs,
 } from '../../../../test/support/turns.ts';
+import type { OfferedTools } from '../../tools/tool.ts';
 
 const upstream = await startOpenAiUpstream();
 const tools = createTestTools();
@@ -30,8 +31,8 @@ after(async () => {
   await upstream.close();
 });
 
-function stuckFor(hostedTools: readonly string[]): Promise<[]> {
-  if (!hostedTools.includes('current_time')) return Promise.resolve([]);
+function stuckFor(hostedTools: readonly string[]): Promise<OfferedTools> {
+  if (!hostedTools.includes('current_time')) return Promise.resolve({ tools: [] });
   stuckSmiths += 1;
   return new Promise(() => {});
 }

@@ -1,6 +1,7 @@
 /** The frames of a run's stream: what the `data` of each server-sent event holds, by its `type`. */
 import Type, { type TProperties } from 'typebox';
 import { component, jsonObject, nullable, oneOf, timestamp, unionByType } from '../../../kernel/http/schema.ts';
+import { Elicitation } from '../../tools/elicitation-schema.ts';
 import { RunError, RunUsage, RunWarning, ToolCall } from './schema.ts';
 
 /** A numbered frame: it stands on the timeline and can be read again. */
@@ -51,6 +52,7 @@ const frames = {
     approval_id: Type.String(),
     ...call,
     args: jsonObject(),
+    elicitation: Type.Optional(Elicitation),
   }),
   'approval.resolved': frame('ApprovalResolvedFrame', 'approval.resolved', {
     approval_id: Type.String(),

@@ -1,0 +1,11 @@
+/** A question of a tool, as approvals and frames show it. */
+import Type from 'typebox';
+import { component, jsonObject } from '../../kernel/http/schema.ts';
+
+export const Elicitation = component(
+  'Elicitation',
+  Type.Object({
+    message: Type.String(),
+    requested_schema: jsonObject({ description: 'JSON Schema of the answer, which `submit` takes as `content`.' }),
+  }),
+);
