@@ -2,6 +2,7 @@
 import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
+import { mcpSecretContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
 import { webhookSecretContext } from '../platform/webhooks/index.ts';
@@ -43,6 +44,15 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['project_id', 'name'],
     context: ({ project_id = '', name = '' }) => sandboxSecretContext(project_id, name),
     removeWhenLost: true,
+  },
+  {
+    table: 'mcp_servers',
+    column: 'sealed_secret',
+    key: ['project_id', 'id'],
+    where: 'sealed_secret is not null',
+    context: ({ project_id = '', id = '' }) => mcpSecretContext(project_id, id),
+    // Its calls fail and say that it has to be registered again.
+    removeWhenLost: false,
   },
   {
     table: 'webhooks',

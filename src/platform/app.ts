@@ -29,6 +29,7 @@ import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import { defineMaintenance } from './maintenance/define-maintenance.ts';
+import { createDiscovery, type Discovery } from './mcp/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
@@ -37,6 +38,8 @@ import { uiOperations } from './resources/agents/ui/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { billingOperations } from './resources/billing/operations.ts';
 import { budgetOperations } from './resources/budgets/operations.ts';
+import { type Catalog, createCatalog } from './resources/catalog/index.ts';
+import { catalogOperations } from './resources/catalog/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
@@ -47,6 +50,7 @@ import { createTurnFiles, defineFileExpiry, measureStorage } from './resources/f
 import { fileOperations } from './resources/files/operations.ts';
 import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
+import { mcpServerOperations } from './resources/mcp-servers/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
 import { modelKeyOperations } from './resources/model-keys/operations.ts';
 import { modelOperations } from './resources/models/operations.ts';
@@ -93,6 +97,7 @@ export interface GivenDependencies {
     | 'fileLimitBytes'
     | 'projectStorageBytes'
     | 'otlp'
+    | 'catalogFile'
     | 'billing'
   >;
   readonly publicUrl: string;
@@ -131,6 +136,8 @@ interface Dependencies extends GivenDependencies {
   readonly memory: Memory;
   readonly billing: Billing;
   readonly hostedTools: HostedTools;
+  readonly catalog: Catalog;
+  readonly discovery: Discovery;
 }
 
 /** Every operation of the platform. */
@@ -160,6 +167,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...memoryOperations(deps),
     ...hostedToolOperations(deps),
     ...sandboxSecretOperations(deps),
+    ...mcpServerOperations(deps),
+    ...catalogOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
     ...traceOperations(deps),
@@ -191,6 +200,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
   const hostedTools = createHostedTools(clock);
+  const catalog = createCatalog(config.catalogFile);
+  const discovery = createDiscovery({ db, vault, outbound, schemas, jobs, logger });
   const engine = createEngine({
     db,
     logger,
@@ -243,7 +254,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
-    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing, hostedTools },
+    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing, hostedTools, catalog, discovery },
   });
   defineBudgetJobs(jobs, { db });
   const app = await createService({

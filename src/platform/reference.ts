@@ -39,6 +39,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Instructions and files for a task, in versions that never change.',
     prefixes: ['skills'],
   },
+  {
+    name: 'MCP servers',
+    description: 'Tools of other servers, by the Model Context Protocol, and a catalog of public ones.',
+    prefixes: ['tenant.mcp', 'catalog'],
+  },
   { name: 'Embeddings', description: 'Text into vectors.', prefixes: ['embeddings'] },
   { name: 'Models', description: 'What can be named as `model`.', prefixes: ['models', 'tenant.models'] },
   {

@@ -4,6 +4,7 @@ import { type AgentsTables, agentsTables } from './tables/agents.ts';
 import type { TableNames } from './tables/columns.ts';
 import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
+import { type McpTables, mcpTables } from './tables/mcp.ts';
 import { type RunsTables, runsTables } from './tables/runs.ts';
 import { type SandboxTables, sandboxTables } from './tables/sandbox.ts';
 import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
@@ -18,6 +19,15 @@ export type { SystemTables } from './tables/access.ts';
 export type { AgentDraft, AgentVariable, SkillRef, SmithConfig, UiCsp, UiResource } from './tables/agents.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
+export type {
+  McpAuthKind,
+  McpClientMode,
+  McpPolicyRule,
+  McpProtocol,
+  McpServerStatus,
+  McpToolEntry,
+  McpToolHints,
+} from './tables/mcp.ts';
 export type { RunStatus } from './tables/runs.ts';
 export type { SkillFileEntry } from './tables/skills.ts';
 export { type BudgetPeriod, type BudgetScope, USAGE_AMOUNTS, type UsageSource } from './tables/usage.ts';
@@ -28,6 +38,7 @@ export interface TenantTables
     AgentsTables,
     FeedTables,
     KnowledgeTables,
+    McpTables,
     RunsTables,
     SandboxTables,
     SchedulesTables,
@@ -43,6 +54,7 @@ const names: TableNames<TenantTables> = {
   ...agentsTables,
   ...feedTables,
   ...knowledgeTables,
+  ...mcpTables,
   ...runsTables,
   ...sandboxTables,
   ...schedulesTables,

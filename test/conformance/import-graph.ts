@@ -24,6 +24,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'models',
       'webhooks',
       'sandbox',
+      'mcp',
       'access',
       'tables',
       ...DOMAINS,
@@ -38,6 +39,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'models',
       'schemas',
       'tools',
+      'mcp',
       'knowledge',
       'configuration',
       'usage',
@@ -76,6 +78,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'models',
       'schemas',
       'tools',
+      'mcp',
       'knowledge',
       'configuration',
       'usage',
@@ -111,6 +114,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   configuration: { paths: ['src/platform/configuration/'], may: ['models', 'tools', 'tables'] },
   tools: { paths: ['src/platform/tools/'], may: ['knowledge', 'models', 'tables'] },
+  mcp: { paths: ['src/platform/mcp/'], may: ['tools', 'schemas', 'tables'] },
   knowledge: {
     paths: ['src/platform/knowledge/'],
     may: ['models', 'usage', 'budgets', 'billing', 'feed', 'threads', 'tables'],
@@ -203,6 +207,7 @@ const STORE_MAY = [
 /** Folders with rooms inside: whoever is outside knows their `index.ts` alone. An inner door stands behind its outer one. */
 const FRONT_DOORS = [
   'src/platform/engine/',
+  'src/platform/mcp/',
   'src/platform/schedules/',
   'src/platform/schemas/',
   'src/platform/surfaces/',

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { createWorld, pathIn, uniqueName } from './world.ts';
+import { createWorld, pathIn, registerMcpServer, uniqueName } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -27,6 +27,7 @@ const UNPAGED = [
   'agents.ui.list',
   'tenant.hosted_tools.list',
   'tenant.sandbox_secrets.list',
+  'catalog.list',
 ];
 const LEDGER = 'organization.billing.ledger';
 const DEFAULT_LIMIT = 20;
@@ -54,6 +55,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'runs.list': () => idOf(startRun(world.otherSmithId)),
   'traces.list': async () => withPrefix('trc', await idOf(startRun(world.otherSmithId))),
   'approvals.list': async () => (await startGatedRun()).body.output.tool_calls[0].approval_id,
+  'tenant.mcp.list': async () => (await tenant.get(`/v1/tenant/mcp/${await registerMcpServer(tenant)}`)).body.id,
   'tenant.webhooks.list': () =>
     idOf(tenant.post('/v1/tenant/webhooks', { url: 'https://example.com/hook', events: ['slack'] })),
   'tenant.webhooks.deliveries.list': async () =>

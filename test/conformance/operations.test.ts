@@ -64,6 +64,8 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'vector_stores.search',
     // Each span counts once.
     'traces.otlp.push',
+    // Asks the server again.
+    'tenant.mcp.refresh',
     'skills.update',
     // Each call is a further delivery.
     'tenant.webhooks.test',

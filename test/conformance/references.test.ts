@@ -478,7 +478,7 @@ describe('every member that looks like a reference is in the table, or excused',
       // Objects in the path are sent by access.test.ts; its table must know each of them.
       for (const { name, prefix } of slotsOf(operation.path)) {
         assert.ok(
-          prefix !== undefined || ['n', 'v', 'name', 'provider', 'model'].includes(name),
+          prefix !== undefined || ['n', 'v', 'name', 'provider', 'model', 'slug'].includes(name),
           `{${name}} of ${operation.path}`,
         );
       }
@@ -593,7 +593,7 @@ describe('a smith’s own settings, by its token', () => {
       [{ customer_id: null }, 403, 'tenant_token_required', 'customer_id'],
       [{ pin: null }, 403, 'tenant_token_required', 'pin'],
       [{ pin: 2 }, 403, 'tenant_token_required', 'pin'],
-      [{ mcp_servers: ['files'] }, 404, 'not_found', 'mcp_servers'],
+      [{ mcp_servers: [home.mcpServerName] }, 404, 'not_found', 'mcp_servers'],
       [{ skills: [{ skill_id: 'skill_a' }] }, 404, 'not_found', 'skills'],
       [{ enabled_hosted_tools: ['current_time'] }, 404, 'not_found', 'enabled_hosted_tools'],
       // The tenant's store is not among the smith's settings any more.
@@ -612,7 +612,7 @@ describe('a smith’s own settings, by its token', () => {
     const path = `/v1/smiths/${sid}`;
     for (const patch of [
       { vector_store_ids: [home.vectorStoreId] },
-      { agent_id: null, customer_id: null, vector_store_ids: [], mcp_servers: ['files'] },
+      { agent_id: null, customer_id: null, vector_store_ids: [], mcp_servers: [home.mcpServerName] },
       { mcp_servers: [] },
     ]) {
       const answer = await home.tenant.patch(path, patch);

@@ -37,6 +37,8 @@ export interface World {
   readonly fileId: string;
   readonly skillId: string;
   readonly skillName: string;
+  /** Registered; nothing answers there. */
+  readonly mcpServerName: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
   readonly spareBatchFileId: string;
@@ -75,6 +77,8 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/tenant/tokens/{tid}': { prefix: 'tok', of: (world) => world.tokenId },
   '/v1/tenant/webhooks/{wid}': { prefix: 'whk', of: (world) => world.webhookId },
   '/v1/tenant/webhooks/{wid}/deliveries/{did}': { prefix: 'whd', of: (world) => world.deliveryId },
+  '/v1/tenant/mcp/{name}': { of: (world) => world.mcpServerName },
+  '/v1/catalog/{slug}': { of: () => 'deepwiki' },
   '/v1/tenant/model_keys/{provider}': { of: () => 'openai' },
   '/v1/tenant/sandbox_secrets/{name}': { of: () => 'CONFORMANCE' },
   '/v1/agents/{aid}': { prefix: 'agt', of: (world) => world.agentId },
@@ -162,6 +166,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'conversations.items.create': () => ({ items: [{ role: 'user', content: uniqueName() }] }),
   'responses.create': ({ smithUser }) => ({ user: smithUser, input: 'Write 2 words' }),
   'responses.cancel': undefined,
+  'tenant.mcp.put': () => ({ url: 'https://example.com/mcp', approval_policy: [{ match: 'delete_*' }] }),
+  'tenant.mcp.refresh': undefined,
   'tenant.webhooks.create': () => ({ url: 'https://example.com/hook', events: ['webhook.test'] }),
   'tenant.webhooks.update': () => ({ events: ['webhook.'] }),
   'tenant.webhooks.rotate': () => ({ grace_seconds: 60 }),
@@ -286,6 +292,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
     ...(await startSkill(tenant)),
+    mcpServerName: await registerMcpServer(tenant),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     ...(await fillWallet(platform, organization)),
@@ -364,6 +371,13 @@ async function startSkill(tenant: Client) {
   );
   assert.equal(second.status, 201, second.text);
   return { skillId, skillName };
+}
+
+/** Registers a server that nobody can reach; answers with its name. */
+export async function registerMcpServer(tenant: Client): Promise<string> {
+  const name = uniqueName().toLowerCase().replace(' ', '-');
+  await created(tenant.put(`/v1/tenant/mcp/${name}`, { url: 'https://example.com/mcp' }));
+  return name;
 }
 
 /** Uploads a small file; answers with its id. */

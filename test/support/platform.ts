@@ -8,6 +8,7 @@ import { lookup } from 'node:dns/promises';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
 import { createFolderBlobStore } from '../../src/kernel/blobs/folder-blob-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
@@ -104,6 +105,9 @@ const lookUpKnownHost: Lookup = async (hostname) => {
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
+/** Has an entry of the one host that can be looked up: `example`. */
+const CATALOG_FILE = fileURLToPath(new URL('./catalog.json', import.meta.url));
+
 type TestServer = Pick<
   TestPlatform,
   'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'close'
@@ -145,6 +149,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       // Model servers of tests are on loopback.
       modelPrivateAddresses: 'allow',
       otlp: undefined,
+      catalogFile: CATALOG_FILE,
       ...options.limits,
       billing: {
         mode: 'off',

@@ -37,6 +37,7 @@ test('an empty environment gives the documented defaults', () => {
       fileLimitBytes: 536_870_912,
       projectStorageBytes: 107_374_182_400,
       otlp: undefined,
+      catalogFile: undefined,
       drainMs: 10_000,
       blockedMs: 60_000,
       billing: {
@@ -84,6 +85,7 @@ test('every variable of the table is read', () => {
     unnoticed.map(({ name }) => name),
     [
       'IRONCRAFT_DATA_DIR',
+      'IRONCRAFT_CATALOG_FILE',
       'IRONCRAFT_STRIPE_KEY',
       'IRONCRAFT_STRIPE_WEBHOOK_SECRET',
       'IRONCRAFT_DOMAINS_EPP_CLIENT_ID',

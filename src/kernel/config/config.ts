@@ -67,6 +67,8 @@ export interface Config {
   readonly projectStorageBytes: number;
   /** Where spans of runs are sent. The headers are secrets. */
   readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** Entries of the catalog of MCP servers; absolute path. */
+  readonly catalogFile: string | undefined;
   readonly drainMs: number;
   /** 0: a blocked process is not ended. */
   readonly blockedMs: number;
@@ -187,6 +189,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
       parseInteger(text, 1_048_576, 1_125_899_906_842_624),
     ),
     otlp: readCollector(read),
+    catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
     billing: readBilling(read),

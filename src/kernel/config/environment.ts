@@ -151,6 +151,11 @@ export const ENVIRONMENT = [
     secret: true,
   },
   {
+    name: 'IRONCRAFT_CATALOG_FILE',
+    default: '',
+    meaning: 'JSON file of entries that the catalog of MCP servers has besides, or instead, by slug; absent: none',
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',

@@ -73,7 +73,13 @@ const kinds = {
         .execute(),
   },
   hosted_tool: { scope: TENANT_MARKER, isTenants: true },
-  mcp_server: { scope: TENANT_MARKER, isTenants: true },
+  // Named by their names.
+  mcp_server: {
+    scope: TENANT_MARKER,
+    isTenants: true,
+    find: (db, names) =>
+      db.selectFrom('mcp_servers').select('name as id').where(sql<boolean>`name = any(${names})`).execute(),
+  },
   response: { scope: 'runs:read', isTenants: false },
   skill: { scope: 'skills:read', isTenants: true, find: findSkills },
   smith: {

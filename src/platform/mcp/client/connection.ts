@@ -1,0 +1,270 @@
+/**
+ * One connection to a server, by the protocol's own client: both revisions of the protocol, and HTTP with SSE where a server
+ * knows nothing newer. What it found out about the server is kept with the registration, so that the next connection asks
+ * nothing.
+ */
+import type { CallToolResult, Client, PriorDiscovery, Tool, Transport } from '@modelcontextprotocol/client';
+import type { Outbound } from '../../../kernel/outbound/outbound.ts';
+import type { JsonObject, McpProtocol } from '../../tables.ts';
+import { capFetch } from './capped-fetch.ts';
+import { describeFailure, McpFailure } from './failure.ts';
+import type { McpLimits } from './limits.ts';
+
+export interface McpEndpoint {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How the server was spoken to lately; null: to be found out. */
+  readonly protocol: McpProtocol | null;
+}
+
+export interface McpClientDependencies {
+  readonly outbound: Pick<Outbound, 'fetch'>;
+  readonly limits: McpLimits;
+}
+
+/** A call, as it is sent. */
+export interface McpToolCall {
+  readonly name: string;
+  readonly args: JsonObject;
+  /** As it was listed: arguments that it wants as headers too are named there. */
+  readonly inputSchema: JsonObject;
+  readonly meta: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+export interface McpConnection {
+  readonly protocol: McpProtocol;
+  /** Every page. Throws McpFailure. */
+  listTools(signal: AbortSignal): Promise<Tool[]>;
+  /** Throws McpFailure, and the signal's reason. */
+  callTool(call: McpToolCall): Promise<CallToolResult>;
+  /** Fires when nothing more can be asked of it. */
+  readonly closed: AbortSignal;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  readonly signal: AbortSignal;
+  /** The server says that its tools have changed. */
+  readonly onToolsChanged?: () => void;
+  /** The limit of bytes is one of all answers together. */
+  readonly together?: boolean;
+}
+
+const CLIENT = { name: 'ironcraft', version: '1' };
+/** Between attempts to read on a stream that broke off. */
+const RECONNECTION = {
+  initialReconnectionDelay: 500,
+  maxReconnectionDelay: 5_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 3,
+};
+/** Statuses by which a server says that it knows no streamable HTTP (specification 2025-03-26, backwards compatibility). */
+const TRY_SSE: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+/** Loaded for the first connection: most processes never make one. */
+let loading: Promise<typeof import('@modelcontextprotocol/client')> | undefined;
+function loadClient(): Promise<typeof import('@modelcontextprotocol/client')> {
+  loading ??= import('@modelcontextprotocol/client');
+  return loading;
+}
+
+/** Throws McpFailure, and the signal's reason. */
+export async function connect(
+  deps: McpClientDependencies,
+  endpoint: McpEndpoint,
+  options: ConnectOptions,
+): Promise<McpConnection> {
+  const deadline = AbortSignal.timeout(deps.limits.connectMs);
+  const signal = AbortSignal.any([options.signal, deadline]);
+  try {
+    return await connectByEither(deps, endpoint, { ...options, signal });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (deadline.aborted) throw new McpFailure('time', 'the server did not answer in time', { cause: error });
+    throw describeFailure(error);
+  }
+}
+
+async function connectByEither(
+  deps: McpClientDependencies,
+  endpoint: McpEndpoint,
+  options: ConnectOptions,
+): Promise<McpConnection> {
+  const known = endpoint.protocol;
+  if (known !== null) return Connection.open(deps, endpoint, known.transport, options);
+  try {
+    return await Connection.open(deps, endpoint, 'streamable_http', options);
+  } catch (error) {
+    const status = (error as { data?: { status?: unknown } }).data?.status;
+    if (!TRY_SSE.has(status)) throw error;
+    return await Connection.open(deps, endpoint, 'sse', options).catch(() => {
+      // What the newer transport said is what a server of today means.
+      throw error;
+    });
+  }
+}
+
+class Connection implements McpConnection {
+  readonly #client: Client;
+  readonly #transport: Transport;
+  readonly #limits: McpLimits;
+  readonly #kind: McpProtocol['transport'];
+  readonly #closing = new AbortController();
+  /** Why it was ended from here. */
+  #failure: McpFailure | undefined;
+
+  private constructor(client: Client, transport: Transport, kind: McpProtocol['transport'], limits: McpLimits) {
+    this.#client = client;
+    this.#transport = transport;
+    this.#kind = kind;
+    this.#limits = limits;
+    client.onclose = () => this.#closing.abort();
+    // Each request tells its own failure; what is left concerns streams that nobody waits for.
+    client.onerror = () => {};
+  }
+
+  static async open(
+    deps: McpClientDependencies,
+    endpoint: McpEndpoint,
+    kind: McpProtocol['transport'],
+    { signal, onToolsChanged, together = false }: ConnectOptions,
+  ): Promise<Connection> {
+    const sdk = await loadClient();
+    signal.throwIfAborted();
+    let connection: Connection | undefined;
+    const fetch = capFetch(deps.outbound.fetch('public', { httpsOnly: true }), {
+      answerBytes: deps.limits.answerBytes,
+      together,
+      onTooLarge: (error) => connection?.fail(describeFailure(error)),
+    });
+    const requestInit = { headers: endpoint.headers };
+    const url = new URL(endpoint.url);
+    const transport =
+      kind === 'sse'
+        ? new sdk.SSEClientTransport(url, { requestInit, fetch })
+        : new sdk.StreamableHTTPClientTransport(url, { requestInit, fetch, reconnectionOptions: RECONNECTION });
+    const client = new sdk.Client(CLIENT, {
+      capabilities: {},
+      versionNegotiation: { mode: kind === 'sse' ? 'legacy' : 'auto' },
+      listMaxPages: deps.limits.listPages,
+      // Results are not checked by schemas of the server: those would be compiled in this process.
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+      },
+    });
+    connection = new Connection(client, transport, kind, deps.limits);
+    if (onToolsChanged !== undefined) {
+      client.setNotificationHandler('notifications/tools/list_changed', async () => onToolsChanged());
+    }
+    const prior = endpoint.protocol?.prior as PriorDiscovery | undefined;
+    await connection.#start(signal, kind === 'sse' ? undefined : prior);
+    if (onToolsChanged !== undefined) connection.#listen();
+    return connection;
+  }
+
+  async #start(signal: AbortSignal, prior: PriorDiscovery | undefined): Promise<void> {
+    const { connectMs: timeout } = this.#limits;
+    const starting = this.#client.connect(this.#transport, {
+      timeout,
+      signal,
+      ...(prior === undefined ? {} : { prior }),
+    });
+    try {
+      await untilAborted(starting, signal);
+    } catch (error) {
+      await this.close();
+      throw this.#failure ?? error;
+    }
+  }
+
+  /** Has a server of the newer revision tell of changes; one of the older tells without being asked. */
+  #listen(): void {
+    if (this.#client.getProtocolEra() !== 'modern') return;
+    if (this.#client.getServerCapabilities()?.tools?.listChanged !== true) return;
+    this.#client.listen({ toolsListChanged: true }).catch(() => {});
+  }
+
+  get protocol(): McpProtocol {
+    const discover = this.#client.getDiscoverResult();
+    const prior =
+      discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover: discover as unknown as JsonObject };
+    return { transport: this.#kind, prior };
+  }
+
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  async listTools(signal: AbortSignal): Promise<Tool[]> {
+    const { listMs, listPages } = this.#limits;
+    const deadline = AbortSignal.timeout(listMs);
+    const either = AbortSignal.any([signal, deadline, this.#closing.signal]);
+    try {
+      const { tools } = await untilAborted(
+        this.#client.listTools(undefined, { timeout: listMs, signal: either, cacheMode: 'bypass' }),
+        either,
+      );
+      return tools;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (this.#failure !== undefined) throw this.#failure;
+      if (deadline.aborted) throw new McpFailure('time', `the list of tools did not end within ${listMs / 1_000} s`);
+      if ((error as { code?: unknown }).code === 'LIST_PAGINATION_EXCEEDED') {
+        throw new McpFailure('protocol', `the list of tools has more than ${listPages} pages`);
+      }
+      throw describeFailure(error);
+    }
+  }
+
+  async callTool({ name, args, inputSchema, meta, signal }: McpToolCall): Promise<CallToolResult> {
+    const { callMs } = this.#limits;
+    const deadline = AbortSignal.timeout(callMs);
+    const either = AbortSignal.any([signal, deadline, this.#closing.signal]);
+    const hasSession = this.#transport.sessionId !== undefined;
+    try {
+      const calling = this.#client.callTool(
+        { name, arguments: args, _meta: meta },
+        {
+          timeout: callMs,
+          maxTotalTimeout: callMs,
+          signal: either,
+          toolDefinition: { name, inputSchema: inputSchema as Tool['inputSchema'] },
+        },
+      );
+      return await untilAborted(calling, either);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (this.#failure !== undefined) throw this.#failure;
+      if (deadline.aborted) throw new McpFailure('time', `the call did not end within ${callMs / 1_000} s`);
+      throw describeFailure(error, hasSession);
+    }
+  }
+
+  fail(failure: McpFailure): void {
+    this.#failure ??= failure;
+    void this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const transport = this.#transport as { terminateSession?: () => Promise<void> };
+    // A server may never answer this.
+    await untilAborted(transport.terminateSession?.() ?? Promise.resolve(), AbortSignal.timeout(1_000)).catch(() => {});
+    await this.#client.close().catch(() => {});
+  }
+}
+
+/** The work's outcome, or the signal's reason as soon as it fires: the work may ignore the signal. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    work.catch(() => {});
+    signal.removeEventListener('abort', onAbort);
+  }
+}
