@@ -11,7 +11,7 @@ import { cacheFolder } from '../support/cache-folder.ts';
 import type { FileReport } from './messages.ts';
 import { keepDurations, orderFiles } from './order-files.ts';
 import { countOutcomes, describeFile, describeRun } from './report.ts';
-import { reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
+import { isHeavy, reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const CORES = availableParallelism();
@@ -37,6 +37,8 @@ interface Run {
   /** Failures that are no test's. */
   readonly troubles: string[];
   started: number;
+  /** Files under way that load the machine with more than their own process. */
+  heavy: number;
 }
 
 function startWorker(run: Run): WorkerProcess {
@@ -49,13 +51,22 @@ function startWorker(run: Run): WorkerProcess {
   });
 }
 
+/** The next file, or a later one where the next would be one heavy file too many; undefined where nothing is left to take. */
+function takeFile(run: Run, queue: string[]): string | undefined {
+  const index = queue.findIndex((file) => run.heavy < CORES || !isHeavy(file));
+  return index === -1 ? undefined : queue.splice(index, 1)[0];
+}
+
 /** Takes files until none is left. A worker that died with its file is replaced. */
 async function work(run: Run, queue: string[]): Promise<void> {
   let worker: WorkerProcess | undefined;
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+  for (let file = takeFile(run, queue); file !== undefined; file = takeFile(run, queue)) {
+    const load = isHeavy(file) ? 1 : 0;
+    run.heavy += load;
     const alone = reasonToRunAlone(file) === undefined ? undefined : startWorker(run);
     if (alone === undefined && worker?.isAlive !== true) worker = startWorker(run);
     const report = await (alone ?? (worker as WorkerProcess)).run(file, run.limitMs);
+    run.heavy -= load;
     run.reports.push(report);
     console.log(describeFile(report, run.reports.length, run.total));
     await alone?.end();
@@ -73,6 +84,7 @@ async function runFiles(files: readonly string[], workers: number, limitMs: numb
     reports: [],
     troubles: [],
     started: 0,
+    heavy: 0,
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {

@@ -46,6 +46,14 @@ export function reasonToRunAlone(file: string): string | undefined {
   return [...ALONE].find(([pattern]) => pattern.test(text))?.[1];
 }
 
+/**
+ * Whether this file has several servers work at once. What they owe to each other in time, such as a heartbeat or a lease, they
+ * owe on a busy machine too: the runner has only as many of such files under way as there are cores.
+ */
+export function isHeavy(file: string): boolean {
+  return /^test\/(?:faults|hostile)\//.test(file);
+}
+
 /** Repository paths in the order of the file system; with `patterns` those alone, whatever selection they belong to. */
 export function selectFiles(selection: Selection, patterns: readonly string[]): string[] {
   if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { computedMs } from '../../../../../test/support/computed-time.ts';
 import { readManifest } from './read-manifest.ts';
 
 const manifest = (yaml: string, rest = '\nText') => readManifest(Buffer.from(`---\n${yaml}\n---${rest}`));
@@ -102,18 +103,19 @@ test('no text of the largest size takes long', () => {
     '{a: ',
   ];
   for (const text of texts) {
-    const start = performance.now();
+    const start = computedMs();
     try {
       manifest(text.repeat(Math.floor(16_000 / text.length)));
     } catch {}
-    const tookMs = performance.now() - start;
+    const tookMs = computedMs() - start;
     assert.ok(tookMs < 100, `${JSON.stringify(text)}: ${tookMs} ms`);
   }
   const keys = Array.from({ length: 2_400 }, (_, n) => `k${n.toString(36)}: v`).join('\n');
   const deep = Array.from({ length: 170 }, (_, n) => `${' '.repeat(n)}a:`).join('\n');
   for (const yaml of [keys.slice(0, 16_000), deep]) {
-    const start = performance.now();
+    const start = computedMs();
     assert.throws(() => manifest(yaml));
-    assert.ok(performance.now() - start < 100, `${performance.now() - start} ms`);
+    const tookMs = computedMs() - start;
+    assert.ok(tookMs < 100, `${tookMs} ms`);
   }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
+import { computedMs } from '../../../../../test/support/computed-time.ts';
 import { zipOf } from '../../../../../test/support/skills.ts';
 import { writeStoredZip } from '../../../knowledge/read/stored-zip.ts';
 import { MAX_ENTRIES, MAX_FILES, MAX_UNPACKED_BYTES } from './limits.ts';
@@ -91,12 +92,6 @@ describe('an archive', () => {
     assert.ok(longestMs < 100, `${longestMs} ms`);
   });
 });
-
-/** Of this thread: how long it waited for a processor is not its doing. */
-function computedMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
 
 /** One deflated file of 40 MB whose directory says that it has these bytes. */
 function patchedSize(bytes: number): Buffer {
