@@ -36,9 +36,8 @@ export function priceUsage(modelId: string, usage: PricedUsage, at: Date = new D
   const output = wholeTokens(usage.outputTokens);
   const reasoning = Math.min(wholeTokens(usage.reasoningTokens), output);
 
-  const found = loadPriceData().calcPrice({}, model, { providerId: priceProvider, timestamp: at });
-  if (found === null) return null;
-  const price = found.model_price;
+  const price = findPrice(priceProvider, model, at);
+  if (price === null) return null;
   // A model without a token price is priced by something that a turn does not count (images, seconds of audio).
   if (price.input_mtok === undefined && price.output_mtok === undefined) return null;
 
@@ -60,6 +59,24 @@ export function priceUsage(modelId: string, usage: PricedUsage, at: Date = new D
 
   const scale = BigInt(PRICE_SCALE);
   return Number((scaled + scale / 2n) / scale);
+}
+
+const MINUTE_MS = 60_000;
+const PRICES_KEPT = 500;
+/** By provider and model: the price package looks through its patterns each time, which takes longer than all the rest. */
+const known = new Map<string, { readonly minute: number; readonly price: ModelPrice | null }>();
+
+/** Prices change by the day, or by the hour and minute of the day: within a minute they do not. */
+function findPrice(providerId: string, model: string, at: Date): ModelPrice | null {
+  const key = `${providerId}/${model}`;
+  const minute = Math.floor(at.getTime() / MINUTE_MS);
+  const last = known.get(key);
+  if (last?.minute === minute) return last.price;
+  const timestamp = new Date(minute * MINUTE_MS);
+  const price = loadPriceData().calcPrice({}, model, { providerId, timestamp })?.model_price ?? null;
+  if (known.size >= PRICES_KEPT) known.clear();
+  known.set(key, { minute, price });
+  return price;
 }
 
 function splitPriced(price: ModelPrice, total: number, parts: Readonly<Record<string, number>>) {
