@@ -47,31 +47,29 @@ export function drawSql(terms: DrawTerms, { source, id }: { readonly source: str
       select p.organization_id, s.project_id, s.cost_micros::numeric * ${factor} as cost
       from (${source}) as s join projects p on p.id = s.project_id
       where s.cost_micros > 0
-    ), wallet_before as (
-      select w.organization_id, c.project_id, c.cost, div(w.carry + c.cost, ${UNITS_A_CENT})::bigint as cents,
-        mod(w.carry + c.cost, ${UNITS_A_CENT})::bigint as carry
-      from wallet_cost c join wallets w on w.organization_id = c.organization_id
-      for no key update of w
-    ), wallet_after as (
+    ), wallet_drawing as (
       update wallets set
-        balance_cents = wallets.balance_cents - b.cents,
-        carry = b.carry,
+        balance_cents = wallets.balance_cents - div(wallets.carry + c.cost, ${UNITS_A_CENT})::bigint,
+        carry = mod(wallets.carry + c.cost, ${UNITS_A_CENT})::bigint,
         currency = coalesce(wallets.currency, '${terms.currency}'),
         updated_at = now()
-      from wallet_before b where wallets.organization_id = b.organization_id
+      from wallet_cost c where wallets.organization_id = c.organization_id
+      -- What is carried has become less than what the cost adds to it exactly where a cent was filled beside the cost's own.
+      returning wallets.organization_id, c.project_id, c.cost,
+        (div(c.cost, ${UNITS_A_CENT}) + case when wallets.carry < mod(c.cost, ${UNITS_A_CENT}) then 1 else 0 end)::bigint as cents
     ), wallet_day as (
       insert into wallet_draws (organization_id, day, project_id, cost, drawn_cents)
-      select b.organization_id, (now() at time zone 'utc')::date, b.project_id, b.cost, b.cents from wallet_before b
+      select b.organization_id, (now() at time zone 'utc')::date, b.project_id, b.cost, b.cents from wallet_drawing b
       on conflict (organization_id, day, project_id) do update
         set cost = wallet_draws.cost + excluded.cost, drawn_cents = wallet_draws.drawn_cents + excluded.drawn_cents
     ), wallet_drawn as (
       insert into wallet_transactions (organization_id, id, kind, description, reference, project_id)
       select b.organization_id, ${id}, 'usage', 'usage', 'usage:' || ${id}, b.project_id
-      from wallet_before b where b.cents > 0
+      from wallet_drawing b where b.cents > 0
     ), wallet_sides as (
       insert into wallet_entries (organization_id, transaction_id, position, account, amount_cents)
       select b.organization_id, ${id}, side.position, side.account, side.sign * b.cents
-      from wallet_before b cross join (values (1, 'balance', -1), (2, 'usage', 1)) as side (position, account, sign)
+      from wallet_drawing b cross join (values (1, 'balance', -1), (2, 'usage', 1)) as side (position, account, sign)
       where b.cents > 0
     )`;
 }
