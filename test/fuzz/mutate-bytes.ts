@@ -204,7 +204,7 @@ export function mutatePdf(dice: Dice, pdf: Buffer, maxBytes: number): Buffer {
 }
 
 function mutateStream(dice: Dice, content: Buffer, maxBytes: number): Buffer {
-  if (content.readUInt16BE(0) !== 0x78da) return mutateBytes(dice, content, maxBytes);
+  if (content.length < 2 || content.readUInt16BE(0) !== 0x78da) return mutateBytes(dice, content, maxBytes);
   const unpacked = inflateRawSync(content.subarray(2), { maxOutputLength: 4_000_000 });
   const packed = deflateRawSync(mutateBytes(dice, unpacked, maxBytes));
   return Buffer.concat([Buffer.from([0x78, 0xda]), packed, Buffer.alloc(4)]);
