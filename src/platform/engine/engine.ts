@@ -13,6 +13,7 @@ import { type Execution, startExecution } from './execution/start-execution.ts';
 import type { TurnFiles } from './input/attached-files.ts';
 import type { TurnSkills } from './input/turn-skills.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
+import { createQuestionCloser } from './replica/close-questions.ts';
 import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
 import { createTakeover } from './replica/takeover.ts';
 import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
@@ -103,6 +104,12 @@ export function createEngine(deps: EngineDependencies): Engine {
     onRunSettled: deps.onRunSettled,
     draining: draining.signal,
   });
+  const questions = createQuestionCloser({
+    db,
+    logger,
+    announce: signals.announce,
+    onResumed: () => takeover.wake(),
+  });
 
   deps.metrics.gauge('runs_in_flight', 'Turns that this replica executes', [], (gauge) => gauge.set(live.size));
 
@@ -122,7 +129,7 @@ export function createEngine(deps: EngineDependencies): Engine {
         onOrphans: () => takeover.wake(),
       });
       writer.start();
-      for (const worker of [heartbeat, takeover, cleanup]) worker.start();
+      for (const worker of [heartbeat, takeover, cleanup, questions]) worker.start();
     },
     admit: places.admit,
     execute,
@@ -181,7 +188,7 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   /** Hands every turn on to whoever takes it. Heartbeats go on until then: so long the turns are this replica's. */
   async function releaseAll(): Promise<void> {
-    await Promise.all([takeover.stop(), cleanup.stop()]);
+    await Promise.all([takeover.stop(), cleanup.stop(), questions.stop()]);
     const held = [...live.values()];
     for (const turn of held) turn.abort.abort(new TurnStopped('detached'));
     await Promise.all(held.map((turn) => turn.done));

@@ -15,12 +15,11 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessage } from '../../threads/index.ts';
 import type { Engine } from '../engine.ts';
-import { describePause, renderCall } from '../execution/turn-records.ts';
-import { describeLeftPause } from '../store/left-pauses.ts';
+import { type AnsweringRequest, resumeRun, stayPaused } from '../store/leave-pause.ts';
 import { loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
-import { type RunRow, renderUsage, turnKeyOf } from '../store/run-row.ts';
+import { type RunRow, turnKeyOf } from '../store/run-row.ts';
 import { conversationLocked } from '../store/start-turn.ts';
-import { type ClaimedTurn, findClaimedTurn, type TurnClaim } from '../store/turn-claims.ts';
+import { type ClaimedTurn, findClaimedTurn } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { ToolStep } from '../turn.ts';
 import { checkAnswers } from './check-answers.ts';
@@ -37,11 +36,7 @@ export type SubmittedTurn =
   | { readonly kind: 'duplicate'; readonly claimed: ClaimedTurn };
 
 /** What the surface of the request adds. */
-export interface SubmittingRequest {
-  /** Stored in `runs.requests`, for the surface to show again. */
-  readonly request?: JsonObject | undefined;
-  /** The caller has looked for what the key has begun before (`findClaimedTurn`). */
-  readonly idempotency?: TurnClaim | undefined;
+export interface SubmittingRequest extends AnsweringRequest {
   /** As of `TurnRequest`. */
   readonly buffered?: boolean;
 }
@@ -219,72 +214,4 @@ async function insertResultMessage(tx: Transaction, run: RunRow, turn: Resumable
   const content = [{ type: 'tool-result', toolCallId: step.callId, toolName: step.name, output }];
   const tokens = await new PieceByPieceEstimate().estimate({ role: 'tool', content } as never);
   await insertMessage(tenantDb(tx, run.project_id), run, turn.state.nextMessage, { role: 'tool', content, tokens });
-}
-
-/** A pause that a request answers, wholly or in part. */
-interface AnsweredPause {
-  readonly run: RunRow;
-  /** Its last frame. */
-  readonly seq: number;
-  readonly submitting: SubmittingRequest;
-}
-
-/** Still paused: the output and a new `run.paused` frame, at which readers of the stream end, show what is left to answer. */
-async function stayPaused(tx: Transaction, answered: AnsweredPause, turn: ResumableTurn): Promise<RunRow> {
-  const { run } = answered;
-  await tx.query({
-    text: `insert into run_events (project_id, run_id, seq, type, data) values ($1, $2, $3, 'run.paused', $4)`,
-    values: [
-      run.project_id,
-      run.id,
-      turn.lastSeq + 1,
-      json({ ...describePause(turn.state.openCalls), usage: renderUsage(run) }),
-    ],
-  });
-  const output = { ...run.output, tool_calls: turn.state.calls.map(renderCall) };
-  // The new segment ends at once: a repeated request is answered with this pause.
-  return leavePause(tx, answered, { atOnce: false, set: 'output = $10::jsonb', value: json(output) });
-}
-
-/** Back to in_progress, executed by this replica: takes the smith's lock again. */
-function resumeRun(tx: Transaction, answered: AnsweredPause, replicaId: string): Promise<RunRow> {
-  const atOnce = answered.submitting.idempotency?.atOnce === true;
-  const set = `status = 'in_progress', replica_id = $10, attempt = attempt + 1, stop_reason = null`;
-  return leavePause(tx, answered, { atOnce, set, value: replicaId });
-}
-
-/** One statement: what the pause was, what answered it, for which key, and how the run goes on. */
-async function leavePause(
-  tx: Transaction,
-  { run, seq, submitting }: AnsweredPause,
-  next: { readonly atOnce: boolean; readonly set: string; readonly value: string },
-): Promise<RunRow> {
-  const { request, idempotency } = submitting;
-  const segment = run.pauses.length + 2;
-  const { rows } = await tx.query<RunRow>({
-    text: `
-      with claim as (
-        insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, segment, at_once, expires_at)
-        select $1, $5::text, $6::text, $7::text, $2, $8::int, $9::boolean, now() + interval '24 hours'
-        where $6::text is not null
-      )
-      update runs set
-        pauses = pauses || jsonb_build_array($3::jsonb), requests = requests || $4::jsonb, updated_at = now(), ${next.set}
-      where project_id = $1 and id = $2 returning *`,
-    values: [
-      run.project_id,
-      run.id,
-      describeLeftPause(run, seq),
-      json(request === undefined ? [] : [{ segment, ...request }]),
-      idempotency?.operation ?? null,
-      idempotency?.key ?? null,
-      idempotency?.fingerprint ?? null,
-      segment,
-      next.atOnce,
-      next.value,
-    ],
-  });
-  const row = rows[0];
-  if (row === undefined) throw new ApiError('not_found');
-  return row;
 }

@@ -1,10 +1,11 @@
 /** Calls that ask a person something: the question, its answers, and what closes it. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames } from '../../../../test/support/read-frames.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
-import { makeSmith, type TestSmith } from '../../../../test/support/turns.ts';
+import { eventually, makeSmith, type TestSmith } from '../../../../test/support/turns.ts';
 
 const tools = createTestTools();
 const platform = await startPlatform({ toolSources: [tools.source] });
@@ -136,4 +137,43 @@ test('a call of the target that was approved is made', async () => {
   const decided = await answer(smith, body.id, { tool_call_id: body.output.tool_calls[0].id, decision: 'approve' });
   assert.equal(decided.body.output.tool_calls[0].status, 'completed', decided.text);
   assert.equal(tools.callsOf(body.id).length, 1);
+});
+
+test('a question that nobody answers in its time is closed, and the run goes on by itself', async () => {
+  const smith = await makeSmith(platform);
+  const { runId, approvalId } = await askByTool(smith, { seconds: 0 });
+  await eventually(async () => (await smith.get(runId)).status === 'completed' || undefined, 'the run goes on');
+  assert.deepEqual(tools.callsOf(runId).at(-1)?.answer, { action: 'cancel', content: null, state: { told: [] } });
+  const approval = (await smith.project.get(`/v1/approvals/${approvalId}`)).body;
+  assert.deepEqual([approval.status, approval.actor], ['expired', null]);
+  const frames = await collectFrames(await smith.events(runId));
+  assert.equal(frames.filter(({ event }) => event === 'approval.resolved').length, 1);
+  const late = await answer(smith, runId, { approval_id: approvalId, decision: 'approve', content: { name: 'Ada' } });
+  assert.deepEqual([late.status, late.body.error.code], [409, 'run_not_paused']);
+});
+
+test('a run whose question has closed waits until its smith is free', async () => {
+  const smith = await makeSmith(platform);
+  const { runId } = await askByTool(smith, { seconds: 1 });
+  const other = await smith.begin('Call the tool gate with {}');
+  await wait(3_500);
+  assert.equal((await smith.get(runId)).status, 'paused');
+  tools.open(other);
+  await eventually(async () => (await smith.get(runId)).status === 'completed' || undefined, 'the run goes on');
+});
+
+test('a question that only its replica can carry on closes when the replica has gone', async () => {
+  const smith = await makeSmith(platform);
+  const { runId, approvalId } = await askByTool(smith, { seconds: 900, held: true });
+  const { rows } = await platform.db.query<{ holder: string }>({
+    text: 'select holder from approvals where project_id = $1 and id = $2',
+    values: [smith.project.projectId, approvalId],
+  });
+  assert.match(rows[0]?.holder ?? '', /^rep_/);
+  await platform.db.query({
+    text: `update approvals set holder = 'rep_gone' where project_id = $1 and id = $2`,
+    values: [smith.project.projectId, approvalId],
+  });
+  await eventually(async () => (await smith.get(runId)).status === 'completed' || undefined, 'the run goes on');
+  assert.equal(tools.callsOf(runId).at(-1)?.answer?.action, 'cancel');
 });
