@@ -1,7 +1,7 @@
 /**
  * Runs test files: worker processes take them from one queue, and what each process makes once (a platform, a database) its
- * files share. `node test/runner/run-tests.ts [--selection all|process|server] [--workers N] [FILE OR GLOB …]`; files that
- * are named run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
+ * files share. `node test/runner/run-tests.ts [--selection all|process|embedded|server] [--workers N] [FILE OR GLOB
+ * …]`; files that are named run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
@@ -24,10 +24,11 @@ const MAX_WORKERS = 8;
 const WORKERS = {
   all: Math.min(MAX_WORKERS, CORES + 1),
   process: Math.min(MAX_WORKERS, CORES + 1),
+  embedded: Math.min(MAX_WORKERS, CORES + 1),
   server: 2,
 } as const;
 /** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
-const LIMIT_MS = { all: 300_000, process: 600_000, server: 600_000 } as const;
+const LIMIT_MS = { all: 300_000, process: 600_000, embedded: 600_000, server: 600_000 } as const;
 
 interface Run {
   readonly total: number;

@@ -4,10 +4,13 @@ import { dirname, join, resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
 
-/** `all` is every file that starts no server process, `process` is the others, `server` is what tests what the stores do. */
-export type Selection = 'all' | 'process' | 'server';
+/**
+ * `all` is every file that starts no server process, `process` is the others, `embedded` is both together; `server` is what
+ * tests what the stores do.
+ */
+export type Selection = 'all' | 'process' | 'embedded' | 'server';
 
-export const SELECTIONS: readonly Selection[] = ['all', 'process', 'server'];
+export const SELECTIONS: readonly Selection[] = ['all', 'process', 'embedded', 'server'];
 
 const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
 /** Real processes of the program, as an operator runs, kills and scripts them. */
@@ -26,6 +29,8 @@ const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
   [/^test\/conformance\/(?:bodies|compiled-schemas|openapi|operations|protocol|rate-limits|stream-frames)\./, 'HTTP'],
   [/^test\/hostile\/(?!replicas)/, 'texts and files that are refused, most of them by child processes'],
   [/^test\/epp\//, 'a wire format'],
+  [/^test\/faults\/(?:drain|full-disk|slow-reader|uploads)\./, 'one process, those who call it, and its own disk'],
+  [/^test\/store-template\//, 'the embedded store alone'],
   [/^test\/knowledge\//, 'how good the vectors of the built-in embedder are'],
 ]);
 
@@ -59,6 +64,7 @@ export function selectFiles(selection: Selection, patterns: readonly string[]): 
   if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();
   const files = globSync(EVERYWHERE, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
   if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)) && isOfStores(file));
+  if (selection === 'embedded') return files;
   return files.filter((file) => PROCESS_FOLDERS.test(file) === (selection === 'process'));
 }
 
