@@ -14,7 +14,8 @@ export interface TestTools {
 /**
  * `echo` returns its arguments; `boom` throws; `refuse` gives an error; `gate` returns once it is opened and ignores its
  * signal; `careful` is `gate` that must not be repeated; `guarded` is `echo` behind an approval; `ask` asks for a `name`,
- * twice where its argument `times` is 2, and returns what it was told; `moving` is `guarded`, of the target that is set.
+ * twice where its argument `times` is 2, and returns what it was told; `moving` is `guarded`, of the target that is set;
+ * `crm__find`, `crm__change` and `crm__fail` are `echo`, `guarded` and `refuse` of an MCP server.
  */
 export function createTestTools(): TestTools {
   const calls: ToolCall[] = [];
@@ -66,6 +67,11 @@ export function createTestTools(): TestTools {
     tool('careful', gated, { repeatable: false }),
     tool('guarded', echo, { requiresApproval: true }),
     tool('ask', askForName, { repeatable: false }),
+    tool('crm__find', echo, { target: { server_label: 'crm', tool_name: 'find' } }),
+    tool('crm__change', echo, { requiresApproval: true, target: { server_label: 'crm', tool_name: 'change' } }),
+    tool('crm__fail', async () => ({ error: 'Nothing there.' }), {
+      target: { server_label: 'crm', tool_name: 'fail' },
+    }),
   ];
   const moving = () => tool('moving', echo, { requiresApproval: true, target: { revision } });
   return {

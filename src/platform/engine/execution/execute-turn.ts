@@ -26,6 +26,7 @@ import {
   approvalRequest,
   billed,
   executingFrame,
+  forFeed,
   modelRecord,
   newMessage,
   renderOutput,
@@ -225,7 +226,7 @@ class TurnExecution {
       approvals,
       ...billed(record),
       frames: [...said, ...executing, ...required],
-      feed: [...executing, ...required],
+      feed: forFeed([...executing, ...required]),
     };
     const rests = this.#state.openCalls.length > 0 && executing.length === 0;
     if (rests) return pauseTurn(this.#context, commit);

@@ -12,6 +12,7 @@ import {
   completedFrame,
   executingFrame,
   expiryFrame,
+  forFeed,
   resultMessage,
   toolRecord,
 } from './turn-records.ts';
@@ -51,7 +52,12 @@ export class ServerCalls {
     if (begun.length === 0) return;
     for (const step of begun) step.status = 'started';
     const frames = begun.map(executingFrame);
-    await this.#context.journal.commit({ status: 'in_progress', steps: begun.map(toolRecord), frames, feed: frames });
+    await this.#context.journal.commit({
+      status: 'in_progress',
+      steps: begun.map(toolRecord),
+      frames,
+      feed: forFeed(frames),
+    });
     this.#context.throwIfStopped();
   }
 
@@ -96,7 +102,7 @@ export class ServerCalls {
       messages: [message],
       approvals,
       frames: shown,
-      feed: shown,
+      feed: forFeed(shown),
     });
     remember(state, message);
   }

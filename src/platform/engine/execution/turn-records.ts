@@ -127,12 +127,31 @@ export function approvalFrame({ id, tool_call_id, tool, args, elicitation }: App
 }
 
 export function executingFrame(step: ToolStep): NewFrame {
-  return { type: 'tool.executing', data: { tool: step.name, tool_call_id: step.callId, args: step.input } };
+  const data = { tool: step.name, tool_call_id: step.callId, args: step.input, ...describeServer(step) };
+  return { type: 'tool.executing', data };
 }
 
 export function completedFrame(step: ToolStep): NewFrame {
   const output = step.error === null ? step.output : { error: step.error };
-  return { type: 'tool.completed', data: { tool: step.name, tool_call_id: step.callId, output } };
+  const data = { tool: step.name, tool_call_id: step.callId, output, ...describeServer(step) };
+  return { type: 'tool.completed', data };
+}
+
+/** Of a call whose target names the MCP server and its tool there: both, and the approval that the call was made under. */
+function describeServer({ target, approvalId, question }: ToolStep): JsonObject {
+  const { server_label, tool_name } = target ?? {};
+  if (typeof server_label !== 'string' || typeof tool_name !== 'string') return {};
+  const approved = approvalId === undefined || question !== undefined ? {} : { approval_id: approvalId };
+  return { mcp: { server_label, name: tool_name, ...approved } };
+}
+
+/** Frames as the feed has them: without what is for those alone who follow the run. */
+export function forFeed(frames: readonly NewFrame[]): NewFrame[] {
+  return frames.map((frame) => {
+    if (!('mcp' in frame.data)) return frame;
+    const { mcp: _, ...data } = frame.data;
+    return { ...frame, data };
+  });
 }
 
 /** An approval that nobody will decide any more. */
@@ -172,7 +191,16 @@ const OPEN_STATUSES: ReadonlySet<unknown> = new Set(['requires_approval', 'requi
 export function describePause(openCalls: readonly ToolStep[]): JsonObject {
   const waiting = openCalls.filter(({ status }) => status === 'approval' || status === 'waiting');
   const reason = waiting.some(({ status }) => status === 'approval') ? 'approval' : 'tool_result';
-  return { reason, tool_calls: waiting.map(renderCall) };
+  return { reason, tool_calls: waiting.map(describeWaiting) };
+}
+
+function describeWaiting(step: ToolStep): JsonObject {
+  const { question } = step;
+  const asked =
+    question === undefined
+      ? {}
+      : { elicitation: { message: question.message, requested_schema: question.requestedSchema } };
+  return { ...renderCall(step), ...asked, ...describeServer(step) };
 }
 
 /** A call as outputs and `run.paused` show it. */

@@ -106,6 +106,70 @@ describe('openai', () => {
     });
   }
 
+  for (const streamed of isStreamed) {
+    test(`sees calls of an MCP server, and asks under its name, ${how(streamed)}`, async () => {
+      const smith = await makeSmith();
+      const openai = new OpenAI({ apiKey: smith.token, baseURL: smith.baseURL, maxRetries: 0 });
+      const types: string[] = [];
+      const create = async (body: OpenAI.Responses.ResponseCreateParamsNonStreaming) => {
+        if (!streamed) return openai.responses.create(body);
+        const stream = openai.responses.stream({ ...body, stream: true });
+        stream.on('event', ({ type }) => types.push(type));
+        return stream.finalResponse();
+      };
+      const input =
+        'Call the tool crm__find with {"n":1}, then call the tool crm__fail with {}, then call the tool crm__change with {"n":2}';
+      const first = await create({ model: 'ironcraft', input });
+      const [found, failed, asked] = first.output;
+      const own = { type: 'mcp_call', server_label: 'crm' };
+      assert.partialDeepStrictEqual(found, {
+        ...own,
+        status: 'completed',
+        name: 'find',
+        arguments: '{"n":1}',
+        output: '{"echoed":{"n":1}}',
+      });
+      assert.partialDeepStrictEqual(failed, { ...own, status: 'failed', name: 'fail', error: 'Nothing there.' });
+      assert.ok(asked?.type === 'mcp_approval_request');
+      assert.deepEqual([asked.server_label, asked.name, asked.arguments], ['crm', 'change', '{"n":2}']);
+      const last = await create({
+        model: 'ironcraft',
+        previous_response_id: first.id,
+        input: [{ type: 'mcp_approval_response', approval_request_id: asked.id, approve: true }],
+      });
+      assert.partialDeepStrictEqual(last.output[0], {
+        ...own,
+        name: 'change',
+        approval_request_id: asked.id,
+        output: '{"echoed":{"n":2}}',
+      });
+      assert.deepEqual((await openai.responses.retrieve(last.id)).output[0], last.output[0]);
+      if (!streamed) return;
+      for (const kind of ['mcp_call.in_progress', 'mcp_call_arguments.done', 'mcp_call.completed', 'mcp_call.failed']) {
+        assert.ok(types.includes(`response.${kind}`), kind);
+      }
+    });
+  }
+
+  test('answers a question with what a person entered', async () => {
+    const smith = await makeSmith();
+    const openai = new OpenAI({ apiKey: smith.token, baseURL: smith.baseURL, maxRetries: 0 });
+    const first = await openai.responses.create({ model: 'ironcraft', input: 'Call the tool ask with {}' });
+    const [asked] = first.output as unknown as { id: string; type: string; elicitation: Record<string, unknown> }[];
+    assert.deepEqual([asked?.type, asked?.elicitation.message], ['mcp_approval_request', 'Name 1?']);
+    assert.deepEqual(Object.keys(asked?.elicitation ?? {}), ['message', 'requested_schema']);
+    const answer = (content: unknown) =>
+      openai.responses.create({
+        model: 'ironcraft',
+        previous_response_id: first.id,
+        input: [{ type: 'mcp_approval_response', approval_request_id: asked?.id, approve: true, content } as never],
+      });
+    await assert.rejects(answer('Ada'), { code: 'invalid_input', param: 'input.0.content' });
+    await assert.rejects(answer({ name: 7 }), { code: 'invalid_input' });
+    const last = await answer({ name: 'Ada' });
+    assert.match(last.output_text, /Ada/);
+  });
+
   test('a decision that was made before and that nothing follows is refused, and no turn begins', async () => {
     const smith = await makeSmith();
     const openai = new OpenAI({ apiKey: smith.token, baseURL: smith.baseURL, maxRetries: 0 });
@@ -165,6 +229,40 @@ describe('ai', () => {
         assert.equal((await smith.listRuns()).length, 2);
       });
     }
+  }
+});
+
+describe('ai, of an MCP server', () => {
+  for (const streamed of isStreamed) {
+    test(`approves a call, and reads what it gave, ${how(streamed)}`, async () => {
+      const smith = await makeSmith();
+      const provider = createOpenAI({ apiKey: smith.token, baseURL: smith.baseURL });
+      const messages: ModelMessage[] = [
+        { role: 'user', content: 'Call the tool crm__find with {}, then call the tool crm__change with {"n":2}' },
+      ];
+      const ask = async () => {
+        const call = { model: provider.responses('ironcraft'), messages, maxRetries: 0 };
+        const result = streamed ? streamText(call) : await generateText(call);
+        const content = await result.content;
+        messages.push(...(await result.response).messages);
+        return content;
+      };
+      const first = await ask();
+      const asked = first.find(({ type }) => type === 'tool-approval-request');
+      assert.ok(asked?.type === 'tool-approval-request', JSON.stringify(first));
+      messages.push({
+        role: 'tool',
+        content: [
+          { type: 'tool-approval-response', approvalId: asked.approvalId, approved: true, providerExecuted: true },
+        ],
+      });
+      const second = await ask();
+      const result = second.find(({ type }) => type === 'tool-result');
+      assert.ok(result?.type === 'tool-result', JSON.stringify(second));
+      assert.partialDeepStrictEqual(result.output, { serverLabel: 'crm', name: 'change' });
+      messages.push({ role: 'user', content: MORE });
+      assert.ok((await ask()).some(({ type }) => type === 'text'));
+    });
   }
 });
 

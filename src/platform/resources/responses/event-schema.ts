@@ -92,6 +92,17 @@ const events = {
     'response.file_search_call.completed',
     inItem,
   ),
+  'response.mcp_call.in_progress': event('McpCallInProgressEvent', 'response.mcp_call.in_progress', inItem),
+  'response.mcp_call.completed': event('McpCallCompletedEvent', 'response.mcp_call.completed', inItem),
+  'response.mcp_call.failed': event('McpCallFailedEvent', 'response.mcp_call.failed', inItem),
+  'response.mcp_call_arguments.delta': event('McpCallArgumentsDeltaEvent', 'response.mcp_call_arguments.delta', {
+    ...inItem,
+    delta: text,
+  }),
+  'response.mcp_call_arguments.done': event('McpCallArgumentsDoneEvent', 'response.mcp_call_arguments.done', {
+    ...inItem,
+    arguments: text,
+  }),
   error: event('ResponseErrorEvent', 'error', {
     code: Type.String(),
     message: Type.String(),

@@ -86,7 +86,7 @@ export const ResponseItem = component(
       id: Type.String(),
       type: Type.String({
         description:
-          'In the output: message, reasoning, function_call, file_search_call, mcp_approval_request. In the input also ' +
+          'In the output: message, reasoning, function_call, file_search_call, mcp_call, mcp_approval_request. In the input also ' +
           'function_call_output and mcp_approval_response.',
       }),
     },

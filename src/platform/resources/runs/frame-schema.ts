@@ -1,6 +1,14 @@
 /** The frames of a run's stream: what the `data` of each server-sent event holds, by its `type`. */
 import Type, { type TProperties } from 'typebox';
-import { component, jsonObject, nullable, oneOf, timestamp, unionByType } from '../../../kernel/http/schema.ts';
+import {
+  component,
+  jsonObject,
+  nullable,
+  oneOf,
+  propertiesOf,
+  timestamp,
+  unionByType,
+} from '../../../kernel/http/schema.ts';
 import { Elicitation } from '../../tools/elicitation-schema.ts';
 import { RunError, RunUsage, RunWarning, ToolCall } from './schema.ts';
 
@@ -24,6 +32,19 @@ function frame<P extends TProperties>(name: string, type: string, data: P) {
 const step = Type.Integer({ description: 'Which step of the turn says it.' });
 const text = Type.String({ description: 'What follows on what came before.' });
 const call = { tool: Type.String(), tool_call_id: Type.String() };
+const mcp = Type.Optional(
+  Type.Object(
+    { server_label: Type.String(), name: Type.String(), approval_id: Type.Optional(Type.String()) },
+    {
+      description:
+        'Whose tool it is, of an MCP server’s, and its name there; the approval that the call was made under.',
+    },
+  ),
+);
+const WaitingCall = component(
+  'WaitingCall',
+  Type.Object({ ...propertiesOf(ToolCall), elicitation: Type.Optional(Elicitation), mcp }),
+);
 const ending = {
   stop_reason: nullable(Type.String()),
   usage: RunUsage,
@@ -43,10 +64,11 @@ const frames = {
     content_type: oneOf(['text/plain', 'application/json']),
     step,
   }),
-  'tool.executing': frame('ToolExecutingFrame', 'tool.executing', { ...call, args: jsonObject() }),
+  'tool.executing': frame('ToolExecutingFrame', 'tool.executing', { ...call, args: jsonObject(), mcp }),
   'tool.completed': frame('ToolCompletedFrame', 'tool.completed', {
     ...call,
     output: Type.Unsafe<unknown>({ description: 'What the tool answered, or `{error}`.' }),
+    mcp,
   }),
   'approval.required': frame('ApprovalRequiredFrame', 'approval.required', {
     approval_id: Type.String(),
@@ -62,7 +84,7 @@ const frames = {
   }),
   'run.paused': frame('RunPausedFrame', 'run.paused', {
     reason: oneOf(['approval', 'tool_result']),
-    tool_calls: Type.Array(ToolCall, { description: 'The calls that wait for `submit`.' }),
+    tool_calls: Type.Array(WaitingCall, { description: 'The calls that wait for `submit`.' }),
   }),
   'run.completed': frame('RunCompletedFrame', 'run.completed', ending),
   'run.failed': frame('RunFailedFrame', 'run.failed', { error: RunError }),

@@ -11,6 +11,7 @@
  *   fc_<run>_<call>        a call that the client is to make      (call: a digest of the call's id, which is a provider's)
  *   fco_<run>_<call>       the client's result of it
  *   fs_<run>_<call>        a search that this server made
+ *   mcp_<run>_<call>       a call of an MCP server's tool that this server made
  *
  * The item of an approval has the approval's own id.
  */
@@ -20,7 +21,7 @@ import { isId, withPrefix } from '../../../kernel/ids/ids.ts';
 /** Hex characters of a call's digest: within one run, 64 bits never meet twice. */
 const DIGEST_LENGTH = 16;
 /** What follows the run's 26 characters: a segment, a step and its part, an index, a digest. */
-const OWN_ID = /^(resp|msg|rs|fc|fco|fs)_([0-9a-z]{26})(?:_(.+))?$/;
+const OWN_ID = /^(resp|msg|rs|fc|fco|fs|mcp)_([0-9a-z]{26})(?:_(.+))?$/;
 
 /** `segment` counts from 1. */
 export function responseId(runId: string, segment: number): string {
@@ -66,6 +67,10 @@ export function functionCallOutputItemId(runId: string, callId: string): string 
 
 export function fileSearchItemId(runId: string, callId: string): string {
   return callItemId('fs', runId, callId);
+}
+
+export function mcpCallItemId(runId: string, callId: string): string {
+  return callItemId('mcp', runId, callId);
 }
 
 /** The run that an item id of this server names; undefined for any other id. */

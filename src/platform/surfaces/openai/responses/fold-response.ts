@@ -15,15 +15,19 @@ import type { ShownFrame } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
 import { type Usage, usedSince } from '../../segment.ts';
-import { fileSearchItemId, functionCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
+import { fileSearchItemId, functionCallItemId, mcpCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
 import {
   approvalRequestItem,
+  type CalledServer,
   fileSearchItem,
   functionCallItem,
   type ItemStatus,
+  mcpCallItem,
+  mcpResult,
   messageItem,
   type OutputItem,
   passagesOf,
+  readServer,
   reasoningItem,
   summaryPart,
   textPart,
@@ -95,6 +99,14 @@ interface Search {
   isOpen: boolean;
 }
 
+/** A call of an MCP server's tool. */
+interface RemoteCall {
+  readonly shown: Shown;
+  readonly server: CalledServer;
+  readonly args: string;
+  isOpen: boolean;
+}
+
 export interface FoldOptions {
   /** What searches found is shown with them. */
   readonly showResults: boolean;
@@ -122,6 +134,7 @@ export class ResponseFold {
   /** By step: the attempt that makes it again. */
   readonly #repeated = new Map<number, number>();
   readonly #searches = new Map<string, Search>();
+  readonly #remoteCalls = new Map<string, RemoteCall>();
   readonly #searched: (JsonObject | null)[];
   #events: ResponseEvent[] = [];
   #nextNumber = 0;
@@ -186,10 +199,14 @@ export class ResponseFold {
         this.#accept(Number(data.step), String(data.content ?? ''));
         return;
       case 'tool.executing':
+        this.#closeReasoning('completed');
+        this.#rejectMessage();
         this.#beginSearch(data);
+        this.#beginRemoteCall(data);
         return;
       case 'tool.completed':
         this.#endSearch(data);
+        this.#endRemoteCall(data);
         return;
       case 'run.restarted':
         this.#restart(Number(data.attempt), Number(data.step));
@@ -369,9 +386,7 @@ export class ResponseFold {
   }
 
   #beginSearch({ tool, tool_call_id: callId, args }: JsonObject): void {
-    this.#closeReasoning('completed');
-    this.#rejectMessage();
-    // Other tools of this server's are its own affair: a client that saw their calls would make them.
+    // But for tools of MCP servers, the others are this server's own affair: a client that saw their calls would make them.
     if (tool !== FILE_SEARCH || typeof callId !== 'string' || this.#searches.has(callId)) return;
     const query = (args as JsonObject | undefined)?.query;
     const shown = this.#add(
@@ -399,13 +414,38 @@ export class ResponseFold {
     this.#finish(shown, fileSearchItem(shown.id, hasFailed ? 'failed' : 'completed', search.query, results));
   }
 
+  #beginRemoteCall(data: JsonObject): void {
+    const server = readServer(data);
+    const callId = String(data.tool_call_id);
+    if (server === undefined || this.#remoteCalls.has(callId)) return;
+    const id = mcpCallItemId(this.#start.runId, callId);
+    const args = JSON.stringify(data.args ?? {});
+    const shown = this.#add(mcpCallItem(id, 'in_progress', server, '', undefined), undefined);
+    this.#remoteCalls.set(callId, { shown, server, args, isOpen: true });
+    const at = { item_id: id, output_index: shown.index };
+    this.#emit('response.mcp_call.in_progress', at);
+    this.#emit('response.mcp_call_arguments.delta', { ...at, delta: args });
+    this.#emit('response.mcp_call_arguments.done', { ...at, arguments: args });
+  }
+
+  #endRemoteCall({ tool_call_id: callId, output }: JsonObject): void {
+    const call = this.#remoteCalls.get(String(callId));
+    if (call?.isOpen !== true) return;
+    call.isOpen = false;
+    const { shown, server, args } = call;
+    const result = mcpResult(output);
+    const status = 'error' in result ? 'failed' : 'completed';
+    this.#emit(`response.mcp_call.${status}`, { item_id: shown.id, output_index: shown.index });
+    this.#finish(shown, mcpCallItem(shown.id, status, server, args, result));
+  }
+
   /** What the run waits for is the end of this response: the calls are the client's, the approvals a person's. */
   #pause(data: JsonObject): void {
     this.#closeReasoning('completed');
     this.#rejectMessage();
     for (const call of (data.tool_calls ?? []) as JsonObject[]) {
       if (call.status === 'requires_result') this.#showCall(String(call.id), String(call.name), call.arguments);
-      else this.#showApproval(String(call.approval_id), String(call.name), call.arguments);
+      else this.#showApproval(call);
     }
     this.#end({ status: 'completed', usage: this.#usage(data.usage) });
   }
@@ -420,8 +460,8 @@ export class ResponseFold {
     this.#finish(shown, functionCallItem(id, 'completed', { callId, name, arguments: text }));
   }
 
-  #showApproval(approvalId: string, name: string, args: unknown): void {
-    const item = approvalRequestItem(approvalId, name, args);
+  #showApproval(call: JsonObject): void {
+    const item = approvalRequestItem(call);
     this.#finish(this.#add(item, undefined), item);
   }
 
@@ -447,6 +487,9 @@ export class ResponseFold {
   #end(outcome: Partial<ResponseOutcome> & { readonly status: ResponseStatus }): void {
     for (const { shown, query, isOpen } of this.#searches.values()) {
       if (isOpen) this.#finish(shown, fileSearchItem(shown.id, 'incomplete', query, null));
+    }
+    for (const { shown, server, args, isOpen } of this.#remoteCalls.values()) {
+      if (isOpen) this.#finish(shown, mcpCallItem(shown.id, 'incomplete', server, args, undefined));
     }
     const output = this.#shown.filter(({ isVoid }) => !isVoid).map(({ item }) => item);
     this.#outcome = { ...IN_PROGRESS, output, ...outcome };

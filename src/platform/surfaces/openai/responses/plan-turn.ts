@@ -252,7 +252,7 @@ function describeAnswers(answers: readonly Answer[]): { submissions: Submission[
             approvalId: answer.approvalId,
             toolCallId: undefined,
             decision: answer.approve ? 'approve' : 'reject',
-            content: null,
+            content: answer.content,
             decidedBy: null,
             reason: answer.reason,
           },
@@ -265,6 +265,7 @@ function describeAnswers(answers: readonly Answer[]): { submissions: Submission[
             approval_request_id: answer.approvalId,
             approve: answer.approve,
             reason: answer.reason,
+            ...(answer.content === null ? {} : { content: answer.content }),
           },
     ),
   };

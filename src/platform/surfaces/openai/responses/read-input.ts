@@ -19,6 +19,8 @@ export type InputItem = { readonly index: number } & (
       readonly approvalId: string;
       readonly approve: boolean;
       readonly reason: string | null;
+      /** What the person entered, where something was asked. */
+      readonly content: JsonObject | null;
     }
   | { readonly kind: 'reference'; readonly id: string }
 );
@@ -58,7 +60,8 @@ function readItem(item: JsonObject, index: number): InputItem {
       if (typeof item.approve !== 'boolean') throw invalid(`${at}.approve`, 'must be true or false');
       const approvalId = stringAt(item.approval_request_id, `${at}.approval_request_id`);
       const reason = item.reason == null ? null : stringAt(item.reason, `${at}.reason`);
-      return { index, kind: 'decision', approvalId, approve: item.approve, reason };
+      if (item.content != null && !isObject(item.content)) throw invalid(`${at}.content`, 'must be an object');
+      return { index, kind: 'decision', approvalId, approve: item.approve, reason, content: item.content ?? null };
     }
     default:
       throw invalid(

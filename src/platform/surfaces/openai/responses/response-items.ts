@@ -38,14 +38,60 @@ export function functionCallItem(
   return { id, type: 'function_call', status, call_id: call.callId, name: call.name, arguments: call.arguments };
 }
 
-export function approvalRequestItem(id: string, name: string, args: unknown): OutputItem {
+/** A call that waits for a person, as `run.paused` shows it. */
+export function approvalRequestItem(call: JsonObject): OutputItem {
+  const { approval_id: id, name, arguments: args, elicitation } = call;
+  const mcp = readServer(call);
+  return {
+    id: String(id),
+    type: 'mcp_approval_request',
+    name: mcp?.name ?? String(name),
+    arguments: JSON.stringify(args ?? {}),
+    server_label: mcp?.server_label ?? SERVER_LABEL,
+    ...(elicitation === undefined ? {} : { elicitation }),
+  };
+}
+
+/** Whose tool a call is of, where it is an MCP server's. */
+export interface CalledServer {
+  readonly server_label: string;
+  readonly name: string;
+  readonly approval_id?: string;
+}
+
+export function readServer({ mcp }: JsonObject): CalledServer | undefined {
+  return mcp as CalledServer | undefined;
+}
+
+/** `result`: absent while there is none. Clients refuse null for what is not there. */
+export function mcpCallItem(
+  id: string,
+  status: ItemStatus,
+  { server_label, name, approval_id }: CalledServer,
+  args: string,
+  result: { readonly output: string } | { readonly error: string } | undefined,
+): OutputItem {
   return {
     id,
-    type: 'mcp_approval_request',
+    type: 'mcp_call',
+    status,
+    server_label,
     name,
-    arguments: JSON.stringify(args ?? {}),
-    server_label: SERVER_LABEL,
+    arguments: args,
+    ...(approval_id === undefined ? {} : { approval_request_id: approval_id }),
+    ...result,
   };
+}
+
+/** What a call gave, as `tool.completed` shows it. */
+export function mcpResult(output: unknown): { readonly output: string } | { readonly error: string } {
+  const { error, content } = (output ?? {}) as JsonObject;
+  if (typeof error === 'string') return { error };
+  if (!Array.isArray(content)) return { output: JSON.stringify(output ?? {}) };
+  const texts = (content as JsonObject[]).map(({ type, text, file_id }) =>
+    type === 'text' ? String(text) : `[file ${String(file_id)}]`,
+  );
+  return { output: texts.join('\n\n') };
 }
 
 /** `results`: null unless the request includes them, or while there are none. */
