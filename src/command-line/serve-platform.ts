@@ -13,7 +13,7 @@ import { renderWelcome } from './welcome.ts';
 export async function servePlatform(parts: ServerDependencies): Promise<ServedService> {
   const { config, db, publicUrl, vault } = parts;
   const blobs = createFolderBlobStore(join(config.dataDir, 'files'));
-  const platform = await createPlatform({ ...parts, blobs, clock: systemClock });
+  const platform = await createPlatform({ ...parts, privateFolders: [config.dataDir], blobs, clock: systemClock });
   const boot = await bootFirst({ db, issuer: platform.issuer, dataDir: config.dataDir, baseUrl: publicUrl });
   // Another replica may have set the database up since the vault was opened.
   await proveVault(db, vault);

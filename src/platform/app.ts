@@ -46,7 +46,7 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
-import { createTurnFiles, defineFileExpiry, measureStorage } from './resources/files/index.ts';
+import { createSandboxFiles, createTurnFiles, defineFileExpiry, measureStorage } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
@@ -59,7 +59,7 @@ import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
 import { sandboxSecretOperations } from './resources/sandbox-secrets/operations.ts';
 import { scheduleOperations } from './resources/schedules/operations.ts';
-import { createTurnSkills } from './resources/skills/index.ts';
+import { createTurnSkills, readSkillFiles } from './resources/skills/index.ts';
 import { skillOperations } from './resources/skills/operations.ts';
 import { smithOperations } from './resources/smiths/operations.ts';
 import { storageOperations } from './resources/storage/operations.ts';
@@ -68,6 +68,7 @@ import { traceOperations } from './resources/traces/operations.ts';
 import { usageOperations } from './resources/usage/operations.ts';
 import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { webhookOperations } from './resources/webhooks/operations.ts';
+import { createRunCommand, createSandbox, defineSandboxJobs } from './sandbox/index.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
 import { createForeignSchemas } from './schemas/index.ts';
 import { createFileSearch } from './tools/file-search.ts';
@@ -98,6 +99,7 @@ export interface GivenDependencies {
     | 'projectStorageBytes'
     | 'otlp'
     | 'catalogFile'
+    | 'sandbox'
     | 'billing'
   >;
   readonly publicUrl: string;
@@ -106,6 +108,8 @@ export interface GivenDependencies {
   readonly blobs: BlobStore;
   readonly vault: Vault;
   readonly outbound: Outbound;
+  /** Folders of this machine that no command of a model may see. */
+  readonly privateFolders?: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -199,9 +203,14 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
-  const hostedTools = createHostedTools(clock);
   const catalog = createCatalog(config.catalogFile);
   const discovery = createDiscovery({ db, vault, outbound, schemas, jobs, logger });
+  const sandbox = createSandbox({
+    ...{ db, vault, logger, settings: config.sandbox, files: createSandboxFiles(deps) },
+    readSkill: (projectId, skill) => readSkillFiles(deps, projectId, skill),
+    privateFolders: deps.privateFolders ?? [],
+  });
+  const hostedTools = createHostedTools(clock, createRunCommand(sandbox));
   const engine = createEngine({
     db,
     logger,
@@ -210,7 +219,10 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
     onTurnRested: (owner) => schedules.turnRested(owner),
-    onRunSettled: (run) => traceExport.runEnded(run),
+    onRunSettled: (run) => {
+      traceExport.runEnded(run);
+      sandbox.runEnded(run);
+    },
     files: createTurnFiles(deps),
     skills,
     toolSources: [
@@ -230,6 +242,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
   defineUiBundleSweep(jobs, deps);
+  defineSandboxJobs(jobs, sandbox);
   measureStorage(metrics, db);
   const reader = createDocumentReader({
     logger,
@@ -288,7 +301,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas, traceExport],
+      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas, traceExport, sandbox],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [
         engine,

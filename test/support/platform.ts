@@ -25,6 +25,7 @@ import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
+import { SANDBOX_SETTINGS } from './sandbox.ts';
 import { shareInProcess } from './shared.ts';
 
 export interface Answer {
@@ -150,6 +151,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       modelPrivateAddresses: 'allow',
       otlp: undefined,
       catalogFile: CATALOG_FILE,
+      sandbox: SANDBOX_SETTINGS,
       ...options.limits,
       billing: {
         mode: 'off',

@@ -69,6 +69,7 @@ export interface Config {
   readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** Entries of the catalog of MCP servers; absolute path. */
   readonly catalogFile: string | undefined;
+  readonly sandbox: SandboxConfig;
   readonly drainMs: number;
   /** 0: a blocked process is not ended. */
   readonly blockedMs: number;
@@ -76,6 +77,19 @@ export interface Config {
   readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
+}
+
+/** The boxes of `run_command`. */
+export interface SandboxConfig {
+  /** Undefined: looked for where programs usually are. */
+  readonly bubblewrap: string | undefined;
+  readonly commandMs: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly streamBytes: number;
+  readonly workspaceBytes: number;
+  readonly boxes: number;
+  readonly firstUid: number;
 }
 
 /** The wallets of organizations. */
@@ -190,6 +204,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     otlp: readCollector(read),
     catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
+    sandbox: readSandbox(read, cwd),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
     billing: readBilling(read),
@@ -225,6 +240,23 @@ function readBilling(read: Read): BillingConfig {
     stripeKey: text('IRONCRAFT_STRIPE_KEY'),
     stripeUrl: read<string | undefined>('IRONCRAFT_STRIPE_URL', undefined, parsePublicUrl),
     stripeWebhookSecret: text('IRONCRAFT_STRIPE_WEBHOOK_SECRET'),
+  });
+}
+
+function readSandbox(read: Read, cwd: string): SandboxConfig {
+  return Object.freeze({
+    bubblewrap: read<string | undefined>('IRONCRAFT_SANDBOX_BUBBLEWRAP', undefined, (given) => resolve(cwd, given)),
+    commandMs: read('IRONCRAFT_SANDBOX_COMMAND_SECONDS', 0, (given) => parseInteger(given, 1, 3_600) * 1_000),
+    memoryBytes: read('IRONCRAFT_SANDBOX_MEMORY_BYTES', 0, (given) =>
+      parseInteger(given, 67_108_864, 1_099_511_627_776),
+    ),
+    processes: read('IRONCRAFT_SANDBOX_PROCESSES', 0, (given) => parseInteger(given, 8, 100_000)),
+    streamBytes: read('IRONCRAFT_SANDBOX_STREAM_BYTES', 0, (given) => parseInteger(given, 1_024, 16_777_216)),
+    workspaceBytes: read('IRONCRAFT_SANDBOX_WORKSPACE_BYTES', 0, (given) =>
+      parseInteger(given, 1_048_576, 1_099_511_627_776),
+    ),
+    boxes: read('IRONCRAFT_SANDBOX_BOXES', 0, (given) => parseInteger(given, 1, 500)),
+    firstUid: read('IRONCRAFT_SANDBOX_FIRST_UID', 0, (given) => parseInteger(given, 1_000, 2_000_000_000)),
   });
 }
 

@@ -156,6 +156,42 @@ export const ENVIRONMENT = [
     meaning: 'JSON file of entries that the catalog of MCP servers has besides, or instead, by slug; absent: none',
   },
   {
+    name: 'IRONCRAFT_SANDBOX_BUBBLEWRAP',
+    default: '',
+    meaning: 'Path of bwrap, which confines the commands of run_command; absent: looked for where programs usually are',
+  },
+  {
+    name: 'IRONCRAFT_SANDBOX_COMMAND_SECONDS',
+    default: '60',
+    meaning: 'Seconds that one command may take, 1 to 3600',
+  },
+  {
+    name: 'IRONCRAFT_SANDBOX_MEMORY_BYTES',
+    default: '536870912',
+    meaning: 'Memory that all processes of a box may take together, with its files, 67108864 to 1099511627776',
+  },
+  { name: 'IRONCRAFT_SANDBOX_PROCESSES', default: '128', meaning: 'Processes and threads of a box, 8 to 100000' },
+  {
+    name: 'IRONCRAFT_SANDBOX_STREAM_BYTES',
+    default: '1048576',
+    meaning: 'What is kept of the standard output and of the standard error of a command, each, 1024 to 16777216',
+  },
+  {
+    name: 'IRONCRAFT_SANDBOX_WORKSPACE_BYTES',
+    default: '268435456',
+    meaning: 'What the files of a box may take, 1048576 to 1099511627776',
+  },
+  {
+    name: 'IRONCRAFT_SANDBOX_BOXES',
+    default: '8',
+    meaning: 'Commands that run at the same time in one process, 1 to 500; further ones wait',
+  },
+  {
+    name: 'IRONCRAFT_SANDBOX_FIRST_UID',
+    default: '60600',
+    meaning: 'Where the server is started by root: boxes have this uid and those above it, 1000 to 2000000000',
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',

@@ -1,8 +1,18 @@
 /** Tools that the server itself runs; an agent or smith enables them by name. */
 import type { Clock } from '../../kernel/clock/clock.ts';
-import type { Tool, ToolOutcome, ToolSource } from './tool.ts';
+import type { OfferedSkill, Tool, ToolOutcome, ToolSource } from './tool.ts';
 
-export const hostedToolNames: readonly string[] = ['current_time'];
+const CURRENT_TIME = 'current_time';
+const RUN_COMMAND = 'run_command';
+
+export const hostedToolNames: readonly string[] = [CURRENT_TIME, RUN_COMMAND];
+
+/** A hosted tool that needs more than this process to run. */
+export interface HostedToolPart {
+  forTurn(skills: readonly OfferedSkill[]): Tool;
+  /** What is missing for it to run on this server, and how to mend that; null: it runs. */
+  findProblem(): Promise<string | null>;
+}
 
 export interface HostedTool {
   readonly tool: Tool;
@@ -15,22 +25,27 @@ export interface HostedTools extends ToolSource {
   list(): Promise<readonly HostedTool[]>;
 }
 
-export function createHostedTools(clock: Clock): HostedTools {
-  const list = async (): Promise<HostedTool[]> => [{ tool: currentTime(clock), unavailableReason: null }];
+export function createHostedTools(clock: Clock, runCommand: HostedToolPart): HostedTools {
+  const time = currentTime(clock);
   return {
-    list,
-    toolsFor: async ({ hostedTools }) => ({
-      tools:
-        hostedTools.length === 0
-          ? []
-          : (await list()).filter(({ tool }) => hostedTools.includes(tool.name)).map(({ tool }) => tool),
-    }),
+    list: async () => [
+      { tool: time, unavailableReason: null },
+      { tool: runCommand.forTurn([]), unavailableReason: await runCommand.findProblem() },
+    ],
+    toolsFor: async ({ hostedTools, skills }) => {
+      const tools = hostedTools.includes(CURRENT_TIME) ? [time] : [];
+      if (!hostedTools.includes(RUN_COMMAND)) return { tools };
+      const problem = await runCommand.findProblem();
+      if (problem === null) return { tools: [...tools, runCommand.forTurn(skills)] };
+      const message = `The tool ${RUN_COMMAND} is not available, and the turn does without it: ${problem}`;
+      return { tools, warnings: [{ code: 'hosted_tool_unavailable', message }] };
+    },
   };
 }
 
 function currentTime(clock: Clock): Tool {
   return {
-    name: 'current_time',
+    name: CURRENT_TIME,
     description: 'The current date and time in an IANA time zone (UTC when none is given).',
     parameters: {
       type: 'object',

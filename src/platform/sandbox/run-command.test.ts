@@ -1,0 +1,181 @@
+/** Commands of runs, over real HTTP, in real boxes. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, startPlatform, type TestPlatform, type TestProject } from '../../../test/support/platform.ts';
+import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
+import { bundleForm, skillText } from '../../../test/support/skills.ts';
+
+const skip = await whyNoBoxes();
+
+let platform: TestPlatform;
+before(async () => {
+  platform = await startPlatform();
+});
+after(() => platform.close());
+
+const TOOL = { enabled_hosted_tools: ['run_command'] };
+
+/** The input by which the built-in model runs the commands, one after the other. */
+function asking(...commands: readonly (string | Record<string, unknown>)[]): string {
+  return commands
+    .map((command) => JSON.stringify(typeof command === 'string' ? { command } : command))
+    .map((args, index) => `${index === 0 ? 'Call' : 'then call'} the tool run_command with ${args}`)
+    .join(', ');
+}
+
+/** Results of a run's calls in their order. */
+async function outputsOf(project: TestProject, runId: string) {
+  const events = (await project.get('/v1/events?type=tool.completed&limit=100')).body.data;
+  return events
+    .filter(({ data }: { data: { run_id?: string } }) => data.run_id === undefined || data.run_id === runId)
+    .map(({ data }: { data: { output: unknown } }) => data.output)
+    .reverse();
+}
+
+async function runCommands(
+  project: TestProject,
+  smithId: string,
+  input: unknown,
+): Promise<{ readonly run: Answer['body']; readonly outputs: Answer['body'] }> {
+  const answer = await project.post(`/v1/smiths/${smithId}/runs`, { input: [{ role: 'user', content: input }] });
+  assert.equal(answer.body.status, 'completed', answer.text);
+  return { run: answer.body, outputs: await outputsOf(project, answer.body.id) };
+}
+
+describe('a command', { skip }, () => {
+  test('runs in a box whose workspace the next command of the run has, and the next run has not', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith(TOOL);
+    const { run, outputs } = await runCommands(
+      project,
+      smithId,
+      asking('echo one > kept; echo out; echo err >&2; exit 3', 'cat kept; ls'),
+    );
+    assert.deepEqual(outputs, [
+      { exit_code: 3, stdout: 'out\n', stderr: 'err\n', timed_out: false, truncated: false, files: [] },
+      { exit_code: 0, stdout: 'one\ninput\nkept\noutput\n', stderr: '', timed_out: false, truncated: false, files: [] },
+    ]);
+    const started = (await project.get('/v1/events?type=sandbox.started')).body.data;
+    assert.equal(started.length, 1);
+    const { data, actor, smith_id } = started[0];
+    assert.equal(smith_id, smithId);
+    assert.equal(actor.kind, 'tenant');
+    assert.deepEqual(Object.keys(data).sort(), ['image', 'image_digest', 'run_id', 'sandbox_id', 'task_definition']);
+    assert.equal(data.run_id, run.id);
+    assert.match(data.image_digest, /^sha256:[0-9a-f]{64}$/);
+    const next = await runCommands(project, smithId, asking('ls'));
+    assert.equal(next.outputs.at(-1).stdout, 'input\noutput\n');
+  });
+
+  test('has the files of the question, and its output becomes files of the project', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith(TOOL);
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob(['1,2\n']), 'numbers.csv');
+    const uploaded = await project.post('/v1/files', form);
+    assert.equal(uploaded.status, 200, uploaded.text);
+    const { outputs } = await runCommands(project, smithId, [
+      { type: 'input_file', file_id: uploaded.body.id },
+      {
+        type: 'input_text',
+        text: asking(
+          'cp input/numbers.csv output/copy.csv; mkdir output/deep; echo x > "output/deep/a b.txt"; ln -s /etc/passwd output/link; mkfifo output/pipe',
+          'echo y >> output/copy.csv',
+        ),
+      },
+    ]);
+    const [first, second] = outputs;
+    assert.deepEqual(
+      first.files.map(({ path, filename, bytes }: Record<string, unknown>) => [path, filename, bytes]).sort(),
+      [
+        ['output/copy.csv', 'copy.csv', 4],
+        ['output/deep/a b.txt', 'a b.txt', 2],
+      ],
+    );
+    assert.deepEqual(
+      second.files.map(({ path, bytes }: Record<string, unknown>) => [path, bytes]),
+      [['output/copy.csv', 6]],
+    );
+    const listed = (await project.get('/v1/files?purpose=assistants_output')).body.data;
+    assert.deepEqual(listed.map(({ filename }: { filename: string }) => filename).sort(), [
+      'a b.txt',
+      'copy.csv',
+      'copy.csv',
+    ]);
+    assert.equal((await project.get(`/v1/files/${second.files[0].file_id}/content`)).text, '1,2\ny\n');
+  });
+
+  test('has the secrets in its environment, and they are masked in what it writes out', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith(TOOL);
+    await project.put('/v1/tenant/sandbox_secrets/API_KEY', { value: 'hunter2-7c1f' });
+    const { run, outputs } = await runCommands(
+      project,
+      smithId,
+      asking('echo "$API_KEY"; echo "x${API_KEY}y" >&2; echo ${#API_KEY}'),
+    );
+    assert.deepEqual([outputs[0].stdout, outputs[0].stderr], ['***\n12\n', 'x***y\n']);
+    const seen = [run, (await project.get('/v1/events')).body, (await project.get(`/v1/runs/${run.id}/trace`)).body];
+    assert.ok(!JSON.stringify(seen).includes('hunter2-7c1f'));
+  });
+
+  test('reads skills, and changes none', async () => {
+    const project = await platform.createProject();
+    const bundle = bundleForm({ 'SKILL.md': skillText('adding'), 'scripts/add.sh': 'echo $((1 + 2))\n' });
+    const skill = await project.post('/v1/skills', bundle);
+    assert.equal(skill.status, 201, skill.text);
+    const smithId = await project.createSmith({ ...TOOL, skills: [{ skill_id: skill.body.id }] });
+    const { outputs } = await runCommands(
+      project,
+      smithId,
+      asking('bash /skills/adding/scripts/add.sh; echo no > /skills/adding/SKILL.md; touch /skills/x'),
+    );
+    assert.equal(outputs[0].stdout, '3\n');
+    assert.equal(outputs[0].stderr.match(/Read-only file system/g)?.length, 2, outputs[0].stderr);
+  });
+
+  test('is told what is wrong with its arguments', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith(TOOL);
+    for (const [args, problem] of [
+      [{ command: ' ' }, /must say what to run/],
+      [{ command: 'true', timeout_seconds: 0 }, /from 1 to 60/],
+      [{ command: 'true', timeout_seconds: 61 }, /from 1 to 60/],
+      [{ command: 'true', timeout_seconds: 1.5 }, /from 1 to 60/],
+      [{ command: `: ${'x'.repeat(65_536)}` }, /65536 bytes/],
+    ] as const) {
+      const { outputs } = await runCommands(project, smithId, asking(args));
+      assert.match(outputs.at(-1).error, problem);
+    }
+  });
+});
+
+test('without bubblewrap the tool is listed with the mend, is not offered, and the run says so', async () => {
+  const without = await startPlatform({ limits: { sandbox: { ...SANDBOX_SETTINGS, bubblewrap: '/nonexistent/bwrap' } } });
+  try {
+    const project = await without.createProject();
+    const { data } = (await project.get('/v1/tenant/hosted_tools')).body;
+    assert.deepEqual(
+      data.map(({ name, available }: { name: string; available: boolean }) => [name, available]),
+      [
+        ['current_time', true],
+        ['run_command', false],
+      ],
+    );
+    assert.equal(data[0].unavailable_reason, null);
+    assert.match(data[1].unavailable_reason, /not installed.*apt-get install bubblewrap/);
+    const smithId = await project.createSmith(TOOL);
+    const run = await project.post(`/v1/smiths/${smithId}/runs`, {
+      input: [{ role: 'user', content: asking('touch /tmp/unconfined') }],
+    });
+    assert.equal(run.body.status, 'completed', run.text);
+    const [warning] = run.body.warnings;
+    assert.equal(warning.code, 'hosted_tool_unavailable');
+    assert.match(warning.message, /apt-get install bubblewrap/);
+    const called = (await project.get('/v1/events?type=tool.')).body.data;
+    assert.ok(called.every(({ type }: { type: string }) => type !== 'tool.executing'));
+  } finally {
+    await without.close();
+  }
+});
