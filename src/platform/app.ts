@@ -301,7 +301,14 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     operations,
     ...createLifecycle({
       app,
-      resources: [ingestion, { stop: () => reader.close() }, { stop: () => embedders.close() }, schemas, traceExport, sandbox],
+      resources: [
+        ingestion,
+        { stop: () => reader.close() },
+        { stop: () => embedders.close() },
+        schemas,
+        traceExport,
+        sandbox,
+      ],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [
         engine,

@@ -50,7 +50,8 @@ export function boxArguments(
     ...['--perms', '0444', '--ro-bind-data', String(command), '/box/command'],
     ...[...mounts.skills].flatMap(([name, path]) => ['--ro-bind', path, `/skills/${name}`]),
     ...mounts.hidden.filter(isShown).flatMap((path) => [...folder(path, 4_096, '0555'), '--remount-ro', path]),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    // Settings of the kernel that namespaces have of their own are their owner's to write: of these too, none is a command's.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...folder('/dev/shm', temporaryBytes, '1777'),
     ...['--remount-ro', '/dev'],
     ...folder('/tmp', temporaryBytes, '1777'),

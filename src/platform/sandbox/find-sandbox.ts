@@ -22,7 +22,12 @@ export interface SandboxProblem {
 const SEARCHED = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 /** What runs inside, from /usr of this machine. */
 const INSIDE = ['bash', 'prlimit', 'tar'];
-const PACKAGES: Readonly<Record<string, string>> = { bash: 'bash', prlimit: 'util-linux', tar: 'tar', setpriv: 'util-linux' };
+const PACKAGES: Readonly<Record<string, string>> = {
+  bash: 'bash',
+  prlimit: 'util-linux',
+  tar: 'tar',
+  setpriv: 'util-linux',
+};
 const MIN_VERSION = [0, 8] as const;
 const TRIAL_MS = 10_000;
 
@@ -48,7 +53,10 @@ export async function findSandbox(settings: SandboxSettings): Promise<FoundSandb
   const isRoot = process.getuid?.() === 0;
   const missing = [...INSIDE, ...(isRoot ? ['setpriv'] : [])].find((name) => findProgram(name) === undefined);
   if (missing !== undefined) {
-    return { problem: `${missing} is not installed on the server`, mend: `Install it: apt-get install ${PACKAGES[missing]}.` };
+    return {
+      problem: `${missing} is not installed on the server`,
+      mend: `Install it: apt-get install ${PACKAGES[missing]}.`,
+    };
   }
   const programs = { bubblewrap, setpriv: isRoot ? findProgram('setpriv') : undefined };
   const failure = await tryBox(programs, settings);

@@ -137,8 +137,10 @@ class Box {
     const began = await this.#result.readLine(MAX_LINE);
     if (began !== 'filled') {
       this.end();
+      // What it was to be filled with may never come.
+      const problem = await Promise.race([filled, this.ended]);
       await this.ended;
-      throw (await filled) ?? this.#describeFailure();
+      throw problem ?? this.#describeFailure();
     }
     const startedAt = performance.now();
     const { timeoutMs } = this.#request;
@@ -270,7 +272,14 @@ function commandLine({ programs, settings, slot }: BoxRequest): string[] {
     programs.setpriv === undefined
       ? []
       : [
-          ...[programs.setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
+          ...[
+            programs.setpriv,
+            `--reuid=${uid}`,
+            `--regid=${uid}`,
+            '--clear-groups',
+            '--inh-caps=-all',
+            '--no-new-privs',
+          ],
           '--',
         ];
   return [

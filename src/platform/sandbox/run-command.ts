@@ -52,7 +52,9 @@ function runCommand(sandbox: Sandbox, skills: readonly OfferedSkill[]): Tool {
       if (typeof command !== 'string' || command.trim() === '') return { error: '`command` must say what to run.' };
       if (command.includes('\0')) return { error: '`command` contains a NUL, which no command can.' };
       if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
-        return { error: `\`command\` must have at most ${MAX_COMMAND_BYTES} bytes: write it to a file in several steps.` };
+        return {
+          error: `\`command\` must have at most ${MAX_COMMAND_BYTES} bytes: write it to a file in several steps.`,
+        };
       }
       if (!Number.isInteger(timeoutSeconds) || Number(timeoutSeconds) < 1 || Number(timeoutSeconds) > limitSeconds) {
         return { error: `\`timeout_seconds\` must be a whole number from 1 to ${limitSeconds}.` };

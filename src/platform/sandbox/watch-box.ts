@@ -41,7 +41,8 @@ function findExcess(
   if (pids.length > processes + 2 * OWN_PROCESSES) return 'processes';
   const stored = measureFileSystems(root);
   if (stored.inodes > MAX_INODES) return 'files';
-  if (Number(/^sockets: used (\d+)$/m.exec(read(`${root}/proc/1/net/sockstat`))?.[1] ?? 0) > MAX_SOCKETS) return 'sockets';
+  if (Number(/^sockets: used (\d+)$/m.exec(read(`${root}/proc/1/net/sockstat`))?.[1] ?? 0) > MAX_SOCKETS)
+    return 'sockets';
   let resident = stored.bytes;
   for (const pid of pids) resident += residentBytes(read(`${root}/proc/${pid}/status`));
   if (resident <= memoryBytes) return undefined;

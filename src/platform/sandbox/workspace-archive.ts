@@ -1,5 +1,5 @@
 /** What goes into a box and what comes out of it: the workspace as an archive, and the files of its output folder. */
-import { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createZstdCompress, createZstdDecompress, constants as zlib } from 'node:zlib';
 import type { InputFile, SandboxFiles, StoredOutput } from './sandbox-files.ts';
 import { type ByteReader, readTarStream, TAR_END, tarFileHeader, tarPadding, WorkspaceError } from './tar-stream.ts';
@@ -29,7 +29,8 @@ export async function* fillFromInputs(inputs: readonly InputFile[]): AsyncGenera
 
 /** The tar that a command left. */
 export async function* fillFromArchive(archive: Readable): AsyncGenerator<Uint8Array> {
-  yield* archive.compose(createZstdDecompress()) as AsyncIterable<Buffer>;
+  // What fails on the way fails the stream that is read.
+  yield* pipeline(archive, createZstdDecompress(), () => undefined) as AsyncIterable<Buffer>;
 }
 
 function nameFor(filename: string, taken: Set<string>): string {
