@@ -79,11 +79,11 @@ describe('a box', { skip }, () => {
 
   test('ends a command whose processes take too much memory together, and lets one that stays below', async () => {
     const hog = (mebibytes: number) =>
-      `python3 -c "import time; x = b'x' * (${mebibytes} << 20); time.sleep(0.5)" & `.repeat(4) + 'wait';
+      `python3 -c "import time; x = b'x' * (${mebibytes} << 20); time.sleep(0.5)" & `.repeat(4);
     const limits = { memoryBytes: 256 * MIB };
-    const below = await tryCommand(`${hog(30)}; echo fine`, limits);
+    const below = await tryCommand(`${hog(30)} wait; echo fine`, limits);
     assert.deepEqual([below.excess, below.stdout.text], [undefined, 'fine\n']);
-    const beyond = await tryCommand(`${hog(100)}; echo fine`, limits);
+    const beyond = await tryCommand(`${hog(100)} wait; echo fine`, limits);
     assert.deepEqual([beyond.excess, beyond.stdout.text], ['memory', '']);
     const alone = await tryCommand(`python3 -c "x = b'x' * (300 << 20)" || echo refused`, limits);
     assert.equal(alone.stdout.text, 'refused\n');

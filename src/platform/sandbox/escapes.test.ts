@@ -3,10 +3,10 @@
  * user as well. Each prints ESCAPED where it succeeds; what it may not have changed is looked at from outside, too.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { whyNoBoxes } from '../../../test/support/sandbox.ts';
@@ -225,7 +225,7 @@ describe('out of a box', { skip }, () => {
       const address = server.address();
       assert.ok(address !== null && typeof address === 'object');
       const pattern = readFileSync(CORE_PATTERN, 'utf8');
-      const name = execFileSync('hostname').toString();
+      const name = hostname();
       const variables = `PORT=${address.port}; HOST_PID=${victim.pid}\n`;
       const shown = await runAs(
         user,
@@ -238,7 +238,7 @@ describe('out of a box', { skip }, () => {
       });
       assert.deepEqual(escaped, []);
       assert.equal(readFileSync(CORE_PATTERN, 'utf8'), pattern);
-      assert.equal(execFileSync('hostname').toString(), name);
+      assert.equal(hostname(), name);
       assert.equal(victim.exitCode, null);
       assert.equal(connections, 0);
       assert.ok(existsSync(HOST_FILE));

@@ -6,7 +6,7 @@ import { type ByteReader, readTarStream, TAR_END, tarFileHeader, tarPadding, Wor
 
 const OUTPUT = 'workspace/output/';
 /** A command may leave so many new files. */
-export const MAX_OUTPUTS = 100;
+const MAX_OUTPUTS = 100;
 const MAX_ENTRIES = 100_000;
 /** What every box has: an archive with nothing else is none. */
 const OWN_FOLDERS: ReadonlySet<string> = new Set(['workspace/', 'workspace/input/', OUTPUT]);
