@@ -40,9 +40,11 @@ export async function requireConfigReferences(
   }
 }
 
-/** A skill in another version is another reference. */
+/** A skill in another version is another reference. What a caller sends as an id may have a blank, which begins the version. */
 function namesOf(list: ReferringConfig[ListKey]): string[] {
-  return (list ?? []).map((each) =>
-    typeof each === 'string' ? each : [each.skill_id, ...(each.version === undefined ? [] : [each.version])].join(' '),
-  );
+  return (list ?? []).map((each) => {
+    if (typeof each === 'string') return each;
+    const id = each.skill_id.replaceAll(' ', '%20');
+    return each.version === undefined ? id : `${id} ${each.version}`;
+  });
 }

@@ -55,6 +55,8 @@ describe('a configuration that names a skill', () => {
       [{ skill_id: foreign }],
       [{ skill_id: own, version: 2 }],
       [{ skill_id: own }, { skill_id: foreign, version: 1 }],
+      [{ skill_id: `${own} 1` }],
+      [{ skill_id: `${own} a` }],
     ]) {
       for (const answer of [
         await project.post('/v1/agents', { name: 'B', skills }),
