@@ -25,19 +25,20 @@ export function spendBudgetsSql(names: {
       delete from budget_reservations where project_id = ${project} and ${released}
       returning budget_id, period_key, amount_micros
     ), budget_changes as (
-      select b.id, c.period_key, b.limit_micros, sum(c.spent)::bigint as spent, sum(c.released)::bigint as released
+      select c.id, c.period_key, max(c.limit_micros) as limit_micros, sum(c.spent)::bigint as spent,
+        sum(c.released)::bigint as released
       from (
-        select b.id, ${periodKeySql('b.period', 'r.day')} as period_key, r.cost_micros as spent, 0 as released
+        select b.id, ${periodKeySql('b.period', 'r.day')} as period_key, b.limit_micros, r.cost_micros as spent, 0 as released
         from ${rows} r
         cross join lateral (values ('tenant', ''), ('agent', nullif(r.agent_id, '')), ('smith', nullif(r.smith_id, '')),
           ('customer', nullif(r.customer_id, ''))) as applies (scope, id)
         join budgets b on b.project_id = ${project} and b.scope = applies.scope and b.scope_id = applies.id
         where r.cost_micros > 0 and r.source in (${BUDGETED}) and (select count(*) from ${added}) > 0
         union all
-        select budget_id, period_key, 0, amount_micros from budget_released
+        select b.id, r.period_key, b.limit_micros, 0, r.amount_micros
+        from budget_released r join budgets b on b.project_id = ${project} and b.id = r.budget_id
       ) c
-      join budgets b on b.project_id = ${project} and b.id = c.id
-      group by b.id, c.period_key, b.limit_micros
+      group by c.id, c.period_key
     ), budget_added as (
       insert into budget_periods as p (project_id, budget_id, period_key, spent_micros, reserved_micros, limit_micros)
       select ${project}, id, period_key, spent, -released, limit_micros from budget_changes order by id, period_key

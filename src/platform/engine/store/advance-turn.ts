@@ -73,6 +73,7 @@ export interface FeedRecord {
 /** What a step changes. Left out means unchanged. */
 export interface TurnAdvance {
   readonly status: RunStatus;
+  /** One at the most is a call of a model. */
   readonly steps?: readonly StepRecord[];
   readonly messages?: readonly Omit<StoredMessage, 'turn'>[];
   readonly frames?: readonly StoredFrame[];
@@ -187,7 +188,7 @@ const statementOf = createDrawStatements((terms) => ({
         step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
         coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds
       from run, step where step.usage_day is not null
-    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)', draw: terms && { terms, id: '$24' } })},
+    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)', isSingle: true, draw: terms && { terms, id: '$24' } })},
     said as (
       ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
     ), frames as (
