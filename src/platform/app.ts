@@ -29,7 +29,7 @@ import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import { defineMaintenance } from './maintenance/define-maintenance.ts';
-import { createDiscovery, type Discovery } from './mcp/index.ts';
+import { createDiscovery, createMcpTools, type Discovery, type McpLimits, noSignIn } from './mcp/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
@@ -46,7 +46,13 @@ import { conversationOperations } from './resources/conversations/operations.ts'
 import { customerOperations } from './resources/customers/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
-import { createSandboxFiles, createTurnFiles, defineFileExpiry, measureStorage } from './resources/files/index.ts';
+import {
+  createResultFiles,
+  createSandboxFiles,
+  createTurnFiles,
+  defineFileExpiry,
+  measureStorage,
+} from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
 import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
@@ -120,6 +126,8 @@ export interface GivenDependencies {
   readonly budgetWaitMs?: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits>;
+  /** What MCP servers may take, where it differs from the default. */
+  readonly mcpLimits?: Partial<McpLimits>;
 }
 
 export interface Platform extends ServiceLifecycle {
@@ -204,7 +212,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
   const catalog = createCatalog(config.catalogFile);
-  const discovery = createDiscovery({ db, vault, outbound, schemas, jobs, logger });
+  const discovery = createDiscovery({ db, vault, outbound, schemas, jobs, logger, limits: deps.mcpLimits });
+  const files = createTurnFiles(deps);
+  const resultFiles = createResultFiles(db, files);
+  const mcpTools = createMcpTools({
+    ...{ db, vault, outbound, logger, discovery },
+    signIn: noSignIn,
+    files: resultFiles,
+    limits: deps.mcpLimits,
+  });
   const sandbox = createSandbox({
     ...{ db, vault, logger, settings: config.sandbox, files: createSandboxFiles(deps) },
     readSkill: (projectId, skill) => readSkillFiles(deps, projectId, skill),
@@ -223,7 +239,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       traceExport.runEnded(run);
       sandbox.runEnded(run);
     },
-    files: createTurnFiles(deps),
+    files,
     skills,
     toolSources: [
       hostedTools,
@@ -231,6 +247,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       createMemoryTools(memory),
       createSkillTools(skills),
       createUiTools(),
+      mcpTools,
       ...(deps.toolSources ?? []),
     ],
     runsInFlightPerProject: config.projectRunsInFlight,
@@ -302,6 +319,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     ...createLifecycle({
       app,
       resources: [
+        mcpTools,
         ingestion,
         { stop: () => reader.close() },
         { stop: () => embedders.close() },

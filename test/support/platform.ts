@@ -90,6 +90,7 @@ export interface TestPlatformOptions {
   readonly outboundAllow?: readonly string[];
   readonly modelCall?: Partial<ModelCallLimits>;
   readonly budgetWaitMs?: number;
+  readonly mcpLimits?: GivenDependencies['mcpLimits'];
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
 }
@@ -175,6 +176,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     metrics: createMetrics(),
     toolSources: options.toolSources ?? [],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
+    ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
     ...(options.budgetWaitMs === undefined ? {} : { budgetWaitMs: options.budgetWaitMs }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });

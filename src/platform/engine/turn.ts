@@ -25,6 +25,7 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
 import type {
   FileSearchConfig,
+  McpConfig,
   MemoryConfig,
   SkillsConfig,
   ToolAnswer,
@@ -98,6 +99,8 @@ export interface TurnConfig {
   readonly skills?: SkillsConfig;
   /** Absent: the turn's agent has no UI resource that is a tool. */
   readonly ui?: UiConfig;
+  /** Absent: the turn calls no MCP server. */
+  readonly mcp?: McpConfig;
 }
 
 export interface TurnKey {

@@ -27,6 +27,8 @@ const SWEEP_LISTS = 'sweep-mcp-tool-lists';
 const ROWS_A_BATCH = 500;
 /** Within this time a process asks once for the list of a server. */
 const ASKED_AGAIN_MS = 60_000;
+/** The same where the server itself says that its tools have changed. */
+const CHANGED_AGAIN_MS = 5_000;
 const SERVERS_REMEMBERED = 10_000;
 
 export interface DiscoveryDependencies {
@@ -50,15 +52,15 @@ export interface Discovery {
   refresh(projectId: string, serverId: string, signal: AbortSignal): Promise<void>;
   /** Asks once the transaction has committed. */
   refreshAfter(tx: TenantTransaction, serverId: string): Promise<void>;
-  /** Asks soon, unless it was asked lately. Never throws. */
-  refreshSoon(projectId: string, serverId: string): void;
+  /** Asks soon, unless it was asked lately; `isChanged`: the server says that its tools are others. Never throws. */
+  refreshSoon(projectId: string, serverId: string, why?: { readonly isChanged: boolean }): void;
 }
 
 /** Defines the jobs too: call before `jobs.start`. */
 export function createDiscovery(deps: DiscoveryDependencies): Discovery {
   const { db, jobs, logger } = deps;
   const limits = { ...mcpLimits, ...deps.limits };
-  const asked = new LRUCache<string, true>({ max: SERVERS_REMEMBERED, ttl: ASKED_AGAIN_MS });
+  const asked = new LRUCache<string, number>({ max: SERVERS_REMEMBERED, ttl: ASKED_AGAIN_MS });
   const refresh = (projectId: string, serverId: string, signal: AbortSignal) =>
     discover({ ...deps, limits }, tenantDb(db, projectId), projectId, serverId, signal);
   jobs.define<DiscoverJob>(
@@ -86,10 +88,12 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
       const data = { projectId: tx.projectId, serverId } satisfies DiscoverJob;
       await tx.enqueue(jobs, DISCOVER, data, optionsOf(tx.projectId, serverId));
     },
-    refreshSoon(projectId, serverId) {
+    refreshSoon(projectId, serverId, { isChanged } = { isChanged: false }) {
       const key = `${projectId}/${serverId}`;
-      if (asked.has(key)) return;
-      asked.set(key, true);
+      const since = asked.get(key);
+      // A change may have come after the list was asked for; a server that tells of changes all the time is not believed.
+      if (since !== undefined && (!isChanged || Date.now() - since < CHANGED_AGAIN_MS)) return;
+      asked.set(key, Date.now());
       const data = { projectId, serverId } satisfies DiscoverJob;
       jobs.enqueue(db, DISCOVER, data, optionsOf(projectId, serverId)).catch((error: unknown) => {
         asked.delete(key);

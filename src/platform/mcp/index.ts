@@ -1,5 +1,9 @@
 /** MCP servers of tenants: which tools they have, and what calls them. */
 export { HINT_SELECTORS, requiresApproval } from './approval-policy.ts';
+export type { ResultFiles } from './call-result.ts';
 export { McpFailure } from './client/failure.ts';
+export type { McpLimits } from './client/limits.ts';
 export { createDiscovery, type Discovery } from './discovery.ts';
 export { mcpSecretContext } from './secret-context.ts';
+export { noSignIn } from './sign-in.ts';
+export { createMcpTools } from './tool-source.ts';

@@ -1,7 +1,7 @@
 /** Rows of servers as the client of the protocol reads and writes them. */
 import { json } from '../../kernel/db/values.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
-import type { McpAuthKind, McpPolicyRule, McpProtocol, McpServerStatus } from '../tables.ts';
+import type { McpAuthKind, McpPolicyRule, McpProtocol, McpServerStatus, McpToolEntry } from '../tables.ts';
 import type { ToolList } from './list-entries.ts';
 
 /** A registration, as far as calls need it. */
@@ -39,6 +39,36 @@ export async function findServer(db: TenantDb, id: string): Promise<RegisteredSe
     values: [id],
   });
   return rows[0];
+}
+
+export interface ServerLists extends RegisteredServer {
+  /** Those of the lists that were asked for. */
+  readonly lists: readonly { readonly hash: string; readonly tools: readonly McpToolEntry[] }[] | null;
+}
+
+/**
+ * The servers of these ids, each with the list of the hash that is named beside it and with its present one, but for lists
+ * that the caller has (`known`: `id hash`).
+ */
+export async function listServersWithTools(
+  db: TenantDb,
+  wanted: readonly { readonly id: string; readonly hash: string | null }[],
+  known: readonly string[],
+): Promise<ServerLists[]> {
+  const { rows } = await db.raw<ServerLists>({
+    text: `
+      select ${COLUMNS}, l.lists
+      from unnest($2::text[], $3::text[]) as w (id, hash)
+      join mcp_servers m on m.project_id = $1 and m.id = w.id
+      left join lateral (
+        select jsonb_agg(jsonb_build_object('hash', t.hash, 'tools', t.tools)) as lists
+        from mcp_tool_lists t
+        where t.project_id = $1 and t.server_id = m.id and t.hash in (w.hash, m.tools_hash)
+          and t.server_id || ' ' || t.hash <> all($4::text[])
+      ) l on true`,
+    values: [wanted.map(({ id }) => id), wanted.map(({ hash }) => hash), known],
+  });
+  return rows;
 }
 
 /** What discovery found: the list takes the place of the one before. Nothing happens where the registration has changed since. */
@@ -80,6 +110,23 @@ export async function storeDiscoveryError(
       update mcp_servers set status = $4, discovery_error = $5, protocol = null, protocol_found_at = null
       where project_id = $1 and id = $2 and revision = $3`,
     values: [server.id, server.revision, status, problem],
+  });
+}
+
+/** How the server was spoken to, for the next connection; null: it is to be found out again. */
+export async function storeProtocol(db: TenantDb, serverId: string, protocol: McpProtocol | null): Promise<void> {
+  await db.raw({
+    text: `
+      update mcp_servers set protocol = $3, protocol_found_at = case when $3::jsonb is null then null else now() end
+      where project_id = $1 and id = $2`,
+    values: [serverId, protocol === null ? null : json(protocol)],
+  });
+}
+
+export async function storeCallError(db: TenantDb, serverId: string, problem: string): Promise<void> {
+  await db.raw({
+    text: `update mcp_servers set last_call_error = $3, last_call_error_at = now() where project_id = $1 and id = $2`,
+    values: [serverId, problem],
   });
 }
 

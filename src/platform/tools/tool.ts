@@ -61,8 +61,14 @@ export interface Tool {
  */
 export type ToolOutcome =
   | { readonly output: JsonObject; readonly forModel?: string | readonly ResultPart[] }
-  | { readonly error: string }
+  | { readonly error: string; readonly events?: readonly ToolEvent[] }
   | { readonly question: ToolQuestion };
+
+/** What the project's feed is told beside the result, in the same commit. */
+export interface ToolEvent {
+  readonly type: 'connection.required';
+  readonly data: JsonObject;
+}
 
 /** A piece of a result: text, or a file of the project, whose bytes join the prompt. */
 export type ResultPart =
@@ -124,6 +130,14 @@ export interface UiConfig {
   readonly offered: readonly OfferedUi[];
 }
 
+/** MCP servers whose tools the turn's model is offered. */
+export interface McpConfig {
+  /** `hash`: the list of tools that the turn began with; null: the server had listed none. */
+  readonly servers: readonly { readonly id: string; readonly name: string; readonly hash: string | null }[];
+  /** Deleted since the configuration named them. */
+  readonly missing: readonly string[];
+}
+
 /** Gives the tools of a turn. */
 export interface ToolSource {
   toolsFor(turn: ToolSourceTurn): Promise<OfferedTools> | OfferedTools;
@@ -143,6 +157,7 @@ export interface ToolSourceTurn {
   readonly fileSearch: FileSearchConfig | null;
   readonly memory: MemoryConfig | null;
   readonly skills: readonly OfferedSkill[];
+  readonly mcp: McpConfig | null;
   /** Undefined: none is offered. */
   readonly ui: UiConfig | undefined;
 }

@@ -6,7 +6,7 @@ import { isReasoningEffort, parseModelId, REASONING_EFFORTS } from '../../models
 import type { SkillRef } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
 import { READ_SKILL } from '../../tools/read-skill.ts';
-import type { FileSearchConfig, MemoryConfig, SkillsConfig, UiConfig } from '../../tools/tool.ts';
+import type { FileSearchConfig, McpConfig, MemoryConfig, SkillsConfig, UiConfig } from '../../tools/tool.ts';
 import { offerUi } from '../../tools/ui-tools.ts';
 import type { SmithForTurn } from '../store/load-smith-turn.ts';
 import type { TurnConfig, TurnSettings } from '../turn.ts';
@@ -27,11 +27,13 @@ export function configureTurn(
   const instructions = renderForSmith(config.instructions, smith);
   const fileSearch = settings.tools.file_search ?? (stateless ? null : searchOwnStores(config.vector_store_ids));
   const ui = stateless ? undefined : uiOf(smith);
+  const mcp = stateless ? undefined : mcpOf(smith);
   checkTools(settings.tools, [
     ...config.enabled_hosted_tools,
     ...(fileSearch === null ? [] : [FILE_SEARCH]),
     ...(skills === null || skills.offered.length === 0 ? [] : [READ_SKILL]),
     ...(ui?.offered ?? []).map(({ name }) => name),
+    ...listNamesToChoose(settings.tools.choice, mcp),
   ]);
   checkEffort(settings.answer.reasoning_effort);
   const { provider, model } = readModelId(settings.overrides.model ?? config.model);
@@ -50,6 +52,7 @@ export function configureTurn(
     memory: stateless ? null : memory,
     ...(skills === null ? {} : { skills }),
     ...(ui === undefined ? {} : { ui }),
+    ...(mcp === undefined ? {} : { mcp }),
   };
 }
 
@@ -57,6 +60,22 @@ export function configureTurn(
 export function uiOf({ agent_id, agent_snapshot }: SmithForTurn): UiConfig | undefined {
   if (agent_id === null || agent_snapshot === null) return undefined;
   return offerUi(agent_id, agent_snapshot.ui_resources);
+}
+
+/** The MCP servers that the smith's turns call: those that it names, or every registered one. */
+export function mcpOf({ config, agent_snapshot, mcp_servers: registered }: SmithForTurn): McpConfig | undefined {
+  const { mcp_servers: named } = effectiveConfig(config, agent_snapshot);
+  const servers = named === null ? registered : registered.filter(({ name }) => named.includes(name));
+  const missing = (named ?? []).filter((name) => !registered.some((server) => server.name === name));
+  return servers.length === 0 && missing.length === 0 ? undefined : { servers, missing };
+}
+
+/** Which tools servers have is looked up when the turn runs: a name that one of theirs may have can be chosen. */
+function listNamesToChoose(choice: TurnSettings['tools']['choice'], mcp: McpConfig | undefined): readonly string[] {
+  const servers = mcp?.servers ?? [];
+  if (choice === 'required') return servers.map(({ name }) => `${name}__*`);
+  if (typeof choice === 'string') return [];
+  return servers.some(({ name }) => choice.name.startsWith(`${name}__`)) ? [choice.name] : [];
 }
 
 /** The skills that the smith's turns are to have. */

@@ -17,6 +17,7 @@ export async function listTurnTools(
     memory: config.memory,
     skills: config.skills?.offered ?? [],
     ui: config.ui,
+    mcp: config.mcp ?? null,
   };
   const offered = await Promise.all(sources.map((source) => source.toolsFor(turn)));
   const served = offered.flatMap(({ tools }) => tools);

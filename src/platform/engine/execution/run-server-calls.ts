@@ -102,7 +102,7 @@ export class ServerCalls {
       messages: [message],
       approvals,
       frames: shown,
-      feed: forFeed(shown),
+      feed: [...forFeed(shown), ...(('events' in outcome && outcome.events) || [])],
     });
     remember(state, message);
   }

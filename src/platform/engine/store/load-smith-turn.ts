@@ -5,6 +5,7 @@ import { type BlockingBudget, blockingBudgetsSql } from '../../budgets/index.ts'
 import type { StoredModelKey } from '../../models/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { AgentDraft, JsonObject, SmithConfig } from '../../tables.ts';
+import type { McpConfig } from '../../tools/tool.ts';
 
 export interface SmithForTurn {
   readonly id: string;
@@ -17,6 +18,8 @@ export interface SmithForTurn {
   readonly memory: string;
   /** Its turns are indexed as they end. */
   readonly recalls: boolean;
+  /** All that the project has registered, by name. */
+  readonly mcp_servers: McpConfig['servers'];
   /** The smith's own keys before the tenant's. */
   readonly model_keys: readonly StoredModelKey[];
   /** Budgets that block its turns. */
@@ -30,6 +33,10 @@ export async function loadSmithForTurn(db: TenantDb, smithId: string): Promise<S
   const { rows } = await db.raw<SmithForTurn>({
     text: `
       select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
+        coalesce((
+          select jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'hash', m.tools_hash) order by m.name)
+          from mcp_servers m where m.project_id = s.project_id
+        ), '[]'::jsonb) as mcp_servers,
         coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys,
         ${blockingBudgetsSql({ project: 's.project_id', agent: 's.agent_id', smith: 's.id', customer: 's.customer_id' })} as budgets,
         ${creditStandingSql({ project: 's.project_id' })} as credits

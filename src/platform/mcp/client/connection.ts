@@ -3,11 +3,18 @@
  * knows nothing newer. What it found out about the server is kept with the registration, so that the next connection asks
  * nothing.
  */
-import type { CallToolResult, Client, PriorDiscovery, Tool, Transport } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  Client,
+  ElicitResult,
+  PriorDiscovery,
+  Tool,
+  Transport,
+} from '@modelcontextprotocol/client';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject, McpProtocol } from '../../tables.ts';
 import { capFetch } from './capped-fetch.ts';
-import { describeFailure, McpFailure } from './failure.ts';
+import { describeFailure, findStatus, McpFailure } from './failure.ts';
 import type { McpLimits } from './limits.ts';
 
 export interface McpEndpoint {
@@ -29,7 +36,26 @@ export interface McpToolCall {
   /** As it was listed: arguments that it wants as headers too are named there. */
   readonly inputSchema: JsonObject;
   readonly meta: JsonObject;
+  /** What a person answered to what an earlier attempt asked: the newer revision's members of the request. */
+  readonly input?: JsonObject;
   readonly signal: AbortSignal;
+  /** The server of an older revision asks a person, and holds the call until it is answered. */
+  readonly onElicit: Elicit;
+}
+
+/** What a server asks a person by a form. */
+export interface Elicitation {
+  readonly message: string;
+  readonly requestedSchema: JsonObject;
+}
+
+export type Elicit = (asked: Elicitation) => Promise<{ action: 'accept' | 'decline' | 'cancel'; content?: JsonObject }>;
+
+/** What a server of the newer revision needs before it can give the result. */
+export interface InputRequired {
+  readonly resultType: 'input_required';
+  readonly inputRequests: Readonly<Record<string, { readonly method?: unknown; readonly params?: unknown }>>;
+  readonly requestState?: string;
 }
 
 export interface McpConnection {
@@ -37,7 +63,7 @@ export interface McpConnection {
   /** Every page. Throws McpFailure. */
   listTools(signal: AbortSignal): Promise<Tool[]>;
   /** Throws McpFailure, and the signal's reason. */
-  callTool(call: McpToolCall): Promise<CallToolResult>;
+  callTool(call: McpToolCall): Promise<CallToolResult | InputRequired>;
   /** Fires when nothing more can be asked of it. */
   readonly closed: AbortSignal;
   close(): Promise<void>;
@@ -61,6 +87,9 @@ const RECONNECTION = {
 };
 /** Statuses by which a server says that it knows no streamable HTTP (specification 2025-03-26, backwards compatibility). */
 const TRY_SSE: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+/** A call with all its questions; what the server itself may take is McpLimits'. */
+const LONGEST_CALL_MS = 3_600_000;
 
 /** Loaded for the first connection: most processes never make one. */
 let loading: Promise<typeof import('@modelcontextprotocol/client')> | undefined;
@@ -96,8 +125,7 @@ async function connectByEither(
   try {
     return await Connection.open(deps, endpoint, 'streamable_http', options);
   } catch (error) {
-    const status = (error as { data?: { status?: unknown } }).data?.status;
-    if (!TRY_SSE.has(status)) throw error;
+    if (!TRY_SSE.has(findStatus(error))) throw error;
     return await Connection.open(deps, endpoint, 'sse', options).catch(() => {
       // What the newer transport said is what a server of today means.
       throw error;
@@ -113,6 +141,8 @@ class Connection implements McpConnection {
   readonly #closing = new AbortController();
   /** Why it was ended from here. */
   #failure: McpFailure | undefined;
+  /** Of the call under way: a connection makes one at a time. */
+  #onElicit: Elicit | undefined;
 
   private constructor(client: Client, transport: Transport, kind: McpProtocol['transport'], limits: McpLimits) {
     this.#client = client;
@@ -145,7 +175,9 @@ class Connection implements McpConnection {
         ? new sdk.SSEClientTransport(url, { requestInit, fetch })
         : new sdk.StreamableHTTPClientTransport(url, { requestInit, fetch, reconnectionOptions: RECONNECTION });
     const client = new sdk.Client(CLIENT, {
-      capabilities: {},
+      capabilities: { elicitation: { form: {} } },
+      // A question is answered later, perhaps by another replica.
+      inputRequired: { autoFulfill: false },
       versionNegotiation: { mode: kind === 'sse' ? 'legacy' : 'auto' },
       listMaxPages: deps.limits.listPages,
       // Results are not checked by schemas of the server: those would be compiled in this process.
@@ -157,6 +189,11 @@ class Connection implements McpConnection {
     if (onToolsChanged !== undefined) {
       client.setNotificationHandler('notifications/tools/list_changed', async () => onToolsChanged());
     }
+    const opened = connection;
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      const answer = await opened.#elicit(params as unknown as JsonObject);
+      return answer as ElicitResult;
+    });
     const prior = endpoint.protocol?.prior as PriorDiscovery | undefined;
     await connection.#start(signal, kind === 'sse' ? undefined : prior);
     if (onToolsChanged !== undefined) connection.#listen();
@@ -217,28 +254,41 @@ class Connection implements McpConnection {
     }
   }
 
-  async callTool({ name, args, inputSchema, meta, signal }: McpToolCall): Promise<CallToolResult> {
-    const { callMs } = this.#limits;
-    const deadline = AbortSignal.timeout(callMs);
-    const either = AbortSignal.any([signal, deadline, this.#closing.signal]);
+  async callTool(call: McpToolCall): Promise<CallToolResult | InputRequired> {
+    const { name, args, inputSchema, meta, input = {}, signal } = call;
     const hasSession = this.#transport.sessionId !== undefined;
+    const deadline = new Deadline(this.#limits.callMs);
+    // The server waits for a person, not the person for the server.
+    this.#onElicit = (asked) => deadline.suspend(() => call.onElicit(asked));
+    const either = AbortSignal.any([signal, deadline.signal, this.#closing.signal]);
     try {
       const calling = this.#client.callTool(
-        { name, arguments: args, _meta: meta },
+        { name, arguments: args, _meta: meta, ...input },
         {
-          timeout: callMs,
-          maxTotalTimeout: callMs,
+          timeout: LONGEST_CALL_MS,
           signal: either,
+          allowInputRequired: true,
           toolDefinition: { name, inputSchema: inputSchema as Tool['inputSchema'] },
         },
       );
-      return await untilAborted(calling, either);
+      return (await untilAborted(calling, either)) as CallToolResult | InputRequired;
     } catch (error) {
       signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
-      if (deadline.aborted) throw new McpFailure('time', `the call did not end within ${callMs / 1_000} s`);
+      if (deadline.signal.aborted) {
+        throw new McpFailure('time', `the call did not end within ${this.#limits.callMs / 1_000} s`);
+      }
       throw describeFailure(error, hasSession);
+    } finally {
+      deadline.clear();
+      this.#onElicit = undefined;
     }
+  }
+
+  async #elicit({ mode, message, requestedSchema }: JsonObject): ReturnType<Elicit> {
+    const isForm = (mode === undefined || mode === 'form') && typeof requestedSchema === 'object';
+    if (this.#onElicit === undefined || !isForm || requestedSchema === null) return { action: 'decline' };
+    return this.#onElicit({ message: String(message ?? ''), requestedSchema: requestedSchema as JsonObject });
   }
 
   fail(failure: McpFailure): void {
@@ -266,5 +316,41 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   } finally {
     work.catch(() => {});
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** A time that stands still while somebody else is waited for. */
+class Deadline {
+  readonly #controller = new AbortController();
+  #leftMs: number;
+  #since = performance.now();
+  #timer: NodeJS.Timeout;
+
+  constructor(leftMs: number) {
+    this.#leftMs = leftMs;
+    this.#timer = this.#start();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  async suspend<T>(work: () => Promise<T>): Promise<T> {
+    this.clear();
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#since));
+    try {
+      return await work();
+    } finally {
+      this.#since = performance.now();
+      this.#timer = this.#start();
+    }
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #start(): NodeJS.Timeout {
+    return setTimeout(() => this.#controller.abort(), this.#leftMs).unref();
   }
 }

@@ -53,7 +53,7 @@ export function describeFailure(error: unknown, hasSession = false): McpFailure 
   const guard = chain.find((cause) => cause instanceof OutboundError);
   if (guard !== undefined)
     return new McpFailure(guard.reason === 'too_large' ? 'protocol' : 'connect', guard.message, { cause: error });
-  const status = chain.map(statusOf).find((found) => found !== undefined);
+  const status = findStatus(error);
   if (
     status === 401 ||
     status === 403 ||
@@ -90,6 +90,13 @@ function describeAnswer({ name, code, message }: Named, cause: unknown): McpFail
   return new McpFailure('protocol', 'the server answered with something that is not the Model Context Protocol', {
     cause,
   });
+}
+
+/** The HTTP status that the error tells of; undefined where it tells of none. */
+export function findStatus(error: unknown): number | undefined {
+  return causesOf(error)
+    .map(statusOf)
+    .find((found) => found !== undefined);
 }
 
 function causesOf(error: unknown): (Error & Named)[] {

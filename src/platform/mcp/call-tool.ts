@@ -1,0 +1,180 @@
+/**
+ * A call of a server's tool. Which server it reaches is read again from its registration: one that has changed since the
+ * turn was given the tool is not called. What the server cannot have received is sent once more, and nothing else is.
+ */
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { Database } from '../../kernel/db/database.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import type { Outbound } from '../../kernel/outbound/outbound.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
+import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
+import type { JsonObject, McpToolEntry } from '../tables.ts';
+import type { ToolCall, ToolOutcome } from '../tools/tool.ts';
+import { type ResultFiles, readResult } from './call-result.ts';
+import { connect, type Elicit, type InputRequired, type McpConnection } from './client/connection.ts';
+import { describeFailure, McpFailure } from './client/failure.ts';
+import type { McpLimits } from './client/limits.ts';
+import type { SessionPool } from './client/session-pool.ts';
+import type { Discovery } from './discovery.ts';
+import { openEndpoint } from './endpoint.ts';
+import { answerQuestion, HeldCall, questionOf } from './questions.ts';
+import { findServer, type RegisteredServer, storeCallError, storeProtocol } from './server-store.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface CallDependencies {
+  readonly db: Database;
+  readonly vault: Pick<Vault, 'open'>;
+  readonly outbound: Pick<Outbound, 'fetch'>;
+  readonly logger: Logger;
+  readonly discovery: Discovery;
+  readonly sessions: SessionPool;
+  readonly held: Map<string, HeldCall<Answered>>;
+  readonly signIn: SignIn;
+  readonly files: ResultFiles;
+  readonly limits: McpLimits;
+}
+
+type Answered = CallToolResult | InputRequired;
+
+/** A tool as the turn has it. */
+export interface CalledTool {
+  readonly server: Pick<RegisteredServer, 'id' | 'name' | 'revision'>;
+  readonly tool: McpToolEntry;
+  /** As models see it. */
+  readonly name: string;
+}
+
+/** Names the call to the server: the same at a repetition. */
+const CALL_ID = 'ironcraft/call_id';
+
+export async function callTool(deps: CallDependencies, called: CalledTool, call: ToolCall): Promise<ToolOutcome> {
+  const home = tenantDb(deps.db, call.projectId);
+  const server = await findServer(home, called.server.id);
+  const refusal = server === undefined ? GONE : server.revision !== called.server.revision ? CHANGED : undefined;
+  if (server === undefined || refusal !== undefined) return { error: refusal ?? GONE };
+  const token = server.auth_kind === 'oauth' ? await findToken(deps, server, call) : undefined;
+  if (server.auth_kind === 'oauth' && token === undefined) return askToConnect(server);
+  try {
+    return await answer(deps, { home, server, token, called, call });
+  } catch (error) {
+    call.signal.throwIfAborted();
+    const failure = describeFailure(error);
+    deps.logger.debug({ err: error, server: server.id }, 'a call of an MCP server failed');
+    await storeCallError(home, server.id, failure.message);
+    // What was found out about the server may be what is wrong.
+    if (failure.kind === 'protocol' && server.protocol !== null) await storeProtocol(home, server.id, null);
+    return { error: `The MCP server ${server.name} could not be called: ${failure.message}.` };
+  }
+}
+
+const GONE = 'The MCP server of this tool has been deleted. The call was not made.';
+const CHANGED =
+  'The registration of the MCP server of this tool has changed since the turn began. The call was not made.';
+
+function findToken(deps: CallDependencies, server: RegisteredServer, { projectId, smithId }: ToolCall) {
+  return deps.signIn.findAccessToken({ projectId, smithId, serverId: server.id });
+}
+
+function askToConnect({ name, auth_provider }: RegisteredServer): ToolOutcome {
+  const data = { provider: auth_provider ?? name, mcp_server: name, authorize_url: null };
+  return {
+    error: `The user has connected no account to ${name}, which this tool needs. The call was not made.`,
+    events: [{ type: 'connection.required', data }],
+  };
+}
+
+interface Calling {
+  readonly home: TenantDb;
+  readonly server: RegisteredServer;
+  readonly token: string | undefined;
+  readonly called: CalledTool;
+  readonly call: ToolCall;
+}
+
+async function answer(deps: CallDependencies, calling: Calling): Promise<ToolOutcome> {
+  const { projectId, smithId, callId, runId, answer: answered } = calling.call;
+  const id = `${runId}/${callId}`;
+  const given = answered?.state.kind === 'input_required' ? answerQuestion(answered) : undefined;
+  if (given !== undefined && 'question' in given) return given;
+  let held = answered?.state.kind === 'held' ? deps.held.get(id) : undefined;
+  if (answered?.state.kind === 'held' && held === undefined) {
+    throw new McpFailure('time', 'its question had closed before the answer came');
+  }
+  if (held !== undefined && answered !== undefined) held.answer(answered);
+  held ??= new HeldCall(id, (elicit) => send(deps, calling, elicit, given?.input));
+  const next = await held.next();
+  if ('question' in next) {
+    deps.held.set(id, held);
+    return next;
+  }
+  deps.held.delete(id);
+  const { result } = next;
+  if (isInputRequired(result)) {
+    const question = questionOf(result);
+    return typeof question === 'string' ? { error: question } : { question };
+  }
+  const keeping = { files: deps.files, owner: { projectId, smithId }, toolName: calling.called.name };
+  return readResult(keeping, result);
+}
+
+function isInputRequired(result: Answered): result is InputRequired {
+  return (result as { resultType?: unknown }).resultType === 'input_required';
+}
+
+/** Once more where the server cannot have received it. */
+async function send(
+  deps: CallDependencies,
+  calling: Calling,
+  elicit: Elicit,
+  input: JsonObject | undefined,
+): Promise<Answered> {
+  try {
+    return await sendOnce(deps, calling, elicit, input);
+  } catch (error) {
+    if (!(error instanceof McpFailure && error.neverReceived)) throw error;
+    return sendOnce(deps, calling, elicit, input);
+  }
+}
+
+async function sendOnce(
+  deps: CallDependencies,
+  calling: Calling,
+  onElicit: Elicit,
+  input: JsonObject | undefined,
+): Promise<Answered> {
+  const { server, called, call } = calling;
+  const key = [call.projectId, call.smithId, server.id, server.revision, calling.token ?? ''].join('/');
+  const connection = deps.sessions.take(key) ?? (await open(deps, calling));
+  try {
+    const result = await connection.callTool({
+      name: called.tool.name,
+      args: call.args,
+      inputSchema: called.tool.input_schema,
+      meta: { [CALL_ID]: call.callId },
+      ...(input === undefined ? {} : { input }),
+      signal: call.signal,
+      onElicit,
+    });
+    deps.sessions.giveBack(key, connection);
+    return result;
+  } catch (error) {
+    // Whatever is still under way on it ends with it, but for an answer of the server that refuses.
+    if (error instanceof McpFailure && error.kind === 'refused') deps.sessions.giveBack(key, connection);
+    else void connection.close();
+    throw error;
+  }
+}
+
+async function open(deps: CallDependencies, { home, server, token, call }: Calling): Promise<McpConnection> {
+  const { projectId, signal } = call;
+  const endpoint = openEndpoint(deps.vault, projectId, server);
+  const headers = token === undefined ? endpoint.headers : { authorization: `Bearer ${token}` };
+  const onToolsChanged = () => deps.discovery.refreshSoon(projectId, server.id, { isChanged: true });
+  const connection = await connect(deps, { ...endpoint, headers }, { signal, onToolsChanged });
+  if (server.protocol === null) {
+    storeProtocol(home, server.id, connection.protocol).catch((error: unknown) => {
+      deps.logger.warn({ err: error, server: server.id }, 'how an MCP server is spoken to was not kept');
+    });
+  }
+  return connection;
+}
