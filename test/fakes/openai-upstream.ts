@@ -114,13 +114,13 @@ async function answerEmbeddings(behaviour: OpenAiEmbeddings, { body, response }:
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
 }
 
+const LARGE_PRIME = 1_000_000_007;
+
 /** Not of unit length: not every model's are. */
 function makeVector(text: string, length: number): number[] {
-  return Array.from(
-    { length },
-    (_, index) =>
-      Math.sin(((index + 1) * [...text].reduce((sum, c) => sum * 31 + (c.codePointAt(0) ?? 0), 7)) % 1000) + 2,
-  );
+  let sum = 7;
+  for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % LARGE_PRIME;
+  return Array.from({ length }, (_, index) => Math.sin(((index + 1) * sum) % 1000) + 2);
 }
 
 async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promise<void> {

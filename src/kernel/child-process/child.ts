@@ -11,13 +11,7 @@ import {
 } from './child-errors.ts';
 import { encodeFrame, FrameReader } from './frames.ts';
 import type { FromChildFrame, ToChildFrame } from './protocol.ts';
-import {
-  measureResidentBytes,
-  readProcessorMs,
-  readResidentBytes,
-  type SpawnOptions,
-  spawnChild,
-} from './spawn-child.ts';
+import { readProcessorMs, readResidentBytes, type SpawnOptions, spawnChild } from './spawn-child.ts';
 import type { ChildHandle } from './spawner.ts';
 import type { ProcessEnd } from './start-process.ts';
 
@@ -197,8 +191,7 @@ export class Child<ToChild, FromChild> {
       await this.end(new ChildOutOfProcessorTimeError(name, allowedMs));
       return;
     }
-    const bytes = await measureResidentBytes(this.#process.pid ?? 0);
-    if (bytes === undefined || bytes <= residentBytes || this.gone.aborted) return;
+    if (this.residentBytes <= residentBytes) return;
     await this.end(new ChildOutOfMemoryError(name, 'resident', residentBytes));
   }
 
