@@ -25,7 +25,7 @@ export type SchemaAnswer = 'accepted' | 'refused' | 'failed' | 'either';
 export interface SchemaCase extends HostileCase {
   /** A string is sent as it stands, as JSON: for what JSON.stringify cannot write (repeated members, great depth). */
   readonly schema: () => unknown;
-  /** Default: all of them. */
+  /** Where it is accepted or refused so. Default: all of them. */
   readonly places?: readonly SchemaPlace[];
   /** What the demo model is told to call the tool with, where the schema is one of parameters. Default: `{}`. */
   readonly args?: () => object;
@@ -42,7 +42,7 @@ export interface PatternCase extends HostileCase {
   readonly keyword?: 'pattern' | 'patternProperties';
   /** What the demo model is told to call the tool with: the string to match, or the name of the member. */
   readonly value?: () => string;
-  /** Default: all of them. */
+  /** Where it is accepted or refused so. Default: all of them. */
   readonly places?: readonly SchemaPlace[];
   readonly answer: SchemaAnswer;
 }
@@ -98,6 +98,8 @@ export interface DocumentCase extends HostileCase {
   /** Default: that of a browser which does not know the format. */
   readonly mediaType?: string;
   readonly bytes: () => Uint8Array;
+  /** What has to embed its text, where that is what may stumble. Default: what the tenant's store has. */
+  readonly embedding?: 'builtin/embed';
   /** Several, where it is a matter of the parser's taste and none does harm. */
   readonly answer: DocumentAnswer | readonly DocumentAnswer[];
 }

@@ -6,7 +6,8 @@
  * - how long the server's main thread was ready to run and had no processor (`schedstat`; Linux alone tells), and
  * - how long this process was in that state, so that it asked late or took the answer late; or what a server that does
  *   nothing was late by at the same time, where that is longer.
- * On a busy machine no more counts than the main thread ran.
+ * On a busy machine no more counts than the main thread ran, less a part of what it waited: the work of all others that came
+ * meanwhile is done before the answer, each piece of it short.
  * What is left is how long the server's own event loop held the answer up.
  */
 import { fork } from 'node:child_process';
@@ -51,6 +52,8 @@ export type ProbeMessage =
   | { readonly kind: 'report'; readonly report: ProbeReport };
 
 const INTERVAL_MS = 20;
+/** Of the time that the main thread waited for a processor: what it then does at once of the work that came meanwhile. */
+const MADE_UP_SHARE = 0.1;
 const KEPT = 10;
 /** Answers of the control server that may still count for a gap of the server. */
 const CONTROL_KEPT = 4_096;
@@ -93,7 +96,7 @@ async function probe({ url, pid, tellOverMs = Number.POSITIVE_INFINITY }: ProbeO
     const machineMs = queuedMs + Math.max(lateMs, controlMs - INTERVAL_MS);
     // Where others want the processors, a thread that sleeps may wait for a thread or a child of its own that has none.
     const isBusy = Math.max(machineMs, scarceMs) > INTERVAL_MS;
-    const ownMs = isBusy ? Math.min(ranMs, gapMs - machineMs) : gapMs - machineMs;
+    const ownMs = isBusy ? Math.min(ranMs, gapMs - machineMs) - queuedMs * MADE_UP_SHARE : gapMs - machineMs;
     const gap: Gap = { atMs: fromMs - startedMs, gapMs, queuedMs, ranMs, controlMs, ownMs };
     gaps.push(gap);
     if (ownMs > tellOverMs) tell({ kind: 'gap', gap });

@@ -11,6 +11,8 @@ export interface Tenant {
   readonly client: Client;
   readonly smithId: string;
   readonly storeId: string;
+  /** Its texts are embedded by `builtin/embed`. */
+  readonly builtinStoreId: string;
 }
 
 /** What the server is asked to find the way to it. */
@@ -19,14 +21,23 @@ export interface Gate {
   readonly organization: Client;
 }
 
-/** A project with a smith on the demo model and a vector store. */
-export async function openTenant({ url, organization }: Gate, name: string): Promise<Tenant> {
-  const project = await succeed(organization.post('/v1/organization/projects', { name }));
-  const minted = await succeed(organization.post(`/v1/organization/projects/${project.id}/tokens`));
+/**
+ * A project with a smith on the demo model and vector stores. `modelServer` is the base URL of what embeds the texts of the
+ * first; without it, that is done by `builtin/embed` too.
+ */
+export async function openTenant({ url, organization }: Gate, name: string, modelServer?: string): Promise<Tenant> {
+  const project = await succeed(() => organization.post('/v1/organization/projects', { name }));
+  const minted = await succeed(() => organization.post(`/v1/organization/projects/${project.id}/tokens`));
   const client = createClient(url, minted.token);
-  const smith = await succeed(client.post('/v1/smiths', { model: 'builtin/demo' }));
-  const store = await succeed(client.post('/v1/vector_stores', { name }));
-  return { url, client, smithId: smith.id, storeId: store.id };
+  const smith = await succeed(() => client.post('/v1/smiths', { model: 'builtin/demo' }));
+  const builtin = await succeed(() => client.post('/v1/vector_stores', { name }));
+  const tenant = { url, client, smithId: smith.id, builtinStoreId: builtin.id };
+  if (modelServer === undefined) return { ...tenant, storeId: builtin.id };
+  const key = { api_key: 'sk-hostile', base_url: modelServer };
+  await succeed(() => client.put('/v1/tenant/model_keys/openai-compatible', key));
+  const embedding = { name, embedding_model: 'openai-compatible/small' };
+  const store = await succeed(() => client.post('/v1/vector_stores', embedding));
+  return { ...tenant, storeId: store.id };
 }
 
 export function aimAt(tenant: Tenant, { url, organization }: Gate, pid: number): HttpTarget {
@@ -53,7 +64,7 @@ export async function sendSchema(tenant: Tenant, case_: SchemaCase, place: Schem
   const schema = case_.schema();
   const schemaJson = typeof schema === 'string' ? schema : JSON.stringify(schema);
   const args = JSON.stringify(case_.args?.() ?? {});
-  const answer = await post(tenant, place, schemaJson, args);
+  const answer = await askAgain(() => post(tenant, place, schemaJson, args));
   const turn = answer.status < 300 ? await readTurn(tenant, answer) : undefined;
   // A turn that waits for its tool would keep the next one out.
   if (turn === 'paused') await tenant.client.post(`/v1/smiths/${tenant.smithId}/runs/${answer.body.id}/cancel`);
@@ -119,7 +130,8 @@ export interface IndexOutcome extends IndexState {
 }
 
 /** Uploads the document, adds it to the tenant's store and waits until it is indexed or has failed. */
-export async function indexDocument(tenant: Tenant, document: DocumentCase): Promise<IndexOutcome> {
+export async function indexDocument(owner: Tenant, document: DocumentCase): Promise<IndexOutcome> {
+  const tenant = document.embedding === 'builtin/embed' ? { ...owner, storeId: owner.builtinStoreId } : owner;
   const { fileId } = await addDocument(tenant, document);
   const startedMs = performance.now();
   for (;;) {
@@ -135,14 +147,13 @@ const CHUNKING = { type: 'static', static: { max_chunk_size_tokens: 4_096, chunk
 /** Uploads the document and adds it to the tenant's store. */
 export async function addDocument(tenant: Tenant, document: DocumentCase): Promise<{ readonly fileId: string }> {
   const fileId = await uploadDocument(tenant, document);
-  await succeed(
-    tenant.client.post(`/v1/vector_stores/${tenant.storeId}/files`, { file_id: fileId, chunking_strategy: CHUNKING }),
-  );
+  const added = { file_id: fileId, chunking_strategy: CHUNKING };
+  await succeed(() => tenant.client.post(`/v1/vector_stores/${tenant.storeId}/files`, added));
   return { fileId };
 }
 
 export async function readIndexing({ client, storeId }: Tenant, fileId: string): Promise<IndexState> {
-  const { status, last_error } = await succeed(client.get(`/v1/vector_stores/${storeId}/files/${fileId}`));
+  const { status, last_error } = await succeed(() => client.get(`/v1/vector_stores/${storeId}/files/${fileId}`));
   if (status === 'in_progress') return { answer: undefined, message: '' };
   return { answer: status === 'failed' ? last_error.code : status, message: last_error?.message ?? '' };
 }
@@ -151,11 +162,23 @@ async function uploadDocument({ client }: Tenant, { filename, mediaType, bytes }
   const form = new FormData();
   form.set('purpose', 'assistants');
   form.set('file', new Blob([Buffer.from(bytes())], { type: mediaType ?? 'application/octet-stream' }), filename);
-  return (await succeed(client.post('/v1/files', form))).id;
+  return (await succeed(() => client.post('/v1/files', form))).id;
 }
 
-async function succeed(call: Promise<Answer>): Promise<Answer['body']> {
-  const { status, body, text } = await call;
+/** A server on a machine without a processor to spare may shed load; it is asked again, as its answer says. */
+async function askAgain(call: () => Promise<Answer>): Promise<Answer> {
+  const deadlineMs = performance.now() + SHEDDING_MS;
+  for (;;) {
+    const answer = await call();
+    if (answer.status !== 503 || !/shedding load/.test(answer.text) || performance.now() > deadlineMs) return answer;
+    await wait(POLL_MS);
+  }
+}
+
+const SHEDDING_MS = 60_000;
+
+async function succeed(call: () => Promise<Answer>): Promise<Answer['body']> {
+  const { status, body, text } = await askAgain(call);
   assert.ok(status < 300, `${status} ${text.slice(0, 500)}`);
   return body;
 }

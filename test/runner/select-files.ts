@@ -38,6 +38,7 @@ const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
 const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bmock\.timers\b|mock\.method\(performance\b/, 'turns the clock of the whole process'],
   [/\bcreateLatenessMonitor\b|\boverloadDelayMs: \d/, 'holds the event loop up and measures it'],
+  [/\bwatchServer\b/, 'measures a server with the whole machine'],
   [/\bwatchEventLoop\b/, 'holds the event loop up and watches it from a thread'],
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],

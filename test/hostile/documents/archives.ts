@@ -177,9 +177,9 @@ export const archives: readonly DocumentCase[] = [
     answer: 'invalid_file',
   },
   {
-    name: '60,000 parts',
+    name: '25,000 parts',
     filename,
-    bytes: () => docxBeside(...manyParts(60_000, { content: '' })),
+    bytes: () => docxBeside(...manyParts(25_000, { content: '' })),
     answer: 'invalid_file',
   },
   {

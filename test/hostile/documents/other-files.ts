@@ -44,7 +44,7 @@ const TEA = Buffer.from('Tea is picked in spring.');
 const pdf = (): Buffer => makePdf([['Tea is picked in spring.']]);
 
 export const otherFiles: readonly DocumentCase[] = [
-  file('mail: parts in parts, five hundred deep', 'a.eml', () => mime(500), 'completed', 'message/rfc822'),
+  file('mail: parts in parts, ten thousand deep', 'a.eml', () => mime(10_000), 'completed', 'message/rfc822'),
   file(
     'mail: a header of two megabytes',
     'a.eml',

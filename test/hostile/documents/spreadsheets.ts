@@ -67,19 +67,19 @@ export const spreadsheets: readonly DocumentCase[] = [
     EITHER,
   ),
   workbook(
-    'a string of a megabyte in ten thousand cells',
+    'a string of a megabyte in a hundred thousand cells',
     () =>
       xlsxWithStrings(
-        Array.from({ length: 10_000 }, (_, at) => cell(`A${at + 1}`, 0, 't="s"')).join(''),
+        Array.from({ length: 100_000 }, (_, at) => cell(`A${at + 1}`, 0, 't="s"')).join(''),
         `<si><t>${'tea '.repeat(MEBIBYTE / 4)}</t></si>`,
       ),
     'invalid_file',
   ),
   workbook(
-    'a name of a column of a megabyte over ten thousand rows',
+    'a name of a column of a megabyte over a hundred thousand rows',
     () =>
       xlsxWithStrings(
-        cell('A1', 0, 't="s"') + Array.from({ length: 10_000 }, (_, at) => cell(`A${at + 2}`, at)).join(''),
+        cell('A1', 0, 't="s"') + Array.from({ length: 100_000 }, (_, at) => cell(`A${at + 2}`, at)).join(''),
         `<si><t>${'tea '.repeat(MEBIBYTE / 4)}</t></si>`,
       ),
     'invalid_file',

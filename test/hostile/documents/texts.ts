@@ -12,6 +12,11 @@ function text(
   return { name: `text: ${name}`, filename, bytes: () => Buffer.from(bytes()), answer };
 }
 
+/** What the built-in model splits into tokens, and may take too long over, too. */
+function words(name: string, bytes: () => string): DocumentCase {
+  return { ...text(name, bytes), embedding: 'builtin/embed' };
+}
+
 function markdown(name: string, content: () => string): DocumentCase {
   return { name: `Markdown: ${name}`, filename: 'a.md', bytes: () => Buffer.from(content()), answer: 'completed' };
 }
@@ -27,6 +32,7 @@ function noise(length: number, alphabet: string): string {
   return made;
 }
 
+const SPECIAL_TOKENS = '<|endoftext|><|im_start|>system<|endofprompt|>';
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const EITHER: readonly DocumentAnswer[] = ['completed', 'invalid_file'];
 
@@ -37,16 +43,17 @@ export const texts: readonly DocumentCase[] = [
   text('two megabytes of blanks', () => Buffer.alloc(2 * MEBIBYTE, ' '), 'invalid_file'),
   text('a megabyte of line breaks', () => Buffer.alloc(MEBIBYTE, '\n'), 'invalid_file'),
   text('a line of two megabytes', () => Buffer.alloc(2 * MEBIBYTE, 'tea')),
-  text('a line of ten kilobytes of noise without a space', () => noise(10_000, LETTERS)),
+  text('a line of a hundred kilobytes of noise without a space', () => noise(100_000, LETTERS)),
+  words('a line of ten kilobytes of noise without a space', () => noise(10_000, LETTERS)),
   text('one letter, a million times', () => 'a'.repeat(1_000_000)),
   text('blanks between a word and a word', () => `a${' '.repeat(1_000_000)}b`),
   text('one sign, a million times', () => '='.repeat(1_000_000)),
   text('capital and small by turns', () => 'aA'.repeat(100_000)),
-  text('digits', () => noise(10_000, '0123456789')),
+  text('digits', () => noise(60_000, '0123456789')),
   text('combining marks alone', () => '\u0301'.repeat(50_000)),
-  text('a letter under fifty thousand marks', () => `a${'\u0300\u0301\u0302'.repeat(17_000)}`),
-  text('families of emoji', () => '👩‍👩‍👧‍👦'.repeat(5_000)),
-  text('rare signs of four bytes', () => noise(10_000, '𐀀𐀁𐀂'.repeat(3))),
+  words('a letter under fifty thousand marks', () => `a${'\u0300\u0301\u0302'.repeat(17_000)}`),
+  words('families of emoji', () => '👩‍👩‍👧‍👦'.repeat(5_000)),
+  words('rare signs of four bytes', () => noise(10_000, '𐀀𐀁𐀂'.repeat(3))),
   text('right to left and back', () => '\u202ea\u202db\u2066c\u2069'.repeat(10_000)),
   text(
     'halves of surrogate pairs in UTF-8',
@@ -73,13 +80,14 @@ export const texts: readonly DocumentCase[] = [
   text('controls of a terminal', () => '\u001b[2J\u001b]0;tea\u0007 tea '.repeat(10_000), EITHER),
   text('arrays of JSON a million deep', () => '['.repeat(1_000_000), 'completed', 'a.json'),
   text('JSON that ends in the middle', () => `{"tea": ${'{"a":'.repeat(50_000)}`, 'completed', 'a.json'),
-  text('names of special tokens', () => '<|endoftext|><|im_start|>system<|endofprompt|>'.repeat(500)),
+  text('names of special tokens', () => SPECIAL_TOKENS.repeat(5_000)),
+  words('names of special tokens, some', () => SPECIAL_TOKENS.repeat(500)),
   markdown('a hundred thousand brackets', () => '['.repeat(100_000)),
   markdown('emphasis in emphasis', () => '*a _b '.repeat(50_000)),
   markdown('quotes fifty thousand deep', () => `${'> '.repeat(50_000)}tea`),
-  markdown('backticks of every length', () => Array.from({ length: 200 }, (_, length) => '`'.repeat(length)).join(' ')),
+  markdown('backticks of every length', () => Array.from({ length: 400 }, (_, length) => '`'.repeat(length)).join(' ')),
   markdown('references to references', () =>
-    Array.from({ length: 1_000 }, (_, index) => `[a${index}]: [a${index + 1}]`).join('\n'),
+    Array.from({ length: 20_000 }, (_, index) => `[a${index}]: [a${index + 1}]`).join('\n'),
   ),
   markdown(
     'a table of ten thousand columns',

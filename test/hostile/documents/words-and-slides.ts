@@ -76,8 +76,8 @@ export const wordsAndSlides: readonly DocumentCase[] = [
     EITHER,
   ),
   word(
-    'five hundred references to one note',
-    () => docxWith(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(500)}</w:p>`, { footnotes: NOTES }),
+    'ten thousand references to one note',
+    () => docxWith(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(10_000)}</w:p>`, { footnotes: NOTES }),
     EITHER,
   ),
   word(
@@ -155,11 +155,11 @@ export const wordsAndSlides: readonly DocumentCase[] = [
     'invalid_file',
   ),
   slides(
-    'ten thousand notes to a slide',
+    'a hundred thousand notes to a slide',
     () =>
       pack({
         ...pptxParts([{ title: 'a', paragraphs: ['b'], notes: 'tea '.repeat(100_000) }]),
-        'ppt/slides/_rels/slide1.xml.rels': `<Relationships>${Array.from({ length: 10_000 }, (_, index) => `<Relationship Id="r${index}" Type="x/notesSlide" Target="../notesSlides/n0.xml"/>`).join('')}</Relationships>`,
+        'ppt/slides/_rels/slide1.xml.rels': `<Relationships>${Array.from({ length: 100_000 }, (_, index) => `<Relationship Id="r${index}" Type="x/notesSlide" Target="../notesSlides/n0.xml"/>`).join('')}</Relationships>`,
       }),
     'invalid_file',
   ),

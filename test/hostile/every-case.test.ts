@@ -1,11 +1,15 @@
 /**
  * One server takes every case of this folder, many at once, from several projects: it gives each the answer that is right,
  * its event loop is never held up, its memory comes back, and its process lives to the end.
+ *
+ * A schema goes to one of the two places that take formats of answers, which share all of their way, and to the parameters
+ * of a tool. Text of documents is embedded by a model server of this test, but for what `builtin/embed` may stumble over.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import pLimit from 'p-limit';
 import type { ServerProcess } from '../boot/server-process.ts';
+import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
 import { eventually } from '../support/turns.ts';
 import type { DocumentCase, HttpAbuse, PatternCase, SchemaCase, SchemaPlace } from './cases.ts';
@@ -15,17 +19,20 @@ import { abuseEnvironment, httpAbuses } from './http-abuses.ts';
 import { patterns } from './patterns.ts';
 import { schemas } from './schemas.ts';
 import { aimAt, type Gate, indexDocument, openTenant, sendSchema, type Tenant } from './tenants.ts';
-import { warmUp } from './warm-up.ts';
+import { warmUp, warmUpWithLarge } from './warm-up.ts';
 import { describeGap, residentBytes, type ServerWatch, watchServer } from './watch-server.ts';
 
 const MEBIBYTE = 1_048_576;
+/** The default is five times as long, and shown by a test of its own (read-limits.test.ts). */
+const readerEnvironment = { IRONCRAFT_READ_SECONDS: '2' };
 const MAX_GAP_MS = 100;
 const MAX_MEMORY_GROWTH = 50 * MEBIBYTE;
 
 /** A smith has one turn at a time, so each of these has a smith, in a project of its own. */
 const TURNS_AT_ONCE = 6;
-const DOCUMENTS_AT_ONCE = 24;
+const DOCUMENTS_AT_ONCE = 12;
 const DOCUMENT_PROJECTS = 4;
+const LARGE_AT_ONCE = 2;
 const ABUSES_AT_ONCE = 16;
 
 for (const [store, skip] of [
@@ -34,6 +41,7 @@ for (const [store, skip] of [
 ] as const) {
   describe(`everything that a caller may send, at a server on the ${store} store`, { skip }, () => {
     const cleanups: (() => Promise<void>)[] = [];
+    let modelServer: OpenAiUpstream;
     const turnTenants: Tenant[] = [];
     const documentTenants: Tenant[] = [];
     let server: ServerProcess;
@@ -43,14 +51,22 @@ for (const [store, skip] of [
 
     before(async () => {
       const cleanup = { after: (work: () => Promise<void>) => void cleanups.push(work) };
-      const fleet = await openFleet(cleanup, { store, only: 'platform', variables: abuseEnvironment });
+      const fleet = await openFleet(cleanup, {
+        store,
+        only: 'platform',
+        variables: { ...abuseEnvironment, ...readerEnvironment },
+      });
       server = await fleet.start();
       gate = { url: server.url, organization: fleet.organization(server) };
+      modelServer = await startOpenAiUpstream();
+      cleanups.push(() => modelServer.close());
+      modelServer.respondWith({ type: 'embeddings' });
       for (let made = 0; made < TURNS_AT_ONCE; made += 1) turnTenants.push(await openTenant(gate, `Turns ${made}`));
       for (let made = 0; made < DOCUMENT_PROJECTS; made += 1) {
-        documentTenants.push(await openTenant(gate, `Documents ${made}`));
+        documentTenants.push(await openTenant(gate, `Documents ${made}`, modelServer.url));
       }
       await warmUp([...turnTenants, ...documentTenants]);
+      await warmUpWithLarge(documentTenants.slice(0, LARGE_AT_ONCE));
       warmBytes = residentBytes(server.pid);
       watch = await watchServer({ url: server.url, pid: server.pid });
     });
@@ -60,9 +76,8 @@ for (const [store, skip] of [
 
     describe('all at once', { concurrency: true }, () => {
       test('schemas and patterns', async (t) => {
-        const cases = [...schemas, ...patterns.map(asSchema)];
-        const turns = cases.flatMap((case_) =>
-          (case_.places ?? SCHEMA_PLACES).map((place) => ({ name: `${case_.name}, as ${place}`, case_, place })),
+        const turns = [...schemas, ...patterns.map(asSchema)].flatMap((case_, index) =>
+          choosePlaces(case_, index).map((place) => ({ name: `${case_.name}, as ${place}`, case_, place })),
         );
         await runCases(t, turns, turnTenants, ({ case_, place }, tenant) => assertSchema(tenant, case_, place));
       });
@@ -77,6 +92,12 @@ for (const [store, skip] of [
         const lanes = Array.from({ length: ABUSES_AT_ONCE }, () => tenant);
         await runCases(t, httpAbuses, lanes, (abuse) => assertAbuse(abuse, gate, tenant, server.pid));
       });
+    });
+
+    test('there are as many of each kind as have ever been thought of', (t) => {
+      const counts = { schemas, patterns, documents, requests: httpAbuses };
+      for (const [kind, cases] of Object.entries(counts)) t.diagnostic(`${cases.length} ${kind}`);
+      assert.ok(schemas.length >= 80 && patterns.length >= 50 && documents.length >= 280 && httpAbuses.length >= 120);
     });
 
     test('the process has not ended, and nothing in it was left uncaught', () => {
@@ -102,6 +123,10 @@ for (const [store, skip] of [
       t.diagnostic(
         `${megabytes(warmBytes)} when warm, ${megabytes(highest)} at the end of the cases, ${megabytes(residentBytes(server.pid))} at rest`,
       );
+    });
+
+    test('it stops in order', async () => {
+      assert.deepEqual(await server.stop(), { code: 0, signal: null });
     });
   });
 }
@@ -144,6 +169,12 @@ async function assertSchema(tenant: Tenant, case_: SchemaCase, place: SchemaPlac
   if (case_.answer === 'either') return;
   const outcome = status === 422 ? 'refused' : turn === 'failed' || turn === 'incomplete' ? 'failed' : 'accepted';
   assert.equal(outcome, case_.answer, told);
+}
+
+/** One of the places that take formats of answers, by turns, and the others. */
+function choosePlaces({ places = SCHEMA_PLACES }: SchemaCase, index: number): readonly SchemaPlace[] {
+  const left: SchemaPlace = index % 2 === 0 ? 'response_format' : 'text.format';
+  return places.length === 1 ? places : places.filter((place) => place !== left);
 }
 
 /** A pattern on its way: in the schema of an object with one member. */
