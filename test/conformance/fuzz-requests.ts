@@ -169,7 +169,7 @@ function makeQuery(dice: Dice, { query }: DescribedOperation, maker: ValueMaker)
   const pairs = query
     .filter(() => dice.chance(0.4))
     .map(({ name, schema }) => {
-      const value = dice.chance(0.6) ? String(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
+      const value = dice.chance(0.6) ? asText(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
       return `${name}=${encodeURIComponent(value.slice(0, 1_000).toWellFormed())}`;
     });
   if (dice.chance(0.1)) pairs.push(encodeURIComponent(dice.pick(NAUGHTY_STRINGS).slice(0, 1_000).toWellFormed()));
@@ -203,7 +203,7 @@ function makeForm(dice: Dice, form: Schema, maker: ValueMaker): Buffer {
   return dice.chance(0.8) ? Buffer.from(text) : garbage(dice, text);
 }
 
-/** A value of a field: what is no text is JSON. */
+/** A value of a field or of a query: what is no text is JSON. */
 function asText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
