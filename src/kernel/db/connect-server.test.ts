@@ -43,6 +43,14 @@ describe('a server connection', { skip }, () => {
   });
   after(() => database.close());
 
+  it('is made by a process that was too busy to see in time that the server answers', async () => {
+    const connecting = connectServer({ url: database.url ?? '', connectTimeoutMs: 2_000 });
+    const untilMs = performance.now() + 2_200;
+    while (performance.now() < untilMs);
+    const db = await connecting;
+    await db.close();
+  });
+
   /** Ends the other connections to this test's own database. */
   async function cutOthers(): Promise<void> {
     await database.db.query({

@@ -33,14 +33,15 @@ export interface ServerOptions {
 const oldestVersion = 150_000;
 const pingTimeoutMs = 3_000;
 
-/** Connects once to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
+/** Connects, to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
 export async function connectServer(options: ServerOptions): Promise<Database> {
   const database = new ServerDatabase(options);
   try {
-    const { rows } = await database.query<{ version: number }>({
-      text: `select current_setting('server_version_num')::int as version`,
+    const version = await readVersion(database).catch((error: unknown) => {
+      if (!(error instanceof StoreUnreachableError)) throw error;
+      // A process that is loading may look at its timers before it looks at what has arrived: the second time it is free.
+      return readVersion(database);
     });
-    const version = rows[0]?.version ?? 0;
     if (version < oldestVersion) {
       throw new Error(`PostgreSQL 15 or later is needed and ${database.address} runs ${version / 10_000}: upgrade it`);
     }
@@ -49,6 +50,13 @@ export async function connectServer(options: ServerOptions): Promise<Database> {
     await database.close();
     throw error;
   }
+}
+
+async function readVersion(database: Database): Promise<number> {
+  const { rows } = await database.query<{ version: number }>({
+    text: `select current_setting('server_version_num')::int as version`,
+  });
+  return rows[0]?.version ?? 0;
 }
 
 class ServerDatabase implements Database {
