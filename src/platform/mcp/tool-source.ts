@@ -112,7 +112,11 @@ function describeTool(
     parameters: asObjectSchema(tool.input_schema),
     requiresApproval: requiresApproval(server.approval_policy, tool),
     repeatable: tool.hints.readOnly === true || tool.hints.idempotent === true,
-    target: { server: server.id, revision: server.revision, tool: hash },
+    target: {
+      ...{ server: server.id, revision: server.revision, tool: hash },
+      // By which surfaces show the call.
+      ...{ server_label: server.name, tool_name: tool.name },
+    },
     execute: (call) => callTool(deps, called, call),
   };
 }
