@@ -238,6 +238,16 @@ test('doctor finds a healthy database healthy', async () => {
   for (const check of ['migrations', 'clock', 'signing keys']) assert.match(stdout, new RegExp(`^ok +${check} `, 'm'));
 });
 
+test('doctor says what keeps commands of models from running, and how to mend it', async () => {
+  const variables = { IRONCRAFT_PORT: '0', IRONCRAFT_SANDBOX_BUBBLEWRAP: join(folder, 'bwrap') };
+  const { code, stdout } = await runVerbInProcess(['doctor'], folder, variables);
+  assert.equal(code, 0, stdout);
+  assert.match(
+    stdout,
+    /^WARNING +sandbox +run_command is not available: bubblewrap is not installed.*\n +→ .*apt-get install bubblewrap/m,
+  );
+});
+
 test('a token is printed alone on standard output, so that a script can keep it', async () => {
   const { code, stdout, stderr } = await runVerb(['token', 'mint', '--scope', 'organization', '--name', 'ci'], folder);
   assert.equal(code, 0, stderr);

@@ -145,20 +145,28 @@ class ProcessSandbox implements Sandbox {
     }
   }
 
-  /** Removes what processes have left that died. */
+  /** Removes what processes have left that died. Where that fails, commands will; everything else works. */
   async start(): Promise<void> {
-    await this.#hostFolder();
+    await this.#hostFolder().catch((error: unknown) =>
+      this.#deps.logger.warn({ err: error }, 'no folder for sandboxes could be made among the temporary files'),
+    );
   }
 
   async stop(): Promise<void> {
-    const host = await this.#host;
+    const host = await this.#host?.catch(() => undefined);
     this.#host = undefined;
     await host?.remove();
   }
 
   #hostFolder(): Promise<HostFolder> {
-    this.#host ??= createHostFolder();
-    return this.#host;
+    if (this.#host !== undefined) return this.#host;
+    const host = createHostFolder();
+    this.#host = host;
+    // The next command tries again.
+    host.catch(() => {
+      if (this.#host === host) this.#host = undefined;
+    });
+    return host;
   }
 
   #find(): Promise<FoundSandbox | SandboxProblem> {
