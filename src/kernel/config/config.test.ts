@@ -38,6 +38,16 @@ test('an empty environment gives the documented defaults', () => {
       projectStorageBytes: 107_374_182_400,
       otlp: undefined,
       catalogFile: undefined,
+      sandbox: {
+        bubblewrap: undefined,
+        commandMs: 60_000,
+        memoryBytes: 536_870_912,
+        processes: 128,
+        streamBytes: 1_048_576,
+        workspaceBytes: 268_435_456,
+        boxes: 8,
+        firstUid: 60_600,
+      },
       drainMs: 10_000,
       blockedMs: 60_000,
       billing: {
@@ -86,6 +96,7 @@ test('every variable of the table is read', () => {
     [
       'IRONCRAFT_DATA_DIR',
       'IRONCRAFT_CATALOG_FILE',
+      'IRONCRAFT_SANDBOX_BUBBLEWRAP',
       'IRONCRAFT_STRIPE_KEY',
       'IRONCRAFT_STRIPE_WEBHOOK_SECRET',
       'IRONCRAFT_DOMAINS_EPP_CLIENT_ID',
