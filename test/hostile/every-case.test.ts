@@ -28,6 +28,8 @@ const readerEnvironment = { IRONCRAFT_READ_SECONDS: '2' };
 const MAX_GAP_MS = 100;
 const MAX_MEMORY_GROWTH = 50 * MEBIBYTE;
 
+const SHED = 'service_overloaded';
+const TRIES = 20;
 /** A smith has one turn at a time, so each of these has a smith, in a project of its own. */
 const TURNS_AT_ONCE = 6;
 const DOCUMENTS_AT_ONCE = 12;
@@ -205,8 +207,13 @@ async function assertDocument(tenant: Tenant, document: DocumentCase): Promise<v
 }
 
 async function assertAbuse(abuse: HttpAbuse, gate: Gate, tenant: Tenant, pid: number): Promise<void> {
-  const outcome = await abuse.perform(aimAt(tenant, gate, pid));
   const { status, code, closed } = abuse.answer;
+  const target = aimAt(tenant, gate, pid);
+  let outcome = await abuse.perform(target);
+  // A server on a machine without a processor to spare may shed load, which says nothing of what was sent.
+  const isMeant = [code].flat().some((one) => one === SHED);
+  for (let again = 0; again < TRIES && outcome.code === SHED && !isMeant; again += 1)
+    outcome = await abuse.perform(target);
   const told = JSON.stringify(outcome);
   if (status !== undefined)
     assert.ok(
