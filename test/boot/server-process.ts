@@ -153,7 +153,8 @@ export function launch(
   const child = spawn(process.execPath, [program, ...args], {
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,
-    env: { ...inherited(), ...variables },
+    // What a process that is killed leaves behind goes with its folder.
+    env: { ...inherited(), TMPDIR: folder, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
