@@ -22,7 +22,9 @@ interface Event {
 
 async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): Promise<void> {
   const fleet = await openFleet(t, { store, only: 'platform' });
-  const first = await fleet.start();
+  // Replicas share the files.
+  const variables = { IRONCRAFT_DATA_DIR: fleet.dataDir };
+  const first = await fleet.start(variables);
   const before = fleet.project(first);
   const smithId = await before.createSmith({ enabled_hosted_tools: ['run_command'] });
   // Nobody else sleeps for so long.
@@ -42,7 +44,7 @@ async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): 
   await waitFor('end of the command', WAIT_MS, async () => (isRunning(sleep) ? undefined : true));
   assert.equal(foldersOf(first.pid).length, 1);
 
-  const second = await fleet.start();
+  const second = await fleet.start(variables);
   const project = fleet.project(second);
   assert.deepEqual(foldersOf(first.pid), [], 'what the dead process left is gone');
   const run = await waitFor('end of the run', WAIT_MS, async () => {
@@ -54,7 +56,7 @@ async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): 
   const made = events.filter(({ type }) => type === 'tool.executing').map(({ data }) => data.args?.command);
   assert.deepEqual(made, commands);
   const outputs = events.filter(({ type }) => type === 'tool.completed').map(({ data }) => data.output);
-  assert.equal(outputs[0]?.exit_code, 0);
+  assert.equal(outputs[0]?.exit_code, 0, JSON.stringify(outputs));
   assert.match(String(outputs[1]?.error), /outcome is unknown/);
   assert.equal(outputs[2]?.stdout, 'kept\na\ninput\noutput\n');
   const started = (await project.get('/v1/events?type=sandbox.started')).body.data;
