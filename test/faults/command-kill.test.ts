@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { waitFor } from '../boot/server-process.ts';
+import { makeFolder, waitFor } from '../boot/server-process.ts';
 import { whyNoBoxes } from '../support/sandbox.ts';
 import { NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 
@@ -22,8 +21,9 @@ interface Event {
 
 async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): Promise<void> {
   const fleet = await openFleet(t, { store, only: 'platform' });
-  // Replicas share the files.
-  const variables = { IRONCRAFT_DATA_DIR: fleet.dataDir };
+  // Replicas share the files, and the machine its temporary ones.
+  const scratch = await makeFolder(t);
+  const variables = { IRONCRAFT_DATA_DIR: fleet.dataDir, TMPDIR: scratch };
   const first = await fleet.start(variables);
   const before = fleet.project(first);
   const smithId = await before.createSmith({ enabled_hosted_tools: ['run_command'] });
@@ -42,11 +42,11 @@ async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): 
   first.kill('SIGKILL');
   await first.ended;
   await waitFor('end of the command', WAIT_MS, async () => (isRunning(sleep) ? undefined : true));
-  assert.equal(foldersOf(first.pid).length, 1);
+  assert.equal(foldersOf(scratch, first.pid).length, 1);
 
   const second = await fleet.start(variables);
   const project = fleet.project(second);
-  assert.deepEqual(foldersOf(first.pid), [], 'what the dead process left is gone');
+  assert.deepEqual(foldersOf(scratch, first.pid), [], 'what the dead process left is gone');
   const run = await waitFor('end of the run', WAIT_MS, async () => {
     const { body } = await project.get(`/v1/smiths/${smithId}/runs/${begun.body.id}`);
     return body.status === 'in_progress' ? undefined : body;
@@ -68,9 +68,8 @@ function isRunning(command: string): boolean {
 }
 
 /** The folders for boxes of a process. */
-function foldersOf(pid: number): string[] {
-  if (!existsSync(tmpdir())) return [];
-  return readdirSync(tmpdir()).filter((name) => new RegExp(`^ironcraft-sandbox-\\d+-${pid}-`).test(name));
+function foldersOf(scratch: string, pid: number): string[] {
+  return readdirSync(scratch).filter((name) => new RegExp(`^ironcraft-sandbox-\\d+-${pid}-`).test(name));
 }
 
 describe('a server killed during a command', { skip }, () => {
