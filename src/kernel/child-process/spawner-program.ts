@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import type { FromSpawner, ToSpawner } from './spawner-protocol.ts';
 import { startProcess } from './start-process.ts';
 
+const LOOK_FOR_PARENT_MS = 1_000;
+
 const children = new Map<number, ChildProcess>();
 
 function tell(message: FromSpawner): void {
@@ -51,3 +53,7 @@ process.on('message', (message: ToSpawner) => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 // The children see that their parent is gone.
 process.once('disconnect', () => process.exit(0));
+// Of a parent that ended while this program was being loaded Node tells nothing: it waits for a message that would follow.
+setInterval(() => {
+  if (!process.connected) process.exit(0);
+}, LOOK_FOR_PARENT_MS);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Child } from './child.ts';
@@ -30,4 +32,20 @@ test('a child that is ready long before this process listens is heard', { timeou
   await child.ready();
   assert.equal(await child.ask('hello', { timeoutMs: 30_000 }), 'hello');
   await Promise.all([first, child].map((each) => each.end(new Error('the test is over'))));
+});
+
+test('what starts children ends with a parent that ends before it is loaded', { timeout: 60_000 }, async () => {
+  const program = new URL('./spawner-program.ts', import.meta.url).pathname;
+  // Asks for a child at once, and is gone.
+  const parent = `
+    const { fork } = require('node:child_process');
+    const spawner = fork(${JSON.stringify(program)}, { execArgv: ['--no-warnings'] });
+    console.log(spawner.pid);
+    spawner.send({ kind: 'start', id: 1, args: ['-e', 'setInterval(() => {}, 1000)'], givesWay: false });
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 5);
+  `;
+  const child = spawn(process.execPath, ['-e', parent], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // What it inherits of this pipe it holds until it ends.
+  assert.match(await text(child.stdout), /^\d+\n$/);
+});
 });
