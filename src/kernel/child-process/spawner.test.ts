@@ -48,4 +48,3 @@ test('what starts children ends with a parent that ends before it is loaded', { 
   // What it inherits of this pipe it holds until it ends.
   assert.match(await text(child.stdout), /^\d+\n$/);
 });
-});
