@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
 import { makeFolder, waitFor } from '../boot/server-process.ts';
 import { whyNoBoxes } from '../support/sandbox.ts';
@@ -23,6 +24,8 @@ async function killDuringCommand(t: TestContext, store: 'embedded' | 'server'): 
   const fleet = await openFleet(t, { store, only: 'platform' });
   // Replicas share the files, and the machine its temporary ones.
   const scratch = await makeFolder(t);
+  // Boxes of a server that root started have users of their own, who must get there.
+  await chmod(scratch, 0o711);
   const variables = { IRONCRAFT_DATA_DIR: fleet.dataDir, TMPDIR: scratch };
   const first = await fleet.start(variables);
   const before = fleet.project(first);
