@@ -89,6 +89,7 @@ export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
     request.signal.removeEventListener('abort', abort);
     box.end();
     await box.ended;
+    box.close();
   }
 }
 
@@ -127,7 +128,6 @@ class Box {
     });
     const written = [1, 2].map((fd) => new Promise<void>((resolve) => this.#pipe(fd).once('close', () => resolve())));
     await Promise.all([exit, ...written]);
-    for (const pipe of this.#process.stdio) pipe?.destroy();
   }
 
   async run(): Promise<BoxOutcome> {
@@ -170,6 +170,11 @@ class Box {
     clearTimeout(this.#timer);
     this.#watch?.stop();
     if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill('SIGKILL');
+  }
+
+  /** Lets go of what nobody reads any more. Not when the process ends: by then the workspace may not have been read. */
+  close(): void {
+    for (const pipe of this.#process.stdio) pipe?.destroy();
   }
 
   /** Hands over what bubblewrap reads before it starts anything. */
