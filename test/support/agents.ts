@@ -22,6 +22,13 @@ export async function publishVersion(
   return published.body.version;
 }
 
+/** Registers an MCP server that nobody asks for anything. Returns its name. */
+export async function registerMcpServer(project: TestProject, name: string): Promise<string> {
+  const created = await project.put(`/v1/tenant/mcp/${name}`, { url: 'https://example.com/mcp' });
+  assert.equal(created.status, 201, created.text);
+  return name;
+}
+
 /** Makes a vector store of the tenant. Returns its id. */
 export async function createVectorStore(project: TestProject): Promise<string> {
   const created = await project.post('/v1/vector_stores', {});

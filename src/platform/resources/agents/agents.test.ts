@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import {
+  createVectorStore,
+  publishAgent,
+  publishVersion,
+  readEvents,
+  registerMcpServer,
+} from '../../../../test/support/agents.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { uploadSkill } from '../../../../test/support/skills.ts';
 import { EMPTY_DRAFT } from './draft.ts';
@@ -13,7 +19,7 @@ const everySettingIn = async (project: TestProject) => ({
   model: 'builtin/demo',
   enabled_hosted_tools: ['current_time'],
   vector_store_ids: [await createVectorStore(project)],
-  mcp_servers: ['files'],
+  mcp_servers: [await registerMcpServer(project, 'files')],
   skills: [{ skill_id: await uploadSkill(project), version: 1 }, { skill_id: await uploadSkill(project) }],
   auto_memory: true,
   memory_consolidation: false,
@@ -211,7 +217,7 @@ test('patches that race each keep what they set', async () => {
     { instructions: 'a' },
     { model: 'builtin/demo' },
     { vector_store_ids: [await createVectorStore(project)] },
-    { mcp_servers: ['m'] },
+    { mcp_servers: [await registerMcpServer(project, 'm')] },
     { auto_memory: true },
     { memory_consolidation: true },
     { variables: [{ name: 'a' }] },

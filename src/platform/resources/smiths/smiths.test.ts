@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import {
+  createVectorStore,
+  publishAgent,
+  publishVersion,
+  readEvents,
+  registerMcpServer,
+} from '../../../../test/support/agents.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { uploadSkill } from '../../../../test/support/skills.ts';
 
@@ -141,7 +147,7 @@ test('patches that race lose nothing, and their revisions are numbered without g
     { metadata: { a: 1 } },
     { instructions: 'x' },
     { vector_store_ids: [await createVectorStore(project)] },
-    { mcp_servers: ['m'] },
+    { mcp_servers: [await registerMcpServer(project, 'm')] },
     { auto_memory: true },
     { memory_consolidation: true },
     { skills: [{ skill_id: await uploadSkill(project) }] },
