@@ -25,8 +25,11 @@ interface Lock {
 }
 
 const root = resolve(import.meta.dirname, '../..');
-/** The manifest of this one names no licence in the form that npm reads; its LICENSE file is BSD-2-Clause. */
-const LICENCE_IN_FILE = ['duck@0.1.12'];
+/**
+ * Manifests that name no licence in the form that npm reads. BSD-2-Clause by its LICENSE file; MIT, turning into Apache-2.0, by
+ * that of its repository (a peer of tests alone).
+ */
+const LICENCE_IN_FILE = ['duck@0.1.12', '@modelcontextprotocol/server-everything@2026.8.31'];
 
 test('the bill of materials names every package of the lock file, with hash and licence, without a network', async () => {
   // Nothing listens on port 9, so that a question to a registry would fail.
