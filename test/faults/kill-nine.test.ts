@@ -106,6 +106,7 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
   field.send(CLIENTS);
   while (field.kills < KILLS) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
+    await untilUnderWay(fleet);
     const both = random.next() < BOTH_AT_ONCE_SHARE;
     const victims = both ? field.alive : [random.pick(field.alive)];
     await Promise.all(victims.map((server) => field.kill(server)));
@@ -152,6 +153,14 @@ function tearLock(folder: string, round: number): void {
   if (left === 'an owner that lives') writeFileSync(owner, JSON.stringify({ pid: process.pid, since: new Date() }));
   if (left === 'no owner') rmSync(owner);
   if (left === 'no lock') rmSync(join(folder, 'lock'));
+}
+
+/** Where servers are slow to start, a kill may come before anybody has asked them for anything. */
+async function untilUnderWay({ db }: Fleet): Promise<void> {
+  await eventually(async () => {
+    const rows = await db?.query({ text: `select id from runs where status = 'in_progress' limit 1`, values: [] });
+    return rows?.rows.length === 1 ? true : undefined;
+  }, 'a turn is under way');
 }
 
 async function assertNothingLost(

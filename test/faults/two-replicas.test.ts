@@ -51,7 +51,7 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
 
   test('a run that was started on one streams on the other, live, every character once and in order', async () => {
     const { onA, onB } = await makeSmith();
-    const runId = await onA.begin('Write 120 words at 60 words per second');
+    const runId = await onA.begin('Write 120 words at 20 words per second');
     const frames = openFrames(await onB.events(runId));
     const seen = await framesUntil(frames, isType('message.delta'));
     assert.equal((await onB.get(runId)).status, 'in_progress', 'the first words arrive before the run ends');
