@@ -11,7 +11,6 @@ const durationsFile = join(cacheFolder, 'test-durations.json');
  * ones of them tend to be long to read too.
  */
 const USUAL_SECONDS: Readonly<Record<string, number>> = {
-  'test/hostile/every-case.test.ts': 100,
   'test/faults/ingest-kill.test.ts': 70,
   'test/faults/poison.test.ts': 60,
   'test/faults/kill-nine.test.ts': 60,
