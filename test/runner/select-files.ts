@@ -41,7 +41,6 @@ const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bwatchServer\b/, 'measures a server with the whole machine'],
   [/\bwatchEventLoop\b/, 'holds the event loop up and watches it from a thread'],
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
-  [/from '@openai\/agents'/, 'loads a package that listens to signals and to what nobody catches'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
   [/\brunVerbInProcess\b/, 'changes the environment and the working folder'],
   [/process\.env(?:\.\w+|\[\w+\]) = /, 'changes the environment'],

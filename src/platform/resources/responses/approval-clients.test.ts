@@ -4,7 +4,6 @@ import { after, before, describe, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
-import { Agent, tool as agentTool, OpenAIResponsesModel, run, setTracingDisabled } from '@openai/agents';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import OpenAI from 'openai';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
@@ -13,6 +12,18 @@ import { createTestTools } from '../../../../test/support/tools.ts';
 const ASK = 'Call the tool guarded with {"n":1}';
 const ASK_TWICE = `${ASK}, then call the tool guarded with {"n":2}`;
 const MORE = 'Write 3 words';
+
+/** The package listens to the process from the moment that it is loaded. */
+const LISTENED_TO = ['unhandledRejection', 'SIGINT', 'SIGTERM'] as const;
+const listeners = LISTENED_TO.map((event) => new Set<unknown>(process.listeners(event as 'SIGINT')));
+const { Agent, tool: agentTool, OpenAIResponsesModel, run, setTracingDisabled } = await import('@openai/agents');
+after(() => {
+  for (const [index, event] of LISTENED_TO.entries()) {
+    for (const listener of process.listeners(event as 'SIGINT')) {
+      if (listeners[index]?.has(listener) === false) process.off(event, listener);
+    }
+  }
+});
 
 const tools = createTestTools();
 let platform: TestPlatform;
