@@ -31,7 +31,8 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
   'smiths.schedules.create': ['schedules', 'project_id'],
   'smiths.schedules.run_now': ['schedule_fires', 'project_id'],
-  'usage.events.create': ['usage_entries', 'project_id'],
+  // Files that are read behind the requests are of other sources.
+  'usage.events.create': [`(select * from usage_entries where source = 'meter') as meter_events`, 'project_id'],
   'budgets.create': ['budgets', 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
