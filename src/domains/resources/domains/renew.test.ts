@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 
 const RENEW_MS = 60_000;
 const service = await startOrders({ simulated: { delays: { createSeconds: 0, renewSeconds: RENEW_MS / 1000 } } });
@@ -141,6 +142,12 @@ test('renew_failed: what the registry refuses at once is released, and what it r
     assert.deepEqual([accepted.status, accepted.body.status], [200, 'Pending']);
     assert.deepEqual(refusal(await renew('reject-renew-x.com')), [409, 'renewal_in_progress']);
     await later(RENEW_MS);
+    // Whoever looked at the order last may still hold it: the next sweep finds it then.
+    await eventually(async () => {
+      if ((await balance(workspace))[1] === 0) return true;
+      await service.domains.orders.sweep();
+      return undefined;
+    }, 'the hold is released');
     assert.deepEqual(await balance(workspace), before);
   }
   assert.equal(await expiryOf(workspace, 'reject-renew-x.com'), '2028-03-01');
