@@ -52,7 +52,9 @@ export async function startIroncraft(parts: {
   const port = await findFreePort(host);
   const domainsPort = await findFreePort(host);
   const profiling = parts.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(parts.profileDir)}`];
+  const start = readStart();
   const env = {
+    ...start.env,
     IRONCRAFT_HOST: host,
     IRONCRAFT_PORT: String(port),
     IRONCRAFT_DOMAINS_PORT: String(domainsPort),
@@ -71,7 +73,7 @@ export async function startIroncraft(parts: {
   };
   // Not the checkout: its .env is for whoever works there.
   const server = new OwnProcess({
-    args: [...profiling, ...readStartArguments()],
+    args: [...profiling, ...start.args],
     cwd: folder,
     logPath: join(folder, 'server.log'),
     env,
@@ -102,13 +104,18 @@ export async function startIroncraft(parts: {
   }
 }
 
-/** What `npm start` gives to Node, so that the server runs with the same flags as a user's. */
-function readStartArguments(): string[] {
+/** What `npm start` gives to Node, so that the server runs with the same flags and in the same environment as a user's. */
+function readStart(): { args: string[]; env: Readonly<Record<string, string>> } {
   const Manifest = Type.Object({ scripts: Type.Object({ start: Type.String() }) });
   const { start } = Parse(Manifest, JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).scripts;
-  const command = /^(?:exec )?node (.+)$/.exec(start)?.[1];
+  const [, variables = '', command] = /^(?:exec )?(?:env )?((?:[A-Z_]+=\S* )*)node (.+)$/.exec(start) ?? [];
   if (command === undefined) throw new Error(`the start script of package.json does not run node: ${start}`);
-  return command.split(' ').map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each));
+  return {
+    args: command.split(' ').map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each)),
+    env: Object.fromEntries(
+      Array.from(variables.matchAll(/([A-Z_]+)=(\S*)/g), ([, name = '', value = '']) => [name, value]),
+    ),
+  };
 }
 
 async function callJson(base: string, token: string, method: string, path: string, body: unknown): Promise<unknown> {

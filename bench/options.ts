@@ -6,6 +6,8 @@ export const MEASURES = [
   'streams',
   'memory',
   'gateway',
+  'mcp',
+  'sandbox',
   'ingest',
   'lists',
   'search',

@@ -13,28 +13,37 @@ export async function createAgent(
   token: string,
   name: string,
   model: string = BUILTIN_MODEL,
+  settings: object = {},
 ): Promise<string> {
-  const body = { name, model, instructions: 'Do what the message says.' };
+  const body = { name, model, instructions: 'Do what the message says.', ...settings };
   const { id } = Parse(Identified, await server.call(token, 'POST', '/v1/agents', body));
   await server.call(token, 'POST', `/v1/agents/${id}/versions`, {});
   return id;
 }
 
+interface PooledAgent {
+  readonly name: string;
+  /** The built-in one when absent. */
+  readonly model?: string;
+  /** Further members of its draft. */
+  readonly settings?: object;
+}
+
 /** Smiths of one agent, made as they are first needed: a smith runs one turn at a time, so each client has its own. */
 export class SmithPool {
   readonly #server: Ironcraft;
-  readonly #agent: { readonly name: string; readonly model: string };
+  readonly #agent: PooledAgent;
   readonly #ids: string[] = [];
   #agentId: Promise<string> | undefined;
 
-  constructor(server: Ironcraft, agent = { name: 'Benchmark', model: BUILTIN_MODEL }) {
+  constructor(server: Ironcraft, agent: PooledAgent = { name: 'Benchmark' }) {
     this.#server = server;
     this.#agent = agent;
   }
 
   async take(count: number): Promise<string[]> {
     const token = this.#server.credentials.tenant_token;
-    this.#agentId ??= createAgent(this.#server, token, this.#agent.name, this.#agent.model);
+    this.#agentId ??= createAgent(this.#server, token, this.#agent.name, this.#agent.model, this.#agent.settings);
     const agentId = await this.#agentId;
     while (this.#ids.length < count) {
       const numbers = Array.from(

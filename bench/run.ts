@@ -11,10 +11,12 @@ import { measureFirstByte } from './measures/measure-first-byte.ts';
 import { measureGateway } from './measures/measure-gateway.ts';
 import { measureIngest } from './measures/measure-ingest.ts';
 import { measureLists } from './measures/measure-lists.ts';
+import { measureMcp } from './measures/measure-mcp.ts';
 import { measureMemory } from './measures/measure-memory.ts';
 import { measureMoney } from './measures/measure-money.ts';
 import { measurePeer } from './measures/measure-peer.ts';
 import { measureRuns } from './measures/measure-runs.ts';
+import { measureSandbox } from './measures/measure-sandbox.ts';
 import { measureSchedules } from './measures/measure-schedules.ts';
 import { measureSearch } from './measures/measure-search.ts';
 import { measureStreams } from './measures/measure-streams.ts';
@@ -31,6 +33,8 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['streams', measureStreams],
   ['memory', measureMemory],
   ['gateway', measureGateway],
+  ['mcp', measureMcp],
+  ['sandbox', measureSandbox],
   ['ingest', measureIngest],
   ['lists', measureLists],
   ['search', measureSearch],
@@ -62,9 +66,11 @@ async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack):
   }
   // Last, with our own server stopped: neither takes the other's cores.
   if (options.measures.has('peer')) {
-    const ourRunsPerSecond = findings.get('runs')?.figures.find(({ unit }) => unit === 'runs/s')?.value;
+    const findRunsPerSecond = (name: MeasureName) =>
+      findings.get(name)?.figures.find(({ unit }) => unit === 'runs/s')?.value;
+    const ours = { runsPerSecond: findRunsPerSecond('runs'), callsPerSecond: findRunsPerSecond('mcp') };
     await using served = cleanUp.use(new AsyncDisposableStack());
-    await attempt('peer', () => measurePeer({ quick: options.quick, say, ourRunsPerSecond, served }));
+    await attempt('peer', () => measurePeer({ quick: options.quick, say, ours, served }));
   }
   const report = { machine, store, quick: options.quick, findings, errors };
   await writeJson(RESULTS, report);

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env -S MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072 node --max-semi-space-size=16
 import { cacheCompiledCode } from './command-line/compiled-code.ts';
 import { reportStep } from './command-line/startup-steps.ts';
 import { listenForStop } from './command-line/stop-signals.ts';

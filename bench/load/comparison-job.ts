@@ -91,7 +91,8 @@ function openWay({ targets }: ComparisonJob, name: string) {
       });
       const endedAt = performance.now();
       const body = Buffer.concat(pieces).toString('latin1');
-      if (status !== 200 || !body.includes(request.expect ?? '')) return `answered ${status}: ${body.slice(0, 300)}`;
+      const isFine = status >= 200 && status < 300;
+      if (!isFine || !body.includes(request.expect ?? '')) return `answered ${status}: ${body.slice(0, 300)}`;
       return { first: (first === 0 ? endedAt : first) - sentAt, end: endedAt - sentAt };
     } catch (error) {
       return error instanceof Error ? error.message : String(error);

@@ -20,7 +20,7 @@ import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
 import { listPending, migrationSources, storeTemplate } from './migrations.ts';
 import { openVault } from './open-store.ts';
-import { releaseStartupMemory } from './release-startup-memory.ts';
+import { releaseMemory, releaseMemoryAtRest } from './release-memory.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
@@ -123,11 +123,17 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   opened.defer(async () => operator?.close());
   for (const one of running) one.setServing(true);
   process.stdout.write(running.map(welcome).join('\n'));
-  setTimeout(() => {
+  let atRest: { stop(): void } | undefined;
+  const timer = setTimeout(() => {
     // What takes long is done before somebody asks, and its garbage goes with the rest.
     for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
-    watch.ignoring(releaseStartupMemory);
+    watch.ignoring(releaseMemory);
+    atRest = releaseMemoryAtRest(() => watch.ignoring(releaseMemory));
   }, RELEASE_MEMORY_AFTER_MS).unref();
+  opened.defer(async () => {
+    clearTimeout(timer);
+    atRest?.stop();
+  });
   return running;
 }
 

@@ -2,7 +2,8 @@
 import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
-import { mcpSecretContext } from '../platform/mcp/index.ts';
+import { deploymentSecretContext } from '../platform/channels/index.ts';
+import { mcpSecretContext, runCredentialsContext, suspendedCallContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
 import { webhookSecretContext } from '../platform/webhooks/index.ts';
@@ -52,6 +53,33 @@ export const sealedColumns: readonly SealedColumn[] = [
     where: 'sealed_secret is not null',
     context: ({ project_id = '', id = '' }) => mcpSecretContext(project_id, id),
     // Its calls fail and say that it has to be registered again.
+    removeWhenLost: false,
+  },
+  {
+    table: 'mcp_suspended_calls',
+    column: 'sealed_session',
+    key: ['project_id', 'run_id', 'call_id'],
+    context: ({ project_id = '', run_id = '', call_id = '' }) =>
+      suspendedCallContext({ projectId: project_id, runId: run_id, callId: call_id }),
+    // Its answer cannot be carried on, and the model is told.
+    removeWhenLost: true,
+  },
+  {
+    table: 'runs',
+    column: 'sealed_mcp_credentials',
+    key: ['project_id', 'id'],
+    where: 'sealed_mcp_credentials is not null',
+    context: ({ project_id = '', id = '' }) => runCredentialsContext(project_id, id),
+    // Calls are made without them, until an answer to the run brings fresh ones.
+    removeWhenLost: false,
+  },
+  {
+    table: 'deployments',
+    column: 'sealed_secrets',
+    key: ['project_id', 'id'],
+    where: 'sealed_secrets is not null',
+    context: ({ project_id = '', id = '' }) => deploymentSecretContext(project_id, id),
+    // Nobody gets in until it is made anew.
     removeWhenLost: false,
   },
   {

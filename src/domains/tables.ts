@@ -137,6 +137,7 @@ interface OrdersTable {
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;
+  lapsed_leases: Generated<number>;
   next_look_at: Date | null;
   error_code: string | null;
   error_message: string | null;
@@ -167,6 +168,7 @@ interface ZonesTable {
   dnssec_attempts: Generated<number>;
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;
+  dnssec_lapsed_leases: Generated<number>;
 }
 
 interface DnsRecordsTable {

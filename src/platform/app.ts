@@ -23,13 +23,21 @@ import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
+import { createHostedChat, type HostedChat } from './hosted/index.ts';
 import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
 import { defineIngestion } from './knowledge/ingest/index.ts';
 import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import { defineMaintenance } from './maintenance/define-maintenance.ts';
-import { createDiscovery, createMcpTools, type Discovery, type McpLimits, noSignIn } from './mcp/index.ts';
+import {
+  createDiscovery,
+  createMcpTools,
+  createRequestServers,
+  type Discovery,
+  type McpLimits,
+  noSignIn,
+} from './mcp/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
@@ -44,6 +52,7 @@ import { chatCompletionOperations } from './resources/chat-completions/operation
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
+import { deploymentOperations } from './resources/deployments/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import {
@@ -51,9 +60,11 @@ import {
   createSandboxFiles,
   createTurnFiles,
   defineFileExpiry,
+  defineResultFileSweep,
   measureStorage,
 } from './resources/files/index.ts';
 import { fileOperations } from './resources/files/operations.ts';
+import { hostedOperations } from './resources/hosted/operations.ts';
 import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { mcpServerOperations } from './resources/mcp-servers/operations.ts';
@@ -150,6 +161,7 @@ interface Dependencies extends GivenDependencies {
   readonly hostedTools: HostedTools;
   readonly catalog: Catalog;
   readonly discovery: Discovery;
+  readonly hostedChat: HostedChat;
 }
 
 /** Every operation of the platform. */
@@ -183,6 +195,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...catalogOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
+    ...deploymentOperations(deps),
+    ...hostedOperations(deps),
     ...traceOperations(deps),
     ...usageOperations(deps),
     ...budgetOperations(),
@@ -221,6 +235,10 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     files: resultFiles,
     limits: deps.mcpLimits,
   });
+  const requestServers = createRequestServers({
+    ...{ db, vault, outbound, schemas, logger },
+    limits: deps.mcpLimits,
+  });
   const sandbox = createSandbox({
     ...{ db, vault, logger, settings: config.sandbox, files: createSandboxFiles(deps) },
     readSkill: (projectId, skill) => readSkillFiles(deps, projectId, skill),
@@ -234,13 +252,17 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     schemas,
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
-    onTurnRested: (owner) => schedules.turnRested(owner),
+    onTurnRested: (owner) => {
+      schedules.turnRested(owner);
+      hostedChat.turnRested(owner);
+    },
     onRunSettled: (run) => {
       traceExport.runEnded(run);
       sandbox.runEnded(run);
     },
     files,
     skills,
+    requestServers,
     toolSources: [
       hostedTools,
       createFileSearch(search),
@@ -258,6 +280,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineMaintenance(jobs, deps);
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
+  defineResultFileSweep(jobs, deps);
   defineUiBundleSweep(jobs, deps);
   defineSandboxJobs(jobs, sandbox);
   measureStorage(metrics, db);
@@ -281,10 +304,24 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineWebhookJobs(jobs, { db, now });
   defineScheduleJobs(jobs, { db, now });
   const schedules = createSchedules({ db, engine, logger, metrics, now });
+  const hostedChat = createHostedChat({ db, engine, vault, logger });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
-    ...{ signingKeys, issuer, engine, jobs, embedders, search, memory, billing, hostedTools, catalog, discovery },
+    ...{
+      signingKeys,
+      issuer,
+      engine,
+      jobs,
+      embedders,
+      search,
+      memory,
+      billing,
+      hostedTools,
+      catalog,
+      discovery,
+      hostedChat,
+    },
   });
   defineBudgetJobs(jobs, { db });
   const app = await createService({

@@ -25,6 +25,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Turns of a smith at the times of a cron expression.',
     prefixes: ['smiths.schedules'],
   },
+  {
+    name: 'Deployments',
+    description: 'Where people reach a smith or an agent: pages that this server hosts.',
+    prefixes: ['deployments', 'hosted'],
+  },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {
     name: 'Agents',

@@ -1,6 +1,7 @@
 /** The platform's tables as its queries see them, one file a subsystem; migrations/platform has their SQL. */
 import { type AccessTables, accessTables } from './tables/access.ts';
 import { type AgentsTables, agentsTables } from './tables/agents.ts';
+import { type ChannelsTables, channelsTables } from './tables/channels.ts';
 import type { TableNames } from './tables/columns.ts';
 import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
@@ -17,6 +18,7 @@ import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
 export type { AgentDraft, AgentVariable, SkillRef, SmithConfig, UiCsp, UiResource } from './tables/agents.ts';
+export type { DeploymentKind, DeploymentStatus } from './tables/channels.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type {
@@ -36,6 +38,7 @@ export { type BudgetPeriod, type BudgetScope, USAGE_AMOUNTS, type UsageSource } 
 export interface TenantTables
   extends AccessTables,
     AgentsTables,
+    ChannelsTables,
     FeedTables,
     KnowledgeTables,
     McpTables,
@@ -52,6 +55,7 @@ export interface TenantTables
 const names: TableNames<TenantTables> = {
   ...accessTables,
   ...agentsTables,
+  ...channelsTables,
   ...feedTables,
   ...knowledgeTables,
   ...mcpTables,

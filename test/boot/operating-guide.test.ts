@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { json } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
@@ -14,6 +16,7 @@ import { FREE_PORTS, mainFile, makeFolder, startServer } from './server-process.
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const relayFile = fileURLToPath(new URL('./verb-relay.ts', import.meta.url));
 const guide = await readFile(join(root, 'docs', 'operating.md'), 'utf8');
 
 /** Cells of the table whose header begins with this cell. */
@@ -82,12 +85,13 @@ test('every error code that it names is one of the catalogue, with its status', 
 test('its commands work, in the order in which it gives them, and its metrics are the ones that are served', async (t) => {
   const folder = await makeFolder(t);
   const server = await startServer(t, folder);
+  const verbs = await serveVerbs(t, folder);
   const commands = readCommands();
   const online = commands.filter((text) => text.includes('http://127.0.0.1:8787'));
   assert.equal(online.length, 1);
   const hasCurl = (await run('curl', ['--version']).catch(() => undefined)) !== undefined;
   for (const text of hasCurl ? online : [])
-    await runShell(folder, text.replaceAll('http://127.0.0.1:8787', server.url));
+    await runShell(folder, verbs, text.replaceAll('http://127.0.0.1:8787', server.url));
 
   const page = await (await fetch(`${server.url}/metrics`)).text();
   const served = [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
@@ -98,25 +102,44 @@ test('its commands work, in the order in which it gives them, and its metrics ar
   for (const [name] of guide.matchAll(/nodejs_\w*[a-z]/g)) assert.ok(served.includes(name) || name === 'nodejs', name);
   assert.deepEqual(await server.stop(), { code: 0, signal: null });
 
-  for (const text of commands.filter((text) => !online.includes(text))) await runShell(folder, text);
+  for (const text of commands.filter((text) => !online.includes(text))) await runShell(folder, verbs, text);
 });
 
 test('npm and the service manager run the program alike', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  assert.match(scripts.ironcraft, /^(?:exec )?node (?:--\S+ )*src\/main\.ts$/);
+  const [variables] = /(?:\w+_=\d+ )+/.exec(scripts.start) ?? assert.fail(scripts.start);
+  // Also where a shell has neither `exec` nor `env`.
+  assert.match(scripts.ironcraft, /^node (?:--\S+ )*src\/main\.ts$/);
   // `exec`, so that a signal to npm reaches the server itself.
-  assert.equal(scripts.start, `exec ${scripts.ironcraft} serve`);
-  assert.equal(
-    /^ExecStart=(.*)$/m.exec(guide)?.[1],
-    `/srv/ironcraft/node_modules/.bin/${scripts.start.replace(/^exec /, '')}`,
-  );
+  assert.equal(scripts.start, `exec env ${variables}${scripts.ironcraft} serve`);
+  assert.equal(/^Environment=(.*)$/m.exec(guide)?.[1], variables.trim());
+  assert.equal(/^ExecStart=(.*)$/m.exec(guide)?.[1], `/srv/ironcraft/node_modules/.bin/${scripts.ironcraft} serve`);
+  const [firstLine] = (await readFile(mainFile, 'utf8')).split('\n');
+  assert.equal(firstLine, `#!/usr/bin/env -S ${variables}${scripts.ironcraft.replace(' src/main.ts', '')}`);
 });
 
-/** Runs the lines as they stand; `npm run --silent ironcraft --` is the program itself, which spares npm's start each time. */
-async function runShell(folder: string, text: string): Promise<void> {
-  const npm = `npm() { [ "$1 $2 $3 $4" = "run --silent ironcraft --" ] || return 9; shift 4; "$NODE" "$MAIN" "$@"; }`;
-  const env = { PATH: process.env.PATH, NODE: process.execPath, MAIN: mainFile, ...FREE_PORTS };
+/**
+ * Runs the lines as they stand. `npm run --silent ironcraft --` is a small program that has this process run the verb: a process
+ * of its own, which the tests of the command line start, would take a second each time.
+ */
+async function runShell(folder: string, verbs: string, text: string): Promise<void> {
+  const npm = `npm() { [ "$1 $2 $3 $4" = "run --silent ironcraft --" ] || return 9; shift 4; "$NODE" "$RELAY" "$@"; }`;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, NODE: process.execPath, RELAY: relayFile, VERBS: verbs };
   await run('sh', ['-ec', `${npm}\n${text}`], { cwd: folder, env }).catch((error: unknown) => {
     throw new Error(`this does not work:\n${text}`, { cause: error });
   });
+}
+
+/** Runs the verbs that `verb-relay.ts` asks for; gives its address. */
+async function serveVerbs(t: TestContext, folder: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const args = (await json(request)) as string[];
+    response.end(JSON.stringify(await runVerbInProcess(args, folder, FREE_PORTS)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === 'string') assert.fail('it listens on a port');
+  return `http://127.0.0.1:${address.port}`;
 }

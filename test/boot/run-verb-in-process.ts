@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { runProgram } from '../../src/command-line/program.ts';
+import { holdEngine } from '../support/embedded-engine.ts';
 import type { runVerb, Variables } from './server-process.ts';
 
 interface Output {
@@ -25,6 +26,7 @@ export async function runVerbInProcess(
   const restore = [captureInto(output, 'stdout'), captureInto(output, 'stderr')];
   process.env = { PATH: env.PATH, HOME: env.HOME, TMPDIR: env.TMPDIR, ...variables };
   process.chdir(folder);
+  await holdEngine();
   try {
     const code = await running.run(output, () => runProgram(args));
     return { code, ...output };

@@ -13,6 +13,12 @@ export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.u
 const READY_MS = 90_000;
 const POLL_MS = 20;
 
+/**
+ * A server of a test lives for seconds: to optimise the embedded store's code for it takes a quarter of all the processor time of
+ * its start, in threads beside it, and pays later.
+ */
+const FLAGS = ['--liftoff-only'];
+
 /** So that any number of servers run beside each other. */
 export const FREE_PORTS = {
   IRONCRAFT_PORT: '0',
@@ -150,7 +156,7 @@ export function launch(
   variables: Variables,
   program: string = mainFile,
 ): Launched {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...FLAGS, program, ...args], {
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,
     // What a process that is killed leaves behind goes with its folder.

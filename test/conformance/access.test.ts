@@ -87,9 +87,11 @@ describe('a public operation takes no token, and ignores one', () => {
   for (const operation of operations.filter(({ posture, verify }) => posture === 'public' && verify === undefined)) {
     test(operation.id, async () => {
       const path = pathIn(operation.path, home);
-      const plain = await send(nobody, operation, path, bodyFor(operation, home));
+      // Of what begins something, the second call is the repetition of the first.
+      const headers = { 'idempotency-key': operation.id };
+      const plain = await send(nobody, operation, path, bodyFor(operation, home), headers);
       assert.ok(plain.status < 300, plain.text);
-      const withToken = await send(nobody.as('nonsense'), operation, path, bodyFor(operation, home));
+      const withToken = await send(nobody.as('nonsense'), operation, path, bodyFor(operation, home), headers);
       assert.deepEqual([withToken.status, withToken.text], [plain.status, plain.text]);
     });
   }
@@ -398,8 +400,11 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   const responseId = await startResponse(smith);
   const store = await home.tenant.post('/v1/vector_stores', { smith_id: smithId });
   assert.equal(store.status, 200, store.text);
+  const deployment = await home.tenant.post('/v1/deployments', { target: { type: 'smith', id: smithId }, kind: 'web' });
+  assert.equal(deployment.status, 201, deployment.text);
   return [
     smithId,
+    deployment.body.id,
     answer.body.id,
     withPrefix('trc', answer.body.id),
     answer.body.output.tool_calls[0].approval_id,

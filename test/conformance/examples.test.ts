@@ -24,7 +24,7 @@ const withJsonBody = described.filter(({ requestBody }) => requestBody?.content[
 /** What the ids of the examples stand for: the reader's own. */
 function withOwnIds(
   text: string,
-  { agentId, smithId, otherSmithId, approvalId, sessionId, freshCode }: World,
+  { agentId, smithId, otherSmithId, approvalId, sessionId, hostedRun, freshCode }: World,
   id: string,
   fileId: string,
 ): string {
@@ -36,6 +36,7 @@ function withOwnIds(
     file: fileId,
   };
   if (id === 'organization.billing.redeem') return JSON.stringify({ code: freshCode() });
+  if (id === 'hosted.stop') return JSON.stringify({ visitor_id: hostedRun.visitorId, run_id: hostedRun.runId });
   if (id === 'organization.billing.confirm') return JSON.stringify({ session_id: sessionId });
   return text.replaceAll(/"(agt|smt|apr|file)_[0-9A-Z]{26}"/g, (_, prefix: string) => JSON.stringify(own[prefix]));
 }

@@ -61,6 +61,8 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'tenant.webhooks.deliveries.list': async () =>
     (await tenant.post(`/v1/tenant/webhooks/${world.webhookId}/test`)).body.delivery_id,
   'smiths.schedules.list': () => idOf(tenant.post(`/v1/smiths/${world.smithId}/schedules`, { cron: '0 0 1 1 *' })),
+  'deployments.list': () =>
+    idOf(tenant.post('/v1/deployments', { target: { type: 'smith', id: world.smithId }, kind: 'web' })),
   'usage.events.list': () => idOf(tenant.post('/v1/usage/events', { meter: 'pages', quantity: 1 })),
   'budgets.list': async () => {
     const smithId = await idOf(tenant.post('/v1/smiths', { model: 'builtin/demo' }));

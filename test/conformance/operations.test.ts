@@ -54,6 +54,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
   // change nothing. What is changed twice alike is as if it were changed once.
   const repeatable = [
     'smiths.runs.cancel',
+    'hosted.stop',
     'responses.cancel',
     'embeddings.create',
     'smiths.memory.recall',
@@ -83,6 +84,7 @@ test('every route that is served answers something other than "no such route"', 
   for (const { method, path, id } of listed) {
     const response = await fetch(platform.url + path.replaceAll(/\{\w+\}/g, 'x'), { method });
     const text = await response.text();
-    assert.notEqual(response.status, 404, `${id}: ${text}`);
+    // A public operation looks for the object that the path names.
+    if (response.status === 404) assert.doesNotMatch(text, /No such route/, id);
   }
 });

@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertCommonHeaders, assertRefusal } from './assert-refusal.ts';
 import { sendRaw } from './raw-http.ts';
-import { createWorld, missingId } from './world.ts';
+import { missingId } from './world.ts';
 
 const PROJECT_LIMIT = 30;
 const ADDRESS_LIMIT = 5;
@@ -69,7 +69,8 @@ describe('a project', () => {
   });
 
   test('sees its own budget on every refusal of a caller who is known', async () => {
-    const { tenant, organization } = await createWorld(platform);
+    const tenant = await platform.createProject();
+    const { client: organization } = await platform.createOrganization();
     const refusals = [
       await tenant.get('/v1/organization/projects'),
       await organization.get('/v1/agents'),

@@ -378,6 +378,15 @@ const references: readonly Reference[] = [
       },
     }),
   ),
+  ...(['agent', 'smith'] as const).map(
+    (kind): Reference => ({
+      at: 'deployments.create body.target.id',
+      kind,
+      refusal: notFound,
+      smithRefusal: [403, 'forbidden_target'],
+      send: (caller, id) => caller.post('/v1/deployments', { target: { type: kind, id }, kind: 'web' }),
+    }),
+  ),
   ...(['/v1/responses', '/v1/chat/completions', '/v1/conversations'] as const).map(
     (path): Reference => ({
       at: `${path} IC-Agent-Id`,
@@ -400,6 +409,7 @@ const filter = 'narrows what the caller sees anyway: see the test of filters';
 const place = 'a place in the list: test/conformance/lists.test.ts and openai-lists.test.ts';
 const skillTest = 'see the tests of skills in configurations: resources/skills/configured-skills.test.ts';
 const registry = 'names of a registry that only the tenant has: see the test of a smith’s own settings';
+const visitors = 'there is no caller; whose thread and run it is: resources/hosted/hosted.test.ts';
 const excused: Readonly<Record<string, string>> = {
   'organization.billing.confirm body.session_id':
     'a page of Stripe, and its organization’s alone: see the tests of billing',
@@ -430,6 +440,10 @@ const excused: Readonly<Record<string, string>> = {
   'smiths.runs.submit body.tool_call_id': 'a call of the run in the path',
   'smiths.runs.submit body.approval_id': 'a call of the run in the path',
   'chat.completions.create body.conversation.id': 'what `conversation` names, in its other form',
+  'hosted.chat body.visitor_id': visitors,
+  'hosted.chat body.thread_id': visitors,
+  'hosted.stop body.visitor_id': visitors,
+  'hosted.stop body.run_id': visitors,
   'smiths.list query.external_id': filter,
   'smiths.list query.customer_id': filter,
   'smiths.list query.agent_id': filter,

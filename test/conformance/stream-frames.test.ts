@@ -26,6 +26,14 @@ const approved = { tools: [{ name: 'notify', requires_approval: true }] };
 const CALL = 'Call the tool notify with {"to": "Ada"}';
 const runsPath = `/v1/smiths/${world.smithId}/runs`;
 
+const chatWithPage = (message: string) =>
+  tenant.open(
+    'POST',
+    `/v1/hosted/${world.deploymentId}/chat`,
+    { visitor_id: 'ada', message },
+    { accept: 'text/event-stream' },
+  );
+
 /** By the union: requests whose streams hold its frames. */
 const streams: Readonly<Record<string, Readonly<Record<string, () => Promise<Response>>>>> = {
   RunStreamFrame: {
@@ -52,6 +60,10 @@ const streams: Readonly<Record<string, Readonly<Record<string, () => Promise<Res
       await (await tenant.open('POST', runsPath, body, { 'idempotency-key': 'again' })).text();
       return tenant.open('POST', runsPath, body, { 'idempotency-key': 'again' });
     },
+  },
+  HostedFrame: {
+    'a page’s answer': () => chatWithPage('Write 5 words'),
+    'a page’s failure': () => chatWithPage('Fail with 400'),
   },
   ChatCompletionChunk: {
     'a completion with its usage': () =>

@@ -34,6 +34,10 @@ export interface World {
   readonly deliveryId: string;
   /** Of `smithId`; disabled. */
   readonly scheduleId: string;
+  /** A hosted page of an agent of its own, as its visitors are smiths. */
+  readonly deploymentId: string;
+  /** Completed. */
+  readonly hostedRun: { readonly visitorId: string; readonly runId: string };
   readonly fileId: string;
   readonly skillId: string;
   readonly skillName: string;
@@ -90,6 +94,9 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/traces/{tid}': { prefix: 'trc', of: (world) => withPrefix('trc', world.runId) },
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
+  '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
+  '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
+  '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
   '/v1/customers/{cid}': { prefix: 'cus', of: (world) => world.customerId },
   '/v1/approvals/{id}': { prefix: 'apr', of: (world) => world.approvalId },
@@ -155,6 +162,10 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.schedules.create': () => ({ name: uniqueName(), cron: '0 0 1 1 *' }),
   'smiths.schedules.update': () => ({ name: uniqueName() }),
   'smiths.schedules.run_now': () => ({}),
+  'deployments.create': ({ agentId }) => ({ target: { type: 'agent', id: agentId }, kind: 'web' }),
+  'hosted.chat': ({ hostedRun: { visitorId } }) => ({ visitor_id: visitorId, message: 'Write 2 words' }),
+  'hosted.stop': ({ hostedRun: { visitorId, runId } }) => ({ visitor_id: visitorId, run_id: runId }),
+  'deployments.update': () => ({ display_name: uniqueName() }),
   'customers.create': () => ({ name: uniqueName(), external_ids: { crm: '17' } }),
   'customers.update': () => ({ name: uniqueName() }),
   'chat.completions.create': ({ smithUser }) => ({
@@ -288,6 +299,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     budgetId: await createdId(tenant.post('/v1/budgets', { scope: 'tenant', period: 'daily', limit: 1_000 })),
     ...(await registerWebhook(tenant)),
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
+    ...(await openPage(tenant)),
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
@@ -360,6 +372,20 @@ export async function startResponse(caller: Client, body: Body = {}): Promise<st
   const answer = await caller.post('/v1/responses', { ...body, input: 'Write 2 words' });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.id;
+}
+
+/** A page with a visitor who has been answered. */
+async function openPage(tenant: Client): Promise<Pick<World, 'deploymentId' | 'hostedRun'>> {
+  const agentId = await createdId(tenant.post('/v1/agents', { name: uniqueName(), model: 'builtin/demo' }));
+  await created(tenant.post(`/v1/agents/${agentId}/versions`, {}));
+  const body = { target: { type: 'agent', id: agentId }, kind: 'web', provider_metadata: { chats_per_minute: 1_000 } };
+  const deploymentId = await createdId(tenant.post('/v1/deployments', body));
+  const visitorId = uniqueName();
+  const chat = await tenant
+    .as('')
+    .post(`/v1/hosted/${deploymentId}/chat`, { visitor_id: visitorId, message: 'Write 2 words' });
+  assert.equal(chat.body?.status, 'completed', chat.text);
+  return { deploymentId, hostedRun: { visitorId, runId: chat.body.run_id } };
 }
 
 async function startSkill(tenant: Client) {

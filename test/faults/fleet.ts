@@ -1,9 +1,16 @@
 /** Server processes over one store, as an operator runs them: started, killed and started again by the tests of this folder. */
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { makeFolder, runVerb, type ServerProcess, startServer, type Variables } from '../boot/server-process.ts';
+import {
+  makeFolder,
+  runVerb,
+  type ServerProcess,
+  startServer,
+  type Variables,
+  waitFor,
+} from '../boot/server-process.ts';
 import { openTestDatabase, testServerUrl } from '../support/database.ts';
-import { type Client, createClient, type TestProject } from '../support/platform.ts';
+import { type Answer, type Client, createClient, type TestProject } from '../support/platform.ts';
 
 /** The reason that tests of several processes give where they are skipped. */
 export const NEEDS_SERVER =
@@ -12,9 +19,13 @@ export const NEEDS_SERVER =
 /** `npm test` has run it: the embedded store is the same where a server is tested. */
 export const NEEDS_NO_SERVER = testServerUrl() === undefined ? false : 'runs where no server is named';
 
+const PATIENCE_MS = 60_000;
+
 /** As `npm start` runs it, with no limit in the way. */
 const ENVIRONMENT: Variables = {
   NODE_OPTIONS: '--max-semi-space-size=16',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
   IRONCRAFT_LOG_LEVEL: 'warn',
   // Model servers of tests are on loopback.
   IRONCRAFT_OUTBOUND_ALLOW: '127.0.0.1',
@@ -88,6 +99,14 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
   };
 }
 
+/** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
+export function patiently(ask: () => Promise<Answer>): Promise<Answer> {
+  return waitFor('answer of a server that sheds no load', PATIENCE_MS, async () => {
+    const answer = await ask();
+    return answer.body?.error?.code === 'service_overloaded' ? undefined : answer;
+  });
+}
+
 /** Work is undone in the reverse order: processes end before their folders and databases go. */
 function lastInFirstOut(t: Cleanup): Cleanup {
   const works: (() => Promise<void>)[] = [];
@@ -117,12 +136,13 @@ function projectAt(url: string, projectId: string, token: string): TestProject {
     ...client,
     projectId,
     async smithToken(smithId, permissions) {
-      const answer = await client.post('/v1/tenant/tokens', { scope: 'smith', smith_id: smithId, permissions });
+      const asked = { scope: 'smith', smith_id: smithId, permissions };
+      const answer = await patiently(() => client.post('/v1/tenant/tokens', asked));
       if (answer.status !== 201) throw new Error(`no smith token: ${answer.text}`);
       return answer.body.token;
     },
     async createSmith(body = {}) {
-      const answer = await client.post('/v1/smiths', { model: 'builtin/demo', ...body });
+      const answer = await patiently(() => client.post('/v1/smiths', { model: 'builtin/demo', ...body }));
       if (answer.status !== 201) throw new Error(`no smith: ${answer.text}`);
       return answer.body.id;
     },

@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
 import { type Client, createClient } from '../support/platform.ts';
-import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -81,11 +81,11 @@ class Libraries {
       const lines = this.#random.integer(LINES.min, LINES.max);
       form.set('file', new Blob([textOf(lines)]), `${lines}.txt`);
       form.set('purpose', 'assistants');
-      const file = await client.post('/v1/files', form);
+      const file = await patiently(() => client.post('/v1/files', form));
       assert.equal(file.status, 200, file.text);
       file_ids.push(file.body.id);
     }
-    const batch = await client.post(`/v1/vector_stores/${storeId}/file_batches`, { file_ids });
+    const batch = await patiently(() => client.post(`/v1/vector_stores/${storeId}/file_batches`, { file_ids }));
     assert.equal(batch.status, 200, batch.text);
   }
 
@@ -93,7 +93,8 @@ class Libraries {
   async countUnfinished(server: ServerProcess): Promise<number> {
     let count = 0;
     for (const { token, storeId } of this.#tenants) {
-      const { body, text } = await createClient(server.url, token).get(`/v1/vector_stores/${storeId}`);
+      const client = createClient(server.url, token);
+      const { body, text } = await patiently(() => client.get(`/v1/vector_stores/${storeId}`));
       assert.equal(body?.object, 'vector_store', text);
       count += body.file_counts.in_progress;
     }

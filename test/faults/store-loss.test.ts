@@ -13,7 +13,7 @@ import { type Frame, readFrames } from '../support/read-frames.ts';
 import { assemble, clientTool, eventually, question, smithOf, type TestSmith } from '../support/turns.ts';
 import { auditTurns } from './audit-turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
-import { type Cleanup, type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Cleanup, type Fleet, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
 import { driveTurns } from './turn-driver.ts';
 
@@ -151,7 +151,7 @@ async function begin(
   const smith = smithOf(project, await project.createSmith());
   const body = { ...question(text), ...more, metadata: { model_steps: modelSteps, calls } };
   const headers = { prefer: 'respond-async', 'idempotency-key': smith.id };
-  const begun = await project.post(smith.runs, body, headers);
+  const begun = await patiently(() => project.post(smith.runs, body, headers));
   assert.equal(begun.status, 201, begun.text);
   return { smith, runId: begun.body.id };
 }

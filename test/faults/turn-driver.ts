@@ -179,8 +179,8 @@ function asksForAnotherTry({ mayFail }: DriverParts, status: number): boolean {
 }
 
 /** Asks one server after the other until one gives something. */
-async function insist<T>(
-  { pick }: DriverParts,
+export async function insist<T>(
+  { pick }: Pick<DriverParts, 'pick'>,
   what: string,
   attempt: (project: TestProject) => Promise<T | undefined>,
 ): Promise<T> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
+import type { TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame, readFrames, textOf } from '../support/read-frames.ts';
 import {
   assemble,
@@ -16,7 +17,7 @@ import {
   type TestSmith,
   useUpstream,
 } from '../support/turns.ts';
-import { type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Fleet, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 
 const CANCEL_MS = 200;
 /** As documented: SIGTERM drains for this long. */
@@ -43,10 +44,20 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
     for (const work of cleanups) await work();
   });
 
+  /** Waits for a server that sheds load. */
+  function patientProject(server: ServerProcess): TestProject {
+    const project = fleet.project(server);
+    return {
+      ...project,
+      get: (path, headers) => patiently(() => project.get(path, headers)),
+      post: (path, body, headers) => patiently(() => project.post(path, body, headers)),
+    };
+  }
+
   /** One smith, seen from both. */
   async function makeSmith(settings: Record<string, unknown> = {}): Promise<{ onA: TestSmith; onB: TestSmith }> {
     const id = await fleet.project(a).createSmith(settings);
-    return { onA: smithOf(fleet.project(a), id), onB: smithOf(fleet.project(b), id) };
+    return { onA: smithOf(patientProject(a), id), onB: smithOf(patientProject(b), id) };
   }
 
   test('a run that was started on one streams on the other, live, every character once and in order', async () => {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { json } from '../../src/kernel/db/values.ts';
-import { findExcess } from '../../src/kernel/http/json-body.ts';
+import { findExcess } from '../../src/kernel/http/json-extent.ts';
 import { scrubText } from '../../src/kernel/log/redact.ts';
 import { parseInput } from '../../src/platform/engine/input/parse-input.ts';
 import { readInstruction } from '../../src/platform/models/demo/instruction.ts';

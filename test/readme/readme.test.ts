@@ -6,9 +6,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { whyNoBoxes } from '../support/sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -17,6 +18,10 @@ const READY_MS = 60_000;
 let folder: string;
 let environment: NodeJS.ProcessEnv;
 let server: ChildProcess | undefined;
+let toolServer: ChildProcess | undefined;
+/** Where the README has the MCP server listen, and where this test does. */
+const TOOL_PORT_SHOWN = '3001';
+let toolPort: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ironcraft-readme-'));
@@ -29,20 +34,30 @@ before(async () => {
     IRONCRAFT_DOMAINS_DNS_PORT: String(await findFreePort()),
     IRONCRAFT_LOG_LEVEL: 'warn',
   };
+  toolPort = String(await findFreePort());
 });
 
 after(async () => {
+  // npx and what it has started.
+  if (toolServer?.pid !== undefined && toolServer.exitCode === null) process.kill(-toolServer.pid, 'SIGKILL');
   await stopServer('SIGKILL');
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, keep to a budget and a schedule, and buy a name', async (context) => {
-  const readme = await readFile(join(root, 'README.md'), 'utf8');
-  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
-  const [install, setUp, create, stream, crash, timeline, knowledge, operations, domain = '', develop] = blocks;
+test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, call tools and have people asked, keep to a budget and a schedule, and buy a name', async (context) => {
+  const sections = await readSections();
+  const [install, setUp, create, stream, crash, timeline] = sections.get('Two minutes to a streamed answer') ?? [];
+  const [knowledge] = sections.get("With OpenAI's SDK") ?? [];
+  const [operations] = sections.get('Budgets, schedules, traces') ?? [];
+  const [domain = ''] = sections.get('Buy a domain name') ?? [];
+  const [develop] = sections.get('Developing') ?? [];
   assert.equal(install?.trim(), 'npm ci && npm start');
   assert.equal(develop?.trim(), 'npm ci && npm test');
-  assert.equal(blocks.length, 10, 'a new block of commands needs a place in this test');
+  assert.deepEqual(
+    [...sections.values()].map(({ length }) => length),
+    [6, 1, 10, 1, 1, 1],
+    'a new block of commands needs a place in this test',
+  );
 
   await startServer();
   const first = await shell(`${setUp}${create}${stream}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN"`);
@@ -71,6 +86,8 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
     assert.match(third, /"type":"file_citation","index":\d+,"file_id":"file_\w+","filename":"handbook\.txt"/);
   }
 
+  await assertTools(context, sections.get('Tools') ?? [], `${setUp}${create}`);
+
   const operated = await shell(`${setUp}SMITH=${smith}\n${operations}`);
   assert.match(
     operated,
@@ -89,6 +106,78 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
   assert.match(fourth, /"name":"www\.hello-\d+\.com","type":"A","value":"192\.0\.2\.7"/);
   if (isAsked) assert.equal(fourth.trim().split('\n').at(-1), '192.0.2.7');
 });
+
+/** The blocks of commands below each heading. */
+async function readSections(): Promise<Map<string, string[]>> {
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  const sections = new Map<string, string[]>();
+  for (const section of readme.split(/^## /m).slice(1)) {
+    const [heading = ''] = section.split('\n', 1);
+    const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
+    if (blocks.length > 0) sections.set(heading, blocks);
+  }
+  return sections;
+}
+
+/** A tool approved, a question answered after a kill, a skill, a UI resource and a command; `before`: what makes the smith. */
+async function assertTools(context: TestContext, blocks: readonly string[], before: string): Promise<void> {
+  const [serve = '', restart = '', register, call, approve, crash, answer = '', skill, page, command] = blocks;
+  const allowed = /^IRONCRAFT_OUTBOUND_ALLOW=(127\.0\.0\.1:3001) npm start$/.exec(restart.trim())?.[1];
+  assert.ok(allowed, restart);
+  await startToolServer(atToolPort(serve));
+  await stopServer('SIGTERM');
+  environment.IRONCRAFT_OUTBOUND_ALLOW = atToolPort(allowed);
+  await startServer();
+  const begin = `${register}${call}${approve}`;
+  const begun = await shell(
+    atToolPort(`${before}${begin}${crash}\necho; echo "SMITH=$SMITH RUN=$RUN APPROVAL=$APPROVAL"`),
+  );
+  assertShown(atToolPort(begin), begun);
+  const [variables] = /SMITH=smt_\w+ RUN=run_\w+ APPROVAL=apr_\w+/.exec(begun) ?? [];
+  assert.ok(variables, begun);
+
+  await waitForExit();
+  await startServer();
+  assertShown(answer, await shell(`${before}${variables.replaceAll(' ', '; ')}\n${answer}`));
+
+  const whyNot = await whyNoBoxes();
+  if (whyNot !== false) context.diagnostic(whyNot);
+  const rest = `${skill}${page}${whyNot === false ? command : ''}`;
+  assertShown(rest, await shell(`${before}${rest}`));
+}
+
+async function startToolServer(command: string): Promise<void> {
+  // In a group of its own: npx starts the server as its child.
+  const child = spawn('sh', ['-ec', command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  toolServer = child;
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    for (const output of [child.stdout, child.stderr]) {
+      output.on('data', (chunk: unknown) => {
+        said += String(chunk);
+        if (/listening on port/.test(said)) resolve();
+      });
+    }
+    child.once('exit', () => reject(new Error(`the MCP server did not start: ${said}`)));
+  });
+}
+
+/** What the comments of the commands say comes back, comes back, in their order. */
+function assertShown(commands: string, output: string): void {
+  const expected = [...commands.matchAll(/^# (\{.*)$/gm)].map((match) => match[1] ?? '');
+  assert.ok(expected.length > 0);
+  let rest = output;
+  for (const line of expected) {
+    const pattern = line.split('…').map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+    const found = new RegExp(`^${pattern.join('.*')}`, 'm').exec(rest);
+    assert.ok(found, `${line}\n\nin\n\n${rest}`);
+    rest = rest.slice(found.index + found[0].length);
+  }
+}
+
+function atToolPort(script: string): string {
+  return script.replaceAll(TOOL_PORT_SHOWN, toolPort);
+}
 
 /** What the first blocks promise: a published agent, a stream that is slow enough to watch, an answer with its variable. */
 function assertFirstTurns(shown: string): void {

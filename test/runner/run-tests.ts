@@ -3,7 +3,7 @@
  * files share. `node test/runner/run-tests.ts [--selection all|process|embedded|server] [--workers N] [FILE OR GLOB
  * …]`; files that are named run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -87,6 +87,8 @@ async function runFiles(files: readonly string[], workers: number, limitMs: numb
     started: 0,
     heavy: 0,
   };
+  // Root's boxes of commands have users of their own, who pass through it.
+  chmodSync(run.scratch, 0o711);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       rmSync(run.scratch, { recursive: true, force: true });

@@ -12,11 +12,12 @@ import { fileURLToPath } from 'node:url';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { compileEngine, dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/embedded-folder.ts';
+import { dropTemplates, engineVersion, shortenLog } from '../../src/kernel/db/embedded-folder.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/db/folder-lock.ts';
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
 import { createJobs } from '../../src/kernel/jobs/jobs.ts';
 import { cacheFolder } from './cache-folder.ts';
+import { holdEngine } from './embedded-engine.ts';
 
 export interface TestDatabase {
   readonly db: Database;
@@ -36,7 +37,7 @@ export interface TestDatabaseOptions {
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 /** Raise it when what a copy starts with changes and neither the migrations nor PGlite tell. */
-const contentRevision = 1;
+const contentRevision = 2;
 const buildTimeoutMs = 60_000;
 const pollMs = 25;
 const cacheLifetimeMs = 24 * 3_600_000;
@@ -107,13 +108,10 @@ export async function setUpSchemas(db: Database, sources: readonly MigrationSour
   await jobs.stop();
 }
 
-let engine: ReturnType<typeof compileEngine> | undefined;
-
 async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDatabase> {
   const file = join(cacheFolder, `test-${await contentKey(sources)}.tar`);
   if (!existsSync(file)) await buildDump(file, sources);
-  engine ??= compileEngine();
-  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file), engine: await engine });
+  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file), engine: await holdEngine() });
   return { db, close: () => db.close() };
 }
 
@@ -124,8 +122,10 @@ async function buildDump(file: string, sources: readonly MigrationSource[]): Pro
   if (lock === undefined) return;
   try {
     await removeOutdated();
-    const db = await connectEmbedded({ folder: undefined });
+    const db = await connectEmbedded({ folder: undefined, engine: await holdEngine() });
     try {
+      // From the beginning, so that the log keeps no files for later: each copy would have them too.
+      await db.query({ text: 'set wal_recycle = off' });
       await setUpSchemas(db, sources);
       for (const statement of [...dropTemplates, ...shortenLog]) await db.query({ text: statement });
       const partial = `${file}.partial-${process.pid}`;

@@ -1,33 +1,71 @@
 /**
- * The platform as the client of the protocol's conformance suite, which starts this program with the URL of a server:
- * registers it, and has a run call each of its tools, or those that the scenario names.
+ * A platform as the client of the protocol's conformance suite: registers the suite's server, and has a run call each of its
+ * tools, or those that the scenario names.
  */
-import { startPlatform, type TestProject } from './platform.ts';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { createVault } from '../../src/kernel/vault/vault.ts';
+import { openTestDatabase } from './database.ts';
+import { startPlatform, type TestPlatform, type TestProject } from './platform.ts';
 
-const url = process.argv.at(-1) ?? '';
-const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as {
-  readonly toolCalls?: readonly { readonly name: string; readonly arguments: object }[];
-};
-const platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'localhost', '::1', 'example.com'] });
-const p = await platform.createProject();
-try {
+interface Scenario {
+  /** Of the suite's server. */
+  readonly url: string;
+  readonly context: { readonly toolCalls?: readonly { readonly name: string; readonly arguments: object }[] };
+}
+
+export interface ConformanceDriver {
+  /** Takes scenarios, see mcp-conformance-relay.ts: to be the client in a process of its own would take four seconds each time. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function startConformanceDriver(): Promise<ConformanceDriver> {
+  const { db, close } = await openTestDatabase();
+  const sharing = { db, vault: createVault([createSecretKey(randomBytes(32))]) };
+  const server = createServer(async (request, response) => {
+    // Each scenario waits for its client to close its connections, which a platform does when it stops.
+    const platform = await startPlatform({ sharing, outboundAllow: ['127.0.0.1', 'localhost', '::1', 'example.com'] });
+    try {
+      await drive(platform, (await json(request)) as Scenario);
+    } catch (error) {
+      response.writeHead(500).write(error instanceof Error ? error.stack : String(error));
+    } finally {
+      await platform.close();
+      response.end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await close();
+    },
+  };
+}
+
+async function drive(platform: TestPlatform, { url, context }: Scenario): Promise<void> {
+  const p = await platform.createProject();
   await p.put('/v1/tenant/mcp/peer', { url });
   const { body } = await p.post('/v1/tenant/mcp/peer/refresh');
   const smithId = await p.createSmith();
   const offered: string[] = body.tools
     .filter(({ enabled }: { enabled: boolean }) => enabled)
     .map(({ name }: { name: string }) => name);
-  const schemas = await readSchemas();
+  const schemas = await readSchemas(platform, p);
   for (const call of context.toolCalls ?? offered.map((name) => ({ name, arguments: argumentsOf(name, schemas) }))) {
     await callTool(p, smithId, call.name, call.arguments);
   }
-} finally {
-  await platform.close();
 }
 
 /** As they are kept. */
-async function readSchemas(): Promise<ReadonlyMap<string, object>> {
-  const { rows } = await platform.db.query<{ tools: { name: string; input_schema: object }[] }>({
+async function readSchemas({ db }: TestPlatform, p: TestProject): Promise<ReadonlyMap<string, object>> {
+  const { rows } = await db.query<{ tools: { name: string; input_schema: object }[] }>({
     text: 'select l.tools from mcp_tool_lists l where l.project_id = $1 and l.replaced_at is null',
     values: [p.projectId],
   });

@@ -88,6 +88,8 @@ export interface TestPlatformOptions {
   readonly toolSources?: readonly ToolSource[];
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];
+  /** Default: the one host of examples, and what the system knows. */
+  readonly lookup?: Lookup;
   readonly modelCall?: Partial<ModelCallLimits>;
   readonly budgetWaitMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
@@ -135,7 +137,10 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
   const stripe = options.stripe ?? (await startStripe());
-  const outbound = createOutbound({ allow: options.outboundAllow ?? [KNOWN_HOST], lookup: lookUpKnownHost });
+  const outbound = createOutbound({
+    allow: options.outboundAllow ?? [KNOWN_HOST],
+    lookup: options.lookup ?? lookUpKnownHost,
+  });
   const platform = await createPlatform({
     config: {
       projectRequestsPerMinute: UNLIMITED,

@@ -3,7 +3,6 @@ import { text } from 'node:stream/consumers';
 import { findSandbox } from '../../src/platform/sandbox/find-sandbox.ts';
 import { createHostFolder } from '../../src/platform/sandbox/host-folder.ts';
 import { runBox } from '../../src/platform/sandbox/run-box.ts';
-import { TAR_END } from '../../src/platform/sandbox/tar-stream.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
 
 const commands: string[] = JSON.parse(await text(process.stdin));
@@ -23,9 +22,7 @@ try {
         timeoutMs: 10_000,
       },
       mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
-      filling: (async function* () {
-        yield TAR_END;
-      })(),
+      filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
       signal: new AbortController().signal,

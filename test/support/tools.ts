@@ -1,5 +1,12 @@
 /** Tools of the server that tests watch and steer. */
-import type { Tool, ToolAnswer, ToolCall, ToolOutcome, ToolSource } from '../../src/platform/tools/tool.ts';
+import type {
+  QuestionHold,
+  Tool,
+  ToolAnswer,
+  ToolCall,
+  ToolOutcome,
+  ToolSource,
+} from '../../src/platform/tools/tool.ts';
 
 export interface TestTools {
   readonly source: ToolSource;
@@ -9,12 +16,16 @@ export interface TestTools {
   open(runId: string): void;
   /** From here on `moving` has another target. */
   moveTarget(): void;
+  /** Whoever waits for answers to the questions that this run's calls of `ask` hold gives up. */
+  giveUp(runId: string): void;
+  /** How often what this run's questions hold was let go. */
+  endsOf(runId: string): number;
 }
 
 /**
  * `echo` returns its arguments; `boom` throws; `refuse` gives an error; `gate` returns once it is opened and ignores its
  * signal; `careful` is `gate` that must not be repeated; `guarded` is `echo` behind an approval; `ask` asks for a `name`,
- * twice where its argument `times` is 2, and returns what it was told; `moving` is `guarded`, of the target that is set;
+ * twice where its argument `times` is 2, held where `held` is true, and returns what it was told; `moving` is `guarded`, of the target that is set;
  * `crm__find`, `crm__change` and `crm__fail` are `echo`, `guarded` and `refuse` of an MCP server.
  */
 export function createTestTools(): TestTools {
@@ -42,7 +53,7 @@ export function createTestTools(): TestTools {
     await gateOf(runId).promise;
     return { output: { passed: args } };
   };
-  const askForName = async ({ args, answer }: ToolCall): Promise<ToolOutcome> => {
+  const askForName = async ({ args, answer, runId }: ToolCall): Promise<ToolOutcome> => {
     const told = [...((answer?.state.told ?? []) as unknown[]), ...(answer === undefined ? [] : [describe(answer)])];
     if (told.length >= Number(args.times ?? 1)) return { output: { told } };
     const expiresAt = typeof args.seconds === 'number' ? { expiresAt: new Date(Date.now() + args.seconds * 1000) } : {};
@@ -51,11 +62,23 @@ export function createTestTools(): TestTools {
         message: `Name ${told.length + 1}?`,
         requestedSchema: NAME_SCHEMA,
         state: { told },
-        isHeld: args.held === true,
+        ...(args.held === true ? { hold: describeHold(runId) } : {}),
         ...expiresAt,
       },
     };
   };
+  const holds = new Map<string, PromiseWithResolvers<void> & { ends: number }>();
+  const holdOf = (runId: string) => {
+    const hold = holds.get(runId) ?? Object.assign(Promise.withResolvers<void>(), { ends: 0 });
+    holds.set(runId, hold);
+    return hold;
+  };
+  const describeHold = (runId: string): QuestionHold => ({
+    over: holdOf(runId).promise,
+    end: () => {
+      holdOf(runId).ends += 1;
+    },
+  });
   let revision = 1;
   const tools = [
     tool('echo', echo),
@@ -81,6 +104,8 @@ export function createTestTools(): TestTools {
     moveTarget: () => {
       revision += 1;
     },
+    giveUp: (runId) => holdOf(runId).resolve(),
+    endsOf: (runId) => holdOf(runId).ends,
   };
 }
 

@@ -3,6 +3,8 @@
  * working directory), without the command line around it: that one watches files, opens a browser and reports usage.
  *
  *     node serve.ts PORT        with an empty directory as the working directory; prints `ready` when it serves
+ *
+ * `TOOLS_URL` and `TOOL_TEXT` of its environment: the MCP server whose tool its second graph calls, and with what.
  */
 import { fileURLToPath } from 'node:url';
 import { startServer } from '@langchain/langgraph-api/server';
@@ -14,6 +16,9 @@ await startServer({
   host: '127.0.0.1',
   nWorkers: DEFAULT_WORKERS,
   cwd: process.cwd(),
-  graphs: { words: `${fileURLToPath(new URL('./graph.ts', import.meta.url))}:graph` },
+  graphs: {
+    words: `${fileURLToPath(new URL('./graph.ts', import.meta.url))}:graph`,
+    tools: `${fileURLToPath(new URL('./tool-graph.ts', import.meta.url))}:graph`,
+  },
 });
 console.log('ready');

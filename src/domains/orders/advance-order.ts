@@ -30,7 +30,12 @@ export async function leaseAndAdvanceOrder(
   const now = deps.clock.now();
   const db = workspaceDb(deps.db, workspaceId);
   const order = await leaseOrder(db, orderId, now, new Date(now.getTime() + LEASE_MS));
-  if (order !== undefined) await advanceOrder(deps, order, { isFirst: false });
+  if (order === undefined) return;
+  if (order.lapsed_leases > 0) {
+    const fields = { order: order.id, ends: order.lapsed_leases };
+    deps.logger.warn(fields, 'the process that worked on an order has ended without giving it back');
+  }
+  await advanceOrder(deps, order, { isFirst: false });
 }
 
 /**

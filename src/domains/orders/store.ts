@@ -1,6 +1,7 @@
 /** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
 import { sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
+import { countLapsed, isFree } from '../lapsed-leases.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
@@ -81,14 +82,16 @@ export async function findLiveOrder(
   return (kind === undefined ? query : query.where('kind', '=', kind)).executeTakeFirst();
 }
 
+const LEASE = { leaseUntil: 'lease_until', lapsedLeases: 'lapsed_leases' } as const;
+
 /** Leases the order until then; undefined when it has ended or another process has the lease. */
 export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: Date): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
-    .set({ lease_until: until, next_look_at: until })
+    .set({ lease_until: until, lapsed_leases: countLapsed(LEASE), next_look_at: until })
     .where('id', '=', id)
     .where(isLive)
-    .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
+    .where(isFree(LEASE, now))
     .returningAll()
     .executeTakeFirst();
 }
@@ -169,6 +172,7 @@ export async function listDueOrders(
     .select(['workspace_id', 'id'])
     .where('next_look_at', '<=', now)
     .where(isLive)
+    .where(isFree(LEASE, now))
     .orderBy('next_look_at')
     .limit(limit)
     .execute();

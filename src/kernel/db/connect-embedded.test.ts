@@ -6,11 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
+import { holdEngine } from '../../../test/support/embedded-engine.ts';
 import { connectEmbedded, type EmbeddedDatabase } from './connect-embedded.ts';
 import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { FolderInUseError } from './folder-lock.ts';
 
 const source = new URL('./connect-embedded.ts', import.meta.url).href;
+
+before(holdEngine);
 
 /** Another process that opens the folder, and writes a row after the other, printing each id once it is committed. */
 function startWriter(folder: string): { process: ChildProcess; lines: AsyncIterator<string> } {

@@ -7,8 +7,9 @@
  * From SQL: int8 → number (exact to 2^53; cast to text beyond), numeric → string, timestamptz and timestamp → Date (the
  *          latter read as UTC), date and interval → string, json and jsonb parsed, bytea → Uint8Array, arrays → arrays.
  */
-import { setImmediate } from 'node:timers/promises';
+
 import pg from 'pg';
+import { ownIteration } from '../event-loop/own-iteration.ts';
 
 /** JSON text for a jsonb parameter. U+0000 and lone surrogates, which jsonb cannot hold, become U+FFFD. */
 export function json(value: unknown): string {
@@ -34,11 +35,11 @@ const JSONB_VERSION = 1;
 export async function largeJson(value: unknown): Promise<string | Uint8Array> {
   const text = json(value);
   if (text.length < LARGE_JSON_CHARS) return text;
-  await setImmediate();
+  await ownIteration();
   const bytes = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
   bytes[0] = JSONB_VERSION;
   bytes.write(text, 1);
-  await setImmediate();
+  await ownIteration();
   return bytes;
 }
 

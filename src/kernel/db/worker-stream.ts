@@ -5,12 +5,19 @@ import pg from 'pg';
 import type { WorkerOptions, WorkerReply, WorkerRequest } from './embedded-worker.ts';
 import { columnTypes } from './values.ts';
 
+/**
+ * Of the thread's JavaScript, which does little but pass bytes on: without a limit it takes three times the program's semi-space, for ever,
+ * after the first large statements.
+ */
+const MAX_YOUNG_MEBIBYTES = 8;
+
 /** Starts the thread; resolves when the store inside is open, rejects with the reason why it cannot be opened. */
 export async function startWorker(options: WorkerOptions): Promise<WorkerStream> {
   const worker = new Worker(new URL('./embedded-worker.ts', import.meta.url), {
     workerData: options,
     // Flags such as --input-type, which only fit the main program, would stop the thread.
     execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MEBIBYTES },
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.once('error', reject);

@@ -28,7 +28,7 @@ export interface IdempotencyStore<Caller> {
    * Whose keys these are, where that is more than the operation says: callers that may not see each other's answers, or
    * headers that make it another request. Equal keys of different claimants have nothing to do with each other.
    */
-  claimantOf?(caller: Caller, headers: IncomingHttpHeaders, address: string): string;
+  claimantOf?(caller: Caller | undefined, headers: IncomingHttpHeaders, address: string): string;
   /** The codes that a key may be refused with. */
   readonly refusals: readonly string[];
   /** Stores the answer in the claiming transaction. */

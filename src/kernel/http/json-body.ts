@@ -1,6 +1,8 @@
 /** Request bodies of JSON, of a depth and a size in values that whatever walks them later can walk. */
 import type { FastifyBodyParser, FastifyInstance, FastifyRequest } from 'fastify';
+import { ownIteration } from '../event-loop/own-iteration.ts';
 import { ApiError } from './errors.ts';
+import { ExtentScan, findExcess, type JsonExtent } from './json-extent.ts';
 
 /**
  * Levels of objects and arrays. JSON.parse takes any number, but what recurses does not: JSON.stringify and PostgreSQL
@@ -20,20 +22,42 @@ const MAX_BODY_VALUES = 100_000;
 const MAX_BODY_ITEMS = 1_000_000;
 /** Of one number: more than any value needs. JSON.parse takes time for each, and ten million of them all at once. */
 const MAX_NUMBER_CHARS = 1_000;
-/** Larger bodies are looked through, parsed and worked on in turns of the event loop of their own. */
+/** Larger bodies are looked through, parsed and worked on in iterations of the event loop of their own. */
 const LARGE_BODY_CHARS = 256 * 1024;
+/** Looked through in one iteration: ten milliseconds at most. */
+const PIECE_CHARS = 1024 * 1024;
+
+const bodyExtent: JsonExtent = {
+  levels: MAX_BODY_DEPTH,
+  values: MAX_BODY_VALUES,
+  items: MAX_BODY_ITEMS,
+  digits: MAX_NUMBER_CHARS,
+};
 
 /** Makes the routes of this scope read `application/json` and `application/<anything>+json`. */
 export function acceptJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   const read: FastifyBodyParser<string> = (request, text, done) => {
-    const refusal = refusalOfEncoding(request) ?? refusalOfExtent(text);
+    const refusal = refusalOfEncoding(request);
     if (refusal !== undefined) done(refusal);
     // A client that always names the type may send nothing.
     else if (text === '') done(null, undefined);
-    else if (text.length > LARGE_BODY_CHARS) {
-      setImmediate(() => parse(request, text, (error, body) => setImmediate(() => done(error, body))));
-    } else parse(request, text, done);
+    else if (text.length > LARGE_BODY_CHARS) void readLarge(request, text, done);
+    else {
+      const excess = findExcess(text, bodyExtent);
+      if (excess === undefined) parse(request, text, done);
+      else done(refusalOfExtent(excess));
+    }
+  };
+  const readLarge = async (...[request, text, done]: Parameters<typeof read>): Promise<void> => {
+    const scan = new ExtentScan(text, bodyExtent);
+    while (!scan.isDone) {
+      await ownIteration();
+      const excess = scan.read(PIECE_CHARS);
+      if (excess !== undefined) return done(refusalOfExtent(excess));
+    }
+    await ownIteration();
+    parse(request, text, (error, body) => void ownIteration().then(() => done(error, body)));
   };
   app.addContentTypeParser('application/json', { parseAs: 'string' }, read);
   app.addContentTypeParser(/^application\/[\w.-]+\+json(?:$|[\s;])/i, { parseAs: 'string' }, read);
@@ -49,10 +73,8 @@ export function refusalOfEncoding(request: FastifyRequest): ApiError | undefined
   });
 }
 
-function refusalOfExtent(text: string): ApiError | undefined {
-  switch (findExcess(text, bodyExtent)) {
-    case undefined:
-      return undefined;
+function refusalOfExtent(excess: keyof JsonExtent): ApiError {
+  switch (excess) {
     case 'levels':
       return new ApiError('invalid_request', {
         message: `The body nests deeper than ${MAX_BODY_DEPTH} levels. Flatten it, or send the inner part as text.`,
@@ -82,105 +104,4 @@ export function parseJsonText(text: string): unknown {
   const excess = findExcess(text, bodyExtent);
   if (excess !== undefined) throw new SyntaxError(`the JSON has too many ${excess}`);
   return JSON.parse(text);
-}
-
-export interface JsonExtent {
-  /** How deep objects and arrays nest. */
-  readonly levels: number;
-  /** Objects, arrays and strings, names of members included. */
-  readonly values: number;
-  /** Commas: one fewer than there are items, in each of them. */
-  readonly items: number;
-  /** Characters of one number. */
-  readonly digits: number;
-}
-
-const bodyExtent: JsonExtent = {
-  levels: MAX_BODY_DEPTH,
-  values: MAX_BODY_VALUES,
-  items: MAX_BODY_ITEMS,
-  digits: MAX_NUMBER_CHARS,
-};
-
-/** What a JSON text has more of than this, the first that is met. Brackets in strings are text. Reads each character once. */
-export function findExcess(text: string, { levels, values, items, digits }: JsonExtent): keyof JsonExtent | undefined {
-  let depth = 0;
-  let count = 0;
-  let commas = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    switch (code) {
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        depth += 1;
-        count += 1;
-        if (depth > levels) return 'levels';
-        break;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        depth -= 1;
-        break;
-      case QUOTE:
-        at = endOfString(text, at);
-        count += 1;
-        break;
-      case COMMA:
-        commas += 1;
-        break;
-      default:
-        if (code === MINUS || isDigit(code)) {
-          const end = endOfNumber(text, at);
-          if (end - at > digits) return 'digits';
-          at = end - 1;
-        }
-    }
-    if (count > values) return 'values';
-    if (commas >= items) return 'items';
-  }
-  return undefined;
-}
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-/** A letter in lower case. */
-const EXPONENT = 0x65;
-const LOWER_CASE = 0x20;
-const BACKSLASH = 0x5c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
-}
-
-/** Behind the last character of the number that begins here, or of what looks like one. */
-function endOfNumber(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    const goesOn =
-      isDigit(code) || code === POINT || code === MINUS || code === PLUS || (code | LOWER_CASE) === EXPONENT;
-    if (!goesOn) return at;
-  }
-  return text.length;
-}
-
-/** Where the string that begins here ends: at its closing quote, or with the text. */
-function endOfString(text: string, start: number): number {
-  const end = text.indexOf('"', start + 1);
-  if (end < 0) return text.length;
-  if (text.charCodeAt(end - 1) !== BACKSLASH) return end;
-  // One escape seldom comes alone: from the first on, each character is looked at.
-  for (let at = text.indexOf('\\', start + 1); at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at;
-  }
-  return text.length;
 }

@@ -22,6 +22,8 @@ export interface RequestContext<Caller> {
   readonly requestId: string;
   /** Lower-cased names, as Node gives them. */
   readonly headers: IncomingHttpHeaders;
+  /** Where it comes from, as budgets count it: of IPv6 the /64. */
+  readonly address: string;
   readonly log: Logger;
   /** Fires when the caller goes away before the answer. */
   readonly signal: AbortSignal;

@@ -2,10 +2,11 @@
  * One operation, from its validated request to its answer: `Idempotency-Key`, the transaction of a change, the handler,
  * and the reply, be it the schema's JSON, a stored answer, bytes or a stream of events.
  */
-import { setImmediate } from 'node:timers/promises';
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Database, Transaction } from '../db/database.ts';
+import { ownIteration } from '../event-loop/own-iteration.ts';
 import { ByteContent } from './byte-content.ts';
 import type { Gate, Meters } from './check-request.ts';
 import { ApiError } from './errors.ts';
@@ -42,9 +43,9 @@ export async function runOperation<Caller>(
   // What a large body asks for takes as long again as validating it did, and so does its fingerprint: others get their turn in
   // between.
   const isLarge = hasLargeBody(request);
-  if (isLarge) await setImmediate();
+  if (isLarge) await ownIteration();
   const input = await readInput(request, operation, options);
-  if (isLarge) await setImmediate();
+  if (isLarge) await ownIteration();
   if (operation.kind === 'change') {
     const outcome = await settleUpload(request, operation, input, () =>
       commit(request, reply, operation, options, input),
@@ -57,7 +58,7 @@ export async function runOperation<Caller>(
   if (operation.verify !== undefined) await takeVerified(request, reply, operation, options, input);
   const handled = await handle(request, reply, operation, options, input, undefined);
   // The answer may repeat it all, and was read a moment ago.
-  if (isLarge) await setImmediate();
+  if (isLarge) await ownIteration();
   return answer(request, reply, operation, handled);
 }
 
@@ -250,6 +251,9 @@ function erasedRequest<Caller>(
     caller: request.state.caller as Caller,
     requestId: request.id,
     headers: request.headers,
+    get address() {
+      return addressKey(request.ip);
+    },
     log: request.log as never,
     get signal() {
       return closeSignal(reply);

@@ -8,6 +8,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import Type, { type TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database } from '../db/database.ts';
+import { ownIteration } from '../event-loop/own-iteration.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { answerRefusals } from './answer-refusal.ts';
@@ -203,9 +204,9 @@ function readRequestId(request: { headers: Record<string, string | string[] | un
 function sendLargeAnswersLater(app: FastifyInstance): void {
   app.addHook<unknown>('onSend', (_request, _reply, payload, done) => {
     if (typeof payload !== 'string' || payload.length <= LARGE_ANSWER_CHARS) return done(null, payload);
-    setImmediate(() => {
+    void ownIteration().then(() => {
       const bytes = Buffer.from(payload);
-      setImmediate(() => done(null, bytes));
+      void ownIteration().then(() => done(null, bytes));
     });
   });
 }

@@ -21,6 +21,8 @@ export function createIdempotencyStore(vault: Vault): IdempotencyStore<Caller> {
   return {
     refusals: ['idempotency_in_progress', 'idempotency_key_reused'],
     claimantOf(caller, headers) {
+      // Without one, whoever keeps the account knows whose key it is.
+      if (caller === undefined) return '';
       // The surfaces on which a tenant's token names the smith in a header: see openai/resolve-smith.ts.
       const named = SMITH_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);
       return caller.kind === 'smith' ? caller.smithId : named.join(' ');

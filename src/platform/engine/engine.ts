@@ -7,6 +7,7 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import type { Credits } from '../billing/index.ts';
 import type { ModelCallLimits } from '../models/index.ts';
 import type { ForeignSchemas } from '../schemas/index.ts';
+import type { RequestServers } from '../tools/request-servers.ts';
 import type { ToolSource } from '../tools/tool.ts';
 import type { ModelOpener } from './execution/open-turn-model.ts';
 import { type Execution, startExecution } from './execution/start-execution.ts';
@@ -14,7 +15,9 @@ import type { TurnFiles } from './input/attached-files.ts';
 import type { TurnSkills } from './input/turn-skills.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
 import { createQuestionCloser } from './replica/close-questions.ts';
+import { takeHandedOver } from './replica/hand-over.ts';
 import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
+import { createHeldQuestions } from './replica/held-questions.ts';
 import { createTakeover } from './replica/takeover.ts';
 import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
 import {
@@ -25,7 +28,7 @@ import {
   streamTimeline,
 } from './timeline/follow-timeline.ts';
 import { LiveTurn } from './timeline/live-turn.ts';
-import { createRunSignals, type RunSignals } from './timeline/run-signals.ts';
+import { createRunSignals, type HandedOverRun, type RunSignals } from './timeline/run-signals.ts';
 import { createTimelineWriter } from './timeline/timeline-writer.ts';
 import { isSettled, LeaseLostError, TurnStopped } from './turn.ts';
 
@@ -38,6 +41,7 @@ export interface EngineDependencies {
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
   readonly skills: TurnSkills;
+  readonly requestServers: RequestServers;
   /** Told of each turn that has ended and is to be found by recall. */
   readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   /** Told of each turn that has come to rest on this replica: its smith is free. */
@@ -62,6 +66,8 @@ export interface Engine {
   readonly files: TurnFiles;
   readonly credits: Credits;
   readonly skills: TurnSkills;
+  /** MCP servers that requests bring. */
+  readonly requestServers: RequestServers;
   readonly signals: RunSignals;
   start(): Promise<void>;
   /** Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. */
@@ -71,6 +77,8 @@ export interface Engine {
   findLive(runId: string): LiveTurn | undefined;
   /** Takes note of a run that was settled without being executed. */
   runSettled(run: { readonly projectId: string; readonly runId: string }): void;
+  /** Has the replica that the run's row names execute it. */
+  handOver(run: HandedOverRun): Promise<void>;
   /** The timeline beyond `after`, in its native wire form. */
   stream(run: FollowedRun, after: number): EventSource;
   /** The timeline beyond `after`, frame by frame, for surfaces that show it in their own form. */
@@ -108,8 +116,12 @@ export function createEngine(deps: EngineDependencies): Engine {
     db,
     logger,
     announce: signals.announce,
-    onResumed: () => takeover.wake(),
+    async onResumed({ project_id: projectId, run_id: runId }, executing) {
+      if (executing === null) takeover.wake();
+      else await handOver({ replicaId: executing, projectId, runId });
+    },
   });
+  const held = createHeldQuestions({ db, logger, onClosable: () => questions.wake() });
 
   deps.metrics.gauge('runs_in_flight', 'Turns that this replica executes', [], (gauge) => gauge.set(live.size));
 
@@ -121,20 +133,30 @@ export function createEngine(deps: EngineDependencies): Engine {
     files: deps.files,
     credits: deps.credits,
     skills: deps.skills,
+    requestServers: deps.requestServers,
     signals,
     async start() {
       await registerReplica(db, replicaId);
       await signals.start({
-        onCancel: (runId) => live.get(runId)?.abort.abort(new TurnStopped('cancelled')),
+        onCancel(runId) {
+          live.get(runId)?.abort.abort(new TurnStopped('cancelled'));
+          // Cancelled while it was paused, or soon: the rows say.
+          held.wake();
+        },
         onOrphans: () => takeover.wake(),
+        onHandOver: takeOver,
       });
       writer.start();
-      for (const worker of [heartbeat, takeover, cleanup, questions]) worker.start();
+      for (const worker of [heartbeat, takeover, cleanup, questions, held]) worker.start();
     },
     admit: places.admit,
     execute,
     findLive: (runId) => live.get(runId),
-    runSettled: deps.onRunSettled,
+    runSettled(run) {
+      held.endRun(run.runId);
+      deps.onRunSettled(run);
+    },
+    handOver,
     stream: (run, after) => streamTimeline(timeline, run, after),
     follow: (run, after, sink, closed) => followTimeline(timeline, run, after, sink, closed),
     draining: draining.signal,
@@ -160,17 +182,33 @@ export function createEngine(deps: EngineDependencies): Engine {
     live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
     live.set(key.runId, turn);
     if (restarted !== undefined) turn.emit('run.restarted', restarted);
-    void startExecution({ ...deps, replicaId, flush: writer.flush }, turn, execution).then((row) => {
+    void startExecution({ ...deps, replicaId, held, flush: writer.flush }, turn, execution).then((row) => {
       if (live.get(key.runId) === turn) live.delete(key.runId);
       admission.release();
       signals.announce([key.runId]);
       if (row !== undefined) deps.onTurnRested({ projectId: key.projectId, smithId: key.smithId });
-      if (row !== undefined && isSettled(row.status)) deps.onRunSettled({ projectId: key.projectId, runId: key.runId });
+      if (row !== undefined && isSettled(row.status)) {
+        held.endRun(key.runId);
+        deps.onRunSettled({ projectId: key.projectId, runId: key.runId });
+      }
       if (row !== undefined && isSettled(row.status) && state.config.memory?.indexed === true) {
         deps.onTurnEnded({ projectId: key.projectId, smithId: key.smithId });
       }
     });
     return turn;
+  }
+
+  /** A run that names its replica already. */
+  async function handOver(run: HandedOverRun): Promise<void> {
+    if (run.replicaId === replicaId) takeOver(run);
+    else await signals.handOver(run);
+  }
+
+  function takeOver(run: HandedOverRun): void {
+    const found = (runId: string) => live.get(runId);
+    takeHandedOver({ db, replicaId, findLive: found, execute }, run).catch((error: unknown) => {
+      logger.warn({ err: error, runId: run.runId }, 'a run that was handed over is taken up later');
+    });
   }
 
   /** Takes no more turns, and says so: an end that comes before this replica is through does not tell against its turns. */
@@ -188,10 +226,10 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   /** Hands every turn on to whoever takes it. Heartbeats go on until then: so long the turns are this replica's. */
   async function releaseAll(): Promise<void> {
-    await Promise.all([takeover.stop(), cleanup.stop(), questions.stop()]);
-    const held = [...live.values()];
-    for (const turn of held) turn.abort.abort(new TurnStopped('detached'));
-    await Promise.all(held.map((turn) => turn.done));
+    await Promise.all([takeover.stop(), cleanup.stop(), questions.stop(), held.stop()]);
+    const executing = [...live.values()];
+    for (const turn of executing) turn.abort.abort(new TurnStopped('detached'));
+    await Promise.all(executing.map((turn) => turn.done));
     await heartbeat.stop();
     if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
   }

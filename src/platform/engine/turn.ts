@@ -23,6 +23,7 @@
  */
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { JsonObject } from '../tables.ts';
+import type { RequestServer } from '../tools/request-servers.ts';
 import type {
   FileSearchConfig,
   McpConfig,
@@ -49,7 +50,13 @@ export interface ClientTool {
   readonly requires_approval: boolean;
 }
 
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+/** `server`: the label or name of an MCP server, with or without one of its tools. */
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { readonly name: string }
+  | { readonly server: string; readonly tool?: string };
 
 export type ResponseFormat =
   | { readonly type: 'text' }
@@ -81,6 +88,8 @@ export interface TurnSettings {
     readonly choice: ToolChoice;
     /** Stores to search in place of the smith's own. */
     readonly file_search: FileSearchConfig | null;
+    /** MCP servers that the request brought; absent: none. */
+    readonly mcp?: readonly RequestServer[];
   };
 }
 
@@ -158,8 +167,12 @@ export interface ToolStep {
   approvalId?: string;
   /** Set while it waits for an answer to a question. */
   question?: Pick<ToolQuestion, 'message' | 'requestedSchema'>;
+  /** The replica that alone can carry on the answer to its newest question. */
+  holder?: string;
   /** What became of its newest question. */
   answer?: ToolAnswer;
+  /** An earlier attempt began it, and was cut off. */
+  wasBegun?: boolean;
 }
 
 export type RunStatus = 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';

@@ -6,6 +6,7 @@ import type { Logger } from '../../kernel/log/log.ts';
 import { reconcileStorage } from './reconcile-storage.ts';
 import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
 import { sweepPushedTraces } from './sweep-pushed-traces.ts';
+import { sweepRunCredentials } from './sweep-run-credentials.ts';
 import { sweepUnclaimedBlobs } from './sweep-unclaimed-blobs.ts';
 
 const SWEEP_IDEMPOTENCY_KEYS = 'sweep-idempotency-keys';
@@ -13,6 +14,7 @@ const SWEEP_UNCLAIMED_BLOBS = 'sweep-unclaimed-blobs';
 const SWEEP_ORPHANED_BLOBS = 'sweep-orphaned-blobs';
 const RECONCILE_STORAGE = 'reconcile-storage';
 const SWEEP_PUSHED_TRACES = 'sweep-pushed-traces';
+const SWEEP_RUN_CREDENTIALS = 'sweep-run-credentials';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
@@ -32,6 +34,8 @@ export function defineMaintenance(
   jobs.schedule(RECONCILE_STORAGE, '52 * * * *', {});
   jobs.define(SWEEP_PUSHED_TRACES, ({ signal }) => sweepPushedTraces(db, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_PUSHED_TRACES, '27 * * * *', {});
+  jobs.define(SWEEP_RUN_CREDENTIALS, ({ signal }) => sweepRunCredentials(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_RUN_CREDENTIALS, '57 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

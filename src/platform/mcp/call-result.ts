@@ -6,11 +6,19 @@ import type { ResultPart, ToolOutcome } from '../tools/tool.ts';
 
 type StoredFile = Extract<ResultPart, { readonly type: 'file' }>;
 
+/** Whose result it is. */
+export interface ResultOwner {
+  readonly projectId: string;
+  readonly smithId: string;
+  readonly runId: string;
+  readonly callId: string;
+}
+
 /** The file store, as results need it. */
 export interface ResultFiles {
-  /** Keeps the bytes as a file of the smith. Throws `payload_too_large` and `storage_unavailable`. */
+  /** Keeps the bytes as a file of the smith, for as long as the call's step names it. Throws `payload_too_large` and `storage_unavailable`. */
   keep(
-    owner: { readonly projectId: string; readonly smithId: string },
+    owner: ResultOwner,
     file: { readonly filename: string; readonly mediaType: string; readonly content: Uint8Array },
   ): Promise<Omit<StoredFile, 'type'>>;
 }
@@ -27,7 +35,7 @@ type ContentBlock = CallToolResult['content'][number];
 
 interface Keeping {
   readonly files: ResultFiles;
-  readonly owner: { readonly projectId: string; readonly smithId: string };
+  readonly owner: ResultOwner;
   /** As files are named. */
   readonly toolName: string;
 }

@@ -11,19 +11,22 @@ import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import type { JsonObject, McpToolEntry } from '../tables.ts';
 import type { ToolCall, ToolOutcome } from '../tools/tool.ts';
 import { type ResultFiles, readResult } from './call-result.ts';
-import { connect, type Elicit, type InputRequired, type McpConnection } from './client/connection.ts';
+import { connect, type Elicit, type InputRequired, type McpConnection, type McpEndpoint } from './client/connection.ts';
 import { describeFailure, McpFailure } from './client/failure.ts';
 import type { McpLimits } from './client/limits.ts';
+import { resumeCall } from './client/resume-call.ts';
 import type { SessionPool } from './client/session-pool.ts';
+import type { SuspendedCall } from './client/suspended-call.ts';
 import type { Discovery } from './discovery.ts';
 import { openEndpoint } from './endpoint.ts';
 import { answerQuestion, HeldCall, questionOf } from './questions.ts';
 import { findServer, type RegisteredServer, storeCallError, storeProtocol } from './server-store.ts';
 import type { SignIn } from './sign-in.ts';
+import { findSuspendedCall, saveSuspendedCall } from './suspended-calls.ts';
 
 export interface CallDependencies {
   readonly db: Database;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly vault: Pick<Vault, 'open' | 'seal'>;
   readonly outbound: Pick<Outbound, 'fetch'>;
   readonly logger: Logger;
   readonly discovery: Discovery;
@@ -34,7 +37,7 @@ export interface CallDependencies {
   readonly limits: McpLimits;
 }
 
-type Answered = CallToolResult | InputRequired;
+type Answered = CallToolResult | InputRequired | SuspendedCall;
 
 /** A tool as the turn has it. */
 export interface CalledTool {
@@ -83,17 +86,26 @@ function askToConnect({ name, auth_provider }: RegisteredServer): ToolOutcome {
   };
 }
 
-interface Calling {
+export interface Calling {
   readonly home: TenantDb;
   readonly server: RegisteredServer;
   readonly token: string | undefined;
   readonly called: CalledTool;
   readonly call: ToolCall;
+  /** In place of what the registration says: of a server that has none. */
+  readonly endpoint?: McpEndpoint;
 }
 
-async function answer(deps: CallDependencies, calling: Calling): Promise<ToolOutcome> {
-  const { projectId, smithId, callId, runId, answer: answered } = calling.call;
+/** The call's result, or its next question. Throws McpFailure, and the signal's reason. */
+export async function answer(deps: CallDependencies, calling: Calling): Promise<ToolOutcome> {
+  const { callId, runId, answer: answered, wasBegun } = calling.call;
   const id = `${runId}/${callId}`;
+  if (answered?.state.kind === SUSPENDED || wasBegun) {
+    const suspended = await findSuspendedCall(calling.home, deps.vault, calling.call);
+    if (suspended !== undefined) return goOn(deps, calling, suspended);
+  }
+  if (answered?.state.kind === SUSPENDED)
+    throw new McpFailure('time', 'its question had closed before the answer came');
   const given = answered?.state.kind === 'input_required' ? answerQuestion(answered) : undefined;
   if (given !== undefined && 'question' in given) return given;
   let held = answered?.state.kind === 'held' ? deps.held.get(id) : undefined;
@@ -101,20 +113,59 @@ async function answer(deps: CallDependencies, calling: Calling): Promise<ToolOut
     throw new McpFailure('time', 'its question had closed before the answer came');
   }
   if (held !== undefined && answered !== undefined) held.answer(answered);
-  held ??= new HeldCall(id, (elicit) => send(deps, calling, elicit, given?.input));
-  const next = await held.next();
-  if ('question' in next) {
-    deps.held.set(id, held);
-    return next;
-  }
+  held ??= new HeldCall(
+    id,
+    (elicit, signal) => send(deps, calling, { onElicit: elicit, input: given?.input, signal }),
+    {
+      onEnd: () => deps.held.delete(id),
+    },
+  );
+  deps.held.set(id, held);
+  const next = await held.next(calling.call.signal).catch((error: unknown) => {
+    deps.held.delete(id);
+    throw error;
+  });
+  if ('question' in next) return next;
   deps.held.delete(id);
-  const { result } = next;
+  return readAnswer(deps, calling, next.result);
+}
+
+/** Of a question whose call no replica holds open. */
+const SUSPENDED = 'suspended';
+
+/** Posts the answer and reads the call on, or asks what nobody was asked because the server died. */
+async function goOn(deps: CallDependencies, calling: Calling, suspended: SuspendedCall): Promise<ToolOutcome> {
+  const { answer: answered, signal, wasBegun } = calling.call;
+  const { session } = suspended;
+  if (answered?.state.question !== String(session.questionId)) return askOf(suspended);
+  const { action, content } = answered;
+  const answer = { action, ...(content === null ? {} : { content }) };
+  const endpoint = calling.endpoint ?? openEndpoint(deps.vault, calling.call.projectId, calling.server, calling.token);
+  return readAnswer(deps, calling, await resumeCall(deps, endpoint, { session, answer, wasBegun, signal }));
+}
+
+async function readAnswer(deps: CallDependencies, calling: Calling, result: Answered): Promise<ToolOutcome> {
+  const { projectId, smithId, runId, callId } = calling.call;
+  if (isSuspended(result)) {
+    const { id: serverId, revision } = calling.server;
+    const key = { projectId, smithId, runId, callId, serverId, revision };
+    await saveSuspendedCall(calling.home, deps.vault, key, result, calling.endpoint);
+    return askOf(result);
+  }
   if (isInputRequired(result)) {
     const question = questionOf(result);
     return typeof question === 'string' ? { error: question } : { question };
   }
-  const keeping = { files: deps.files, owner: { projectId, smithId }, toolName: calling.called.name };
+  const keeping = { files: deps.files, owner: { projectId, smithId, runId, callId }, toolName: calling.called.name };
   return readResult(keeping, result);
+}
+
+function askOf({ asked, session }: SuspendedCall): ToolOutcome {
+  return { question: { ...asked, state: { kind: SUSPENDED, question: String(session.questionId) } } };
+}
+
+function isSuspended(result: Answered): result is SuspendedCall {
+  return (result as { resultType?: unknown }).resultType === 'suspended';
 }
 
 function isInputRequired(result: Answered): result is InputRequired {
@@ -122,29 +173,31 @@ function isInputRequired(result: Answered): result is InputRequired {
 }
 
 /** Once more where the server cannot have received it. */
-async function send(
-  deps: CallDependencies,
-  calling: Calling,
-  elicit: Elicit,
-  input: JsonObject | undefined,
-): Promise<Answered> {
+async function send(deps: CallDependencies, calling: Calling, sending: Sending): Promise<Answered> {
   try {
-    return await sendOnce(deps, calling, elicit, input);
+    return await sendOnce(deps, calling, sending);
   } catch (error) {
     if (!(error instanceof McpFailure && error.neverReceived)) throw error;
-    return sendOnce(deps, calling, elicit, input);
+    return sendOnce(deps, calling, sending);
   }
+}
+
+interface Sending {
+  readonly onElicit: Elicit;
+  /** As of McpToolCall. */
+  readonly input: JsonObject | undefined;
+  /** Outlasts the execution that sends it, where the call is held open. */
+  readonly signal: AbortSignal;
 }
 
 async function sendOnce(
   deps: CallDependencies,
   calling: Calling,
-  onElicit: Elicit,
-  input: JsonObject | undefined,
+  { onElicit, input, signal }: Sending,
 ): Promise<Answered> {
   const { server, called, call } = calling;
   const key = [call.projectId, call.smithId, server.id, server.revision, calling.token ?? ''].join('/');
-  const connection = deps.sessions.take(key) ?? (await open(deps, calling));
+  const connection = deps.sessions.take(key) ?? (await open(deps, calling, signal));
   try {
     const result = await connection.callTool({
       name: called.tool.name,
@@ -152,7 +205,7 @@ async function sendOnce(
       inputSchema: called.tool.input_schema,
       meta: { [CALL_ID]: call.callId },
       ...(input === undefined ? {} : { input }),
-      signal: call.signal,
+      signal,
       onElicit,
     });
     deps.sessions.giveBack(key, connection);
@@ -165,12 +218,16 @@ async function sendOnce(
   }
 }
 
-async function open(deps: CallDependencies, { home, server, token, call }: Calling): Promise<McpConnection> {
-  const { projectId, signal } = call;
-  const endpoint = openEndpoint(deps.vault, projectId, server);
-  const headers = token === undefined ? endpoint.headers : { authorization: `Bearer ${token}` };
+async function open(
+  deps: CallDependencies,
+  { home, server, token, call, endpoint: given }: Calling,
+  signal: AbortSignal,
+): Promise<McpConnection> {
+  if (given !== undefined) return connect(deps, given, { signal });
+  const { projectId } = call;
+  const endpoint = openEndpoint(deps.vault, projectId, server, token);
   const onToolsChanged = () => deps.discovery.refreshSoon(projectId, server.id, { isChanged: true });
-  const connection = await connect(deps, { ...endpoint, headers }, { signal, onToolsChanged });
+  const connection = await connect(deps, endpoint, { signal, onToolsChanged });
   if (server.protocol === null) {
     storeProtocol(home, server.id, connection.protocol).catch((error: unknown) => {
       deps.logger.warn({ err: error, server: server.id }, 'how an MCP server is spoken to was not kept');

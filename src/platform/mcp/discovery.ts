@@ -153,7 +153,9 @@ async function listTools(
 const WITHHELD_SHOWN = 5;
 
 /** Says which of the tools are not offered to models, and why. */
-function describeWithheld(tools: readonly { readonly name: string; readonly withheld?: string }[]): string | null {
+export function describeWithheld(
+  tools: readonly { readonly name: string; readonly withheld?: string }[],
+): string | null {
   const withheld = tools.filter(({ withheld: why }) => why?.startsWith('its ') === true);
   if (withheld.length === 0) return null;
   const shown = withheld.slice(0, WITHHELD_SHOWN).map(({ name, withheld: why }) => `${name.slice(0, 64)}: ${why}`);

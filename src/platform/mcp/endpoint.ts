@@ -4,9 +4,18 @@ import { McpFailure } from './client/failure.ts';
 import { mcpSecretContext } from './secret-context.ts';
 import type { RegisteredServer } from './server-store.ts';
 
-/** Where the server is called, and with what of ours. Throws McpFailure where its secret cannot be opened any more. */
-export function openEndpoint(vault: Pick<Vault, 'open'>, projectId: string, server: RegisteredServer): McpEndpoint {
+/**
+ * Where the server is called, and with what of ours: a user's token, or the registration's secret. Throws McpFailure where
+ * that cannot be opened any more.
+ */
+export function openEndpoint(
+  vault: Pick<Vault, 'open'>,
+  projectId: string,
+  server: RegisteredServer,
+  token?: string,
+): McpEndpoint {
   const { id, url, protocol, sealed_secret: sealed } = server;
+  if (token !== undefined) return { url, protocol, headers: { authorization: `Bearer ${token}` } };
   const secret = sealed === null ? undefined : openSecret(vault, sealed, mcpSecretContext(projectId, id));
   return { url, protocol, headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` } };
 }

@@ -4,6 +4,7 @@ export type { ResultFiles } from './call-result.ts';
 export { McpFailure } from './client/failure.ts';
 export type { McpLimits } from './client/limits.ts';
 export { createDiscovery, type Discovery } from './discovery.ts';
-export { mcpSecretContext } from './secret-context.ts';
+export { createRequestServers } from './request-servers.ts';
+export { mcpSecretContext, runCredentialsContext, suspendedCallContext } from './secret-context.ts';
 export { noSignIn } from './sign-in.ts';
 export { createMcpTools } from './tool-source.ts';

@@ -4,12 +4,15 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { startConformanceDriver } from '../../../test/support/mcp-conformance-driver.ts';
 
 const manifest = import.meta.resolve('@modelcontextprotocol/conformance/package.json');
 const suite = fileURLToPath(new URL('./dist/index.js', manifest));
-const driver = fileURLToPath(new URL('../../../test/support/mcp-conformance-driver.ts', import.meta.url));
+const relay = fileURLToPath(new URL('../../../test/support/mcp-conformance-relay.ts', import.meta.url));
+const driver = await startConformanceDriver();
+after(() => driver.close());
 
 const scenarios: readonly [name: string, revision: string][] = [
   ['initialize', '2025-11-25'],
@@ -29,7 +32,7 @@ const scenarios: readonly [name: string, revision: string][] = [
 for (const [name, revision] of scenarios) {
   test(`${name}, ${revision}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ironcraft-mcp-conformance-'));
-    const command = `"${process.execPath}" --no-warnings "${driver}"`;
+    const command = `"${process.execPath}" --no-warnings "${relay}" ${driver.url}`;
     const args = ['client', '--command', command, '--scenario', name, '--spec-version', revision];
     try {
       const said = await run([suite, ...args, '--timeout', '60000', '-o', folder]);

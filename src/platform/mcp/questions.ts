@@ -1,7 +1,8 @@
 /** Questions of servers to a person, in both revisions of the protocol. */
 import type { JsonObject } from '../tables.ts';
 import type { ToolAnswer, ToolQuestion } from '../tools/tool.ts';
-import type { Elicit, Elicitation, InputRequired } from './client/connection.ts';
+import type { Elicit, InputRequired } from './client/connection.ts';
+import { type Elicitation, readElicitation } from './client/elicitation.ts';
 
 /** How long a call that a server holds open waits for its answer. */
 const HELD_MS = 900_000;
@@ -22,10 +23,9 @@ interface AskedState {
 export function questionOf(required: InputRequired): ToolQuestion | string {
   const open: AskedState['open'][number][] = [];
   for (const [key, { method, params }] of Object.entries(required.inputRequests ?? {})) {
-    const { mode = 'form', message, requestedSchema } = (params ?? {}) as JsonObject;
-    const isForm = method === 'elicitation/create' && mode === 'form' && isObject(requestedSchema);
-    if (!isForm) return `The MCP server asks for something that cannot be given: ${String(method)}.`;
-    open.push({ key, message: String(message ?? ''), schema: requestedSchema });
+    const asked = method === 'elicitation/create' ? readElicitation(params) : undefined;
+    if (asked === undefined) return `The MCP server asks for something that cannot be given: ${String(method)}.`;
+    open.push({ key, message: asked.message, schema: asked.requestedSchema });
   }
   const state = { kind: 'input_required', request_state: required.requestState ?? null, open, responses: {} } as const;
   return askNext(state) ?? 'The MCP server asks for input, and names none.';
@@ -51,31 +51,43 @@ function askNext(state: AskedState): ToolQuestion | undefined {
   return { message: next.message, requestedSchema: next.schema, state: state as unknown as JsonObject };
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A call that a server of the older revision holds open while a person is asked, on this replica alone. */
 export class HeldCall<Result> {
   readonly #id: string;
   readonly #work: Promise<Result>;
+  readonly #ending = new AbortController();
+  readonly #onEnd: () => void;
   #asked = Promise.withResolvers<ToolQuestion>();
   #answer: ((answer: Awaited<ReturnType<Elicit>>) => void) | undefined;
 
-  /** Begins the work, which asks by what it is given. */
-  constructor(id: string, work: (elicit: Elicit) => Promise<Result>) {
+  /**
+   * Begins the work, which asks by what it is given, and stops when the signal fires. `onEnd`: nobody will come back for it.
+   */
+  constructor(
+    id: string,
+    work: (elicit: Elicit, signal: AbortSignal) => Promise<Result>,
+    { onEnd }: { readonly onEnd: () => void },
+  ) {
     this.#id = id;
-    this.#work = work((asked) => this.#ask(asked));
+    this.#onEnd = onEnd;
+    this.#work = work((asked) => this.#ask(asked), this.#ending.signal);
     // Whoever waits for it is told; after the last question that is nobody.
     this.#work.catch(() => {});
   }
 
-  /** The result, or the next question. */
-  async next(): Promise<{ readonly result: Result } | { readonly question: ToolQuestion }> {
-    return Promise.race([
-      this.#work.then((result) => ({ result })),
-      this.#asked.promise.then((question) => ({ question })),
-    ]);
+  /** The result, or the next question. The call ends with the signal of whoever waits for it. */
+  async next(signal: AbortSignal): Promise<{ readonly result: Result } | { readonly question: ToolQuestion }> {
+    const onAbort = () => this.end();
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([
+        this.#work.then((result) => ({ result })),
+        this.#asked.promise.then((question) => ({ question })),
+      ]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   answer({ action, content }: ToolAnswer): void {
@@ -83,15 +95,24 @@ export class HeldCall<Result> {
     this.#answer?.({ action, ...(content === null ? {} : { content }) });
   }
 
+  end(): void {
+    this.#ending.abort(new Error('the call has ended: its run goes on without it'));
+    this.#onEnd();
+  }
+
   #ask({ message, requestedSchema }: Elicitation): ReturnType<Elicit> {
     const answered = Promise.withResolvers<Awaited<ReturnType<Elicit>>>();
     this.#answer = answered.resolve;
     const timer = setTimeout(() => answered.resolve({ action: 'cancel' }), HELD_MS).unref();
+    const over = this.#work.then(
+      () => {},
+      () => {},
+    );
     this.#asked.resolve({
       message,
       requestedSchema,
       state: { kind: 'held', id: this.#id },
-      isHeld: true,
+      hold: { over, end: () => this.end() },
       expiresAt: new Date(Date.now() + HELD_MS),
     });
     return answered.promise.finally(() => clearTimeout(timer));

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
+import { ownIteration } from '../../kernel/event-loop/own-iteration.ts';
 
 /**
  * A cheap estimate of tokens, for budgets (does the history fit the window?) and for the built-in model's own limits and
@@ -117,7 +117,7 @@ export class PieceByPieceEstimate {
     this.#left -= characters;
     if (this.#left > 0) return;
     this.#left = PIECE_CHARS;
-    await setImmediate();
+    await ownIteration();
   }
 }
 

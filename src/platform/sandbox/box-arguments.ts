@@ -56,6 +56,7 @@ export function boxArguments(
     ...['--remount-ro', '/dev'],
     ...folder('/tmp', temporaryBytes, '1777'),
     ...folder('/workspace', settings.workspaceBytes, '0755'),
+    ...['input', 'output'].flatMap((name) => ['--perms', '0755', '--dir', `/workspace/${name}`]),
     ...['--remount-ro', '/', '--chdir', '/'],
     ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'HOME', '/workspace'],
     ...['--setenv', 'USER', 'user', '--setenv', 'LANG', 'C.UTF-8', '--setenv', 'TMPDIR', '/tmp'],

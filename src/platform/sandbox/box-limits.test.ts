@@ -7,7 +7,7 @@ import { findSandbox } from './find-sandbox.ts';
 import { createHostFolder, type HostFolder } from './host-folder.ts';
 import { type BoxOutcome, type BoxPrograms, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
-import { readTarStream, TAR_END } from './tar-stream.ts';
+import { readTarStream } from './tar-stream.ts';
 
 const skip = await whyNoBoxes();
 const MIB = 1024 ** 2;
@@ -34,9 +34,7 @@ async function tryCommand(
   const outcome = await runBox({
     ...{ programs, settings, slot: 0, command, timeoutMs, secrets: new Map([['KEY', 'a-secret-value']]) },
     mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
-    filling: (async function* () {
-      yield TAR_END;
-    })(),
+    filling: undefined,
     takeWorkspace: async (tar) => {
       const limits = { maxBytes: settings.workspaceBytes, maxEntries: 1_000 };
       for await (const { path, kind, bytes } of readTarStream(tar, limits)) {
@@ -63,6 +61,26 @@ describe('a box', { skip }, () => {
     assert.ok(seconds < 10, String(seconds));
     const { stdout } = await tryCommand('cat /proc/[0-9]*/cmdline | tr "\\0" " "');
     assert.ok(!stdout.text.includes(marker));
+  });
+
+  test('writes to its output by name, too', async () => {
+    const { stdout, stderr, exitCode } = await tryCommand(
+      'echo one > /dev/stdout && echo two > /dev/stderr && echo three | tee /dev/stderr /proc/self/fd/1',
+    );
+    assert.deepEqual([exitCode, stdout.text, stderr.text], [0, 'one\nthree\nthree\n', 'two\nthree\n']);
+  });
+
+  test('keeps what is left behind, in folders of its own too, and nothing where nothing is', async () => {
+    assert.deepEqual((await tryCommand('true')).entries, {});
+    assert.deepEqual((await tryCommand('echo x > input/.hidden; mkdir deep; echo y > deep/b')).entries, {
+      'input/.hidden': 2,
+      'deep/b': 2,
+    });
+    assert.deepEqual((await tryCommand('rmdir input output; ln -s / output; ln -s /usr input')).entries, {
+      input: 0,
+      output: 0,
+    });
+    assert.deepEqual((await tryCommand('mv output other')).workspaceProblem, undefined);
   });
 
   test('keeps as much of a stream as it may, and says that there was more', async () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,8 @@ interface Escape {
   readonly python?: string;
 }
 
+/** Temporary files of whoever starts boxes: of nobody, who may not write to others'. */
+let scratch = '';
 const HOST_FILE = join(tmpdir(), `ironcraft-escape-${process.pid}`);
 const CORE_PATTERN = '/proc/sys/kernel/core_pattern';
 
@@ -40,7 +42,8 @@ const ESCAPES: readonly Escape[] = [
   },
   {
     name: 'find the command line of a process outside',
-    command: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -q "escapes.test" && echo ESCAPED',
+    // Brackets, so that grep does not find itself.
+    command: 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -q "escapes[.]test" && echo ESCAPED',
   },
   { name: 'see a process outside', command: 'test -e /proc/$HOST_PID/root/etc/hostname && echo ESCAPED' },
   { name: 'end a process outside', command: 'kill -9 $HOST_PID && echo ESCAPED' },
@@ -211,6 +214,8 @@ describe('out of a box', { skip }, () => {
     connections += 1;
   });
   before(async () => {
+    scratch = mkdtempSync(join(tmpdir(), 'ironcraft-escapes-'));
+    chmodSync(scratch, 0o1777);
     writeFileSync(HOST_FILE, 'of the machine', { mode: 0o644 });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   });
@@ -218,6 +223,7 @@ describe('out of a box', { skip }, () => {
     victim.kill();
     server.close();
     rmSync(HOST_FILE, { force: true });
+    rmSync(scratch, { recursive: true });
   });
 
   for (const user of isRoot ? (['self', 'nobody'] as const) : (['self'] as const)) {
@@ -230,7 +236,7 @@ describe('out of a box', { skip }, () => {
       const shown = await runAs(
         user,
         ESCAPES.map((way) => variables + commandOf(way)),
-        { ...(process.env.PATH === undefined ? {} : { PATH: process.env.PATH }), TMPDIR: tmpdir() },
+        { ...(process.env.PATH === undefined ? {} : { PATH: process.env.PATH }), TMPDIR: scratch },
       );
       const escaped = ESCAPES.flatMap(({ name: what }, index) => {
         const { stdout = '', stderr = '', isUp = false } = shown[index] ?? {};

@@ -1,12 +1,12 @@
 /** Whether this machine can make a box, found out by making one; and what to do where it cannot. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createHostFolder } from './host-folder.ts';
 import { BoxError, type BoxPrograms, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
-import { TAR_END } from './tar-stream.ts';
 
 export interface FoundSandbox {
   readonly programs: BoxPrograms;
@@ -21,10 +21,12 @@ export interface SandboxProblem {
 
 const SEARCHED = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 /** What runs inside, from /usr of this machine. */
-const INSIDE = ['bash', 'prlimit', 'tar'];
+const INSIDE = ['bash', 'tar'];
+/** What the server itself calls. */
+const BESIDE = ['mkfifo'];
 const PACKAGES: Readonly<Record<string, string>> = {
   bash: 'bash',
-  prlimit: 'util-linux',
+  mkfifo: 'coreutils',
   tar: 'tar',
   setpriv: 'util-linux',
 };
@@ -51,7 +53,9 @@ export async function findSandbox(settings: SandboxSettings): Promise<FoundSandb
     };
   }
   const isRoot = process.getuid?.() === 0;
-  const missing = [...INSIDE, ...(isRoot ? ['setpriv'] : [])].find((name) => findProgram(name) === undefined);
+  const missing = [...INSIDE, ...BESIDE, ...(isRoot ? ['setpriv'] : [])].find(
+    (name) => findProgram(name) === undefined,
+  );
   if (missing !== undefined) {
     return {
       problem: `${missing} is not installed on the server`,
@@ -60,7 +64,22 @@ export async function findSandbox(settings: SandboxSettings): Promise<FoundSandb
   }
   const programs = { bubblewrap, setpriv: isRoot ? findProgram('setpriv') : undefined };
   const failure = await tryBox(programs, settings);
-  return failure === undefined ? { programs, version } : { problem: failure, mend: NAMESPACES_MEND };
+  if (failure === undefined) return { programs, version };
+  const closed = isRoot ? findClosedFolder(tmpdir()) : undefined;
+  if (closed === undefined) return { problem: failure, mend: NAMESPACES_MEND };
+  return {
+    problem: `The users of boxes may not enter ${closed}, where temporary files of the server lie`,
+    mend: `Let them pass (chmod o+x ${closed}), or start the server with another folder for temporary files, such as TMPDIR=/tmp.`,
+  };
+}
+
+/** The topmost of the folders on the way that others than its owner and group may not pass. */
+function findClosedFolder(path: string): string | undefined {
+  const parent = dirname(path);
+  const above = parent === path ? undefined : findClosedFolder(parent);
+  if (above !== undefined) return above;
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined || (found.mode & constants.S_IXOTH) !== 0 ? undefined : path;
 }
 
 const NAMESPACES_MEND =
@@ -75,7 +94,7 @@ async function tryBox(programs: BoxPrograms, settings: SandboxSettings): Promise
     const { exitCode } = await runBox({
       ...{ programs, settings, secrets: new Map(), slot: 0, command: 'exit 7', timeoutMs: TRIAL_MS },
       mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
-      filling: oneChunk(TAR_END),
+      filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
       signal: AbortSignal.timeout(2 * TRIAL_MS),
@@ -87,10 +106,6 @@ async function tryBox(programs: BoxPrograms, settings: SandboxSettings): Promise
   } finally {
     await host.remove();
   }
-}
-
-async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield chunk;
 }
 
 function findProgram(name: string): string | undefined {

@@ -3,9 +3,11 @@
  * the box. See supervise.sh for what runs inside.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { type BoxMounts, boxArguments } from './box-arguments.ts';
 import { type CollectedText, OutputCollector } from './mask-secrets.ts';
+import { type OutputPipe, openOutputPipes } from './output-pipes.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 import { hasSeccompFilter, makeSeccompFilter } from './seccomp-filter.ts';
 import { ByteReader, WorkspaceError } from './tar-stream.ts';
@@ -28,8 +30,8 @@ export interface BoxRequest {
   readonly timeoutMs: number;
   /** The values are masked in what the command writes out. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** A tar, from the top of the box. */
-  readonly filling: AsyncIterable<Uint8Array>;
+  /** A tar, from the top of the box; undefined: the workspace is empty. */
+  readonly filling: AsyncIterable<Uint8Array> | undefined;
   /** Is given the tar of the workspace as the command left it; may throw WorkspaceError. */
   readonly takeWorkspace: (tar: ByteReader) => Promise<void>;
   /** The box is up, and the command begins. What it throws ends the box, and is thrown. */
@@ -75,7 +77,9 @@ const MAX_FOLDED_MESSAGE = 1_000;
 /** Throws BoxError where no command has run, and the signal's reason. */
 export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
   request.signal.throwIfAborted();
-  const box = new Box(request);
+  const { programs, settings, mounts, slot } = request;
+  const uid = programs.setpriv === undefined ? undefined : settings.firstUid + slot;
+  const box = new Box(request, await openOutputPipes(mounts.hostFolder, slot, uid));
   const abort = () => box.end();
   request.signal.addEventListener('abort', abort, { once: true });
   try {
@@ -97,6 +101,7 @@ class Box {
   readonly ended: Promise<void>;
   readonly #request: BoxRequest;
   readonly #process: ChildProcess;
+  readonly #written: readonly OutputPipe[];
   readonly #stdout: OutputCollector;
   readonly #stderr: OutputCollector;
   readonly #result: ByteReader;
@@ -105,18 +110,22 @@ class Box {
   #excess: Excess | undefined;
   #timedOut = false;
 
-  constructor(request: BoxRequest) {
+  constructor(request: BoxRequest, [stdout, stderr]: readonly [stdout: OutputPipe, stderr: OutputPipe]) {
     this.#request = request;
+    this.#written = [stdout, stderr];
     const { settings, secrets } = request;
     const [program = '', ...args] = commandLine(request);
-    this.#process = spawn(program, args, {
-      env: {},
-      cwd: '/',
-      stdio: ['ignore', ...Array.from({ length: COMMAND_FD }, () => 'pipe' as const)],
-    });
+    const others = Array.from({ length: COMMAND_FD - 2 }, () => 'pipe' as const);
+    try {
+      const stdio = ['ignore' as const, stdout.writerFd, stderr.writerFd, ...others];
+      this.#process = spawn(program, args, { env: {}, cwd: '/', stdio });
+    } finally {
+      // The box has its own; as long as anybody has one, there is no end to what is read.
+      for (const { writerFd } of this.#written) closeSync(writerFd);
+    }
     this.ended = this.#waitForEnd();
-    this.#stdout = new OutputCollector(this.#pipe(1), settings.streamBytes, secrets.values());
-    this.#stderr = new OutputCollector(this.#pipe(2), settings.streamBytes, secrets.values());
+    this.#stdout = new OutputCollector(stdout.reader, settings.streamBytes, secrets.values());
+    this.#stderr = new OutputCollector(stderr.reader, settings.streamBytes, secrets.values());
     this.#result = new ByteReader(this.#pipe(RESULT_FD));
   }
 
@@ -126,7 +135,9 @@ class Box {
       this.#process.once('exit', () => resolve());
       this.#process.once('error', () => resolve());
     });
-    const written = [1, 2].map((fd) => new Promise<void>((resolve) => this.#pipe(fd).once('close', () => resolve())));
+    const written = this.#written.map(
+      ({ reader }) => new Promise<void>((resolve) => reader.once('close', () => resolve())),
+    );
     await Promise.all([exit, ...written]);
   }
 
@@ -175,6 +186,7 @@ class Box {
   /** Lets go of what nobody reads any more. Not when the process ends: by then the workspace may not have been read. */
   close(): void {
     for (const pipe of this.#process.stdio) pipe?.destroy();
+    for (const { reader } of this.#written) reader.destroy();
   }
 
   /** Hands over what bubblewrap reads before it starts anything. */
@@ -199,7 +211,7 @@ class Box {
   async #fill(): Promise<unknown> {
     const pipe = this.#pipe(FILL_FD);
     try {
-      for await (const chunk of this.#request.filling) {
+      for await (const chunk of this.#request.filling ?? []) {
         if (pipe.destroyed) return undefined;
         if (!pipe.write(chunk)) await drained(pipe);
       }
@@ -271,7 +283,7 @@ function drained(pipe: Duplex): Promise<void> {
 }
 
 /** What is started: neither a secret nor the command stands in it, as every user of the machine may read it. */
-function commandLine({ programs, settings, slot }: BoxRequest): string[] {
+function commandLine({ programs, settings, slot, filling }: BoxRequest): string[] {
   const uid = String(settings.firstUid + slot);
   const drop =
     programs.setpriv === undefined
@@ -290,20 +302,23 @@ function commandLine({ programs, settings, slot }: BoxRequest): string[] {
   return [
     ...drop,
     ...[programs.bubblewrap, '--args', String(ARGS_FD), '--'],
-    ...['/bin/bash', '--norc', '/box/supervise.sh', limitsOf(settings)],
+    ...['/bin/bash', '--norc', '/box/supervise.sh', limitsOf(settings), filling === undefined ? 'empty' : 'filled'],
   ];
 }
 
-/** Of each process: what one alone could take before anybody has looked. */
+/** Of each process: what one alone could take before anybody has looked. Arguments of bash's ulimit, which counts memory and files in KiB. */
 function limitsOf({ memoryBytes, processes, workspaceBytes }: SandboxSettings): string {
-  const limit = (name: string, value: number) => `--${name}=${value}:${value}`;
-  return [
-    limit('nproc', processes + OWN_PROCESSES),
-    limit('data', memoryBytes),
-    limit('fsize', workspaceBytes),
-    limit('nofile', OPEN_FILES),
-    limit('core', 0),
-    limit('msgqueue', 0),
-    limit('memlock', 0),
-  ].join(' ');
+  const kibibytes = (bytes: number) => Math.floor(bytes / 1_024);
+  const limits = {
+    u: processes + OWN_PROCESSES,
+    d: kibibytes(memoryBytes),
+    f: kibibytes(workspaceBytes),
+    n: OPEN_FILES,
+    c: 0,
+    q: 0,
+    l: 0,
+  };
+  return Object.entries(limits)
+    .map(([option, value]) => `-${option} ${value}`)
+    .join(' ');
 }

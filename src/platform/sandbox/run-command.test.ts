@@ -4,6 +4,10 @@ import { after, before, describe, test } from 'node:test';
 import { type Answer, startPlatform, type TestPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
 import { bundleForm, skillText } from '../../../test/support/skills.ts';
+import { createLogger } from '../../kernel/log/log.ts';
+import { blobKey } from '../resources/files/blob-key.ts';
+import { createSandboxFiles } from '../resources/files/sandbox-files.ts';
+import { createSandbox } from './sandbox.ts';
 
 const skip = await whyNoBoxes();
 
@@ -146,6 +150,100 @@ describe('a command', { skip }, () => {
     ] as const) {
       const { outputs } = await runCommands(project, smithId, asking(args));
       assert.match(String(outputs.at(-1)?.error), problem, JSON.stringify(args).slice(0, 100));
+    }
+  });
+});
+
+describe('a workspace', { skip }, () => {
+  /** What is kept of boxes: rows, and blobs of archives. */
+  async function listBoxes({ projectId }: TestProject, at: TestPlatform) {
+    const { rows } = await at.db.query<{ archive_id: string | null }>({
+      text: 'select archive_id from sandbox_boxes where project_id = $1',
+      values: [projectId],
+    });
+    return rows.map(({ archive_id }) => archive_id);
+  }
+
+  /** As any replica sweeps. */
+  async function sweep(): Promise<void> {
+    const { db, vault, blobs } = platform;
+    const logger = createLogger({ logLevel: 'silent' });
+    const config = { fileLimitBytes: 1_000_000, projectStorageBytes: 1_000_000 };
+    const files = createSandboxFiles({ db, blobs, config, logger });
+    const readSkill = async function* () {};
+    await createSandbox({
+      ...{ db, vault, logger, files, readSkill },
+      ...{ settings: SANDBOX_SETTINGS, privateFolders: [] },
+    }).sweep(new AbortController().signal);
+  }
+
+  const usedBytes = async (project: TestProject): Promise<number> =>
+    (await project.get('/v1/tenant/storage')).body.used_bytes;
+
+  test('that nobody removed when its run ended is swept, and its room is given back; that of an open run stays', async () => {
+    const project = await platform.createProject();
+    await project.createSmith({ ...TOOL, external_id: 'waiting' });
+    const before = await usedBytes(project);
+    // The run waits for a function of the caller, with its workspace.
+    const open = await project.post('/v1/responses', {
+      user: 'waiting',
+      input: asking('head -c 5000 /dev/urandom > kept').concat(', then call the tool later with {}'),
+      tools: [{ type: 'function', name: 'later', parameters: { type: 'object' } }],
+    });
+    assert.equal(open.status, 200, open.text);
+    const [archiveId] = await listBoxes(project, platform);
+    assert.ok(archiveId, open.text);
+    const held = await usedBytes(project);
+    assert.ok(held >= before + 5_000, `${before} ${held}`);
+
+    const makeOld = () =>
+      platform.db.query({
+        text: `update sandbox_boxes set created_at = now() - interval '1 hour' where project_id = $1`,
+        values: [project.projectId],
+      });
+    await makeOld();
+    await sweep();
+    assert.deepEqual(await listBoxes(project, platform), [archiveId]);
+    assert.ok(await platform.blobs.exists(blobKey(project.projectId, archiveId)));
+
+    // As a replica leaves it that dies once the run has ended.
+    await platform.db.query({
+      text: `update runs set status = 'failed' where project_id = $1 and status in ('in_progress', 'paused')`,
+      values: [project.projectId],
+    });
+    await sweep();
+    assert.deepEqual(await listBoxes(project, platform), []);
+    assert.equal(await usedBytes(project), before);
+    assert.equal(await platform.blobs.exists(blobKey(project.projectId, archiveId)), false);
+  });
+
+  test('for which the project has no room stays as it was, and the model is told', async () => {
+    const small = await startPlatform({ limits: { projectStorageBytes: 200_000 } });
+    try {
+      const project = await small.createProject();
+      const smithId = await project.createSmith(TOOL);
+      const { outputs } = await runCommands(
+        project,
+        smithId,
+        asking(
+          'echo one > kept',
+          'head -c 300000 /dev/urandom > big; rm kept',
+          'ls; head -c 300000 /dev/urandom > output/file',
+        ),
+      );
+      const [first, second, third] = outputs;
+      assert.equal(first.warnings, undefined);
+      assert.match(
+        second.warnings[0],
+        /is as it was before this command, and no files were taken: .* may take 200000 bytes together.*[^.]\.$/,
+      );
+      assert.equal(third.stdout, 'input\nkept\noutput\n');
+      assert.match(third.warnings[0], /no files were taken/);
+      assert.deepEqual(third.files, []);
+      assert.equal((await project.get('/v1/files')).body.data.length, 0);
+      assert.ok((await usedBytes(project)) < 200_000);
+    } finally {
+      await small.close();
     }
   });
 });

@@ -209,12 +209,7 @@ class ProcessSandbox implements Sandbox {
         ...{ programs: found.programs, settings: this.settings, slot, secrets: state.secrets, signal },
         ...{ command: command.command, timeoutMs: command.timeoutMs },
         mounts: { hostFolder: host.path, skills: skills.byName, hidden: privateFolders },
-        filling:
-          state.archive === null
-            ? fillFromInputs(
-                state.boxId === null ? await files.findInputs(projectId, smithId, listFileIds(state.input)) : [],
-              )
-            : fillFromArchive(await files.openArchive(projectId, state.archive.id)),
+        filling: await this.#fill(command, state),
         started: () => this.#tell(home, command, state, found),
         takeWorkspace: async (tar) => {
           taken = await this.#take(tar, projectId, state, (id) => stored.push(id));
@@ -229,6 +224,18 @@ class ProcessSandbox implements Sandbox {
       await files.discard(projectId, stored);
       if (skills.folder !== undefined) await rm(skills.folder, { recursive: true, force: true });
     }
+  }
+
+  /** What the box starts with: what the run's last command left, or the files of the question. */
+  async #fill(
+    { projectId, smithId }: Command,
+    { boxId, archive, input }: BoxState,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const { files } = this.#deps;
+    if (archive !== null) return fillFromArchive(await files.openArchive(projectId, archive.id));
+    const fileIds = boxId === null ? listFileIds(input) : [];
+    const inputs = fileIds.length === 0 ? [] : await files.findInputs(projectId, smithId, fileIds);
+    return inputs.length === 0 ? undefined : fillFromInputs(inputs);
   }
 
   async #take(
@@ -320,7 +327,9 @@ class ProcessSandbox implements Sandbox {
 
 /** What the project has no room for is the workspace's fault, not the store's. */
 function asWorkspaceError(error: unknown): unknown {
-  return error instanceof ApiError && error.code === 'payload_too_large' ? new WorkspaceError(error.message) : error;
+  return error instanceof ApiError && error.code === 'payload_too_large'
+    ? new WorkspaceError(error.message.replace(/\.$/, ''))
+    : error;
 }
 
 /** What a box is made of: its program's version and what runs in it. */

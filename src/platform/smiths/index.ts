@@ -10,6 +10,6 @@ export {
 } from './agent-membership.ts';
 export { holdCustomSmiths, holdSmiths, listCustomSmiths } from './hold-smiths.ts';
 export { type JoinedSmith, joinAgent } from './join-agent.ts';
-export { MAX_EXTERNAL_ID_LENGTH, provisionSmith } from './provision-smith.ts';
+export { MAX_EXTERNAL_ID_LENGTH, provisionForDeployment, provisionSmith } from './provision-smith.ts';
 export { recordRevisions } from './revision-store.ts';
 export { findSmith } from './smith-store.ts';

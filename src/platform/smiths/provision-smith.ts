@@ -6,6 +6,7 @@ import { checkConfig } from '../configuration/check-config.ts';
 import { pickSet } from '../configuration/effective-config.ts';
 import { appendEvent } from '../feed/append-event.ts';
 import type { TenantDb, TenantTransaction } from '../store/tenant-db.ts';
+import type { Actor } from '../tables.ts';
 import {
   agentNotFound,
   countJoined,
@@ -56,6 +57,36 @@ export async function provisionSmith(
   await checkReferences(tx, caller, undefined, { ...smith, agent_id: body.agent_id ?? null });
   refusePinWithoutAgent(smith.agent_id, smith.pin);
   if (smith.customer_id !== null) await requireCustomer(tx, smith.customer_id);
+  return insertNew(tx, smith, isAnyAgents, { tokenId: caller.tokenId, actor: actorOf(caller) });
+}
+
+/**
+ * The smith of whoever comes to an agent's deployment, whose tenant has named the agent. Nobody's token makes it: it is made by
+ * itself. Throws `not_found` (param `agent_id`), `agent_unpublished` and `smith_exists`.
+ */
+export async function provisionForDeployment(
+  tx: TenantTransaction,
+  body: { readonly external_id: string; readonly agent_id: string },
+): Promise<SmithRow> {
+  const smith = newSmith(body);
+  const existing = await findExisting(tx, smith, false);
+  if (existing !== undefined) return existing;
+  const actor: Actor = { kind: 'smith', id: smith.id, token_id: '', email: '' };
+  return (await insertNew(tx, smith, false, { tokenId: '', actor })).smith;
+}
+
+/** In whose name a smith is made. */
+interface Creator {
+  readonly tokenId: string;
+  readonly actor: Actor;
+}
+
+async function insertNew(
+  tx: TenantTransaction,
+  smith: NewSmith,
+  isAnyAgents: boolean,
+  creator: Creator,
+): Promise<ProvisionedSmith> {
   if (smith.agent_id !== null) {
     smith.rollout_slot = joinableSlot((await holdAgents(tx, [smith.agent_id])).get(smith.agent_id), smith.pin);
   }
@@ -67,7 +98,7 @@ export async function provisionSmith(
       message: 'A smith with this `external_id` was archived at the same moment. Send the request again.',
     });
   }
-  await recordCreation(tx, caller, smith);
+  await recordCreation(tx, creator, smith);
   return { smith: await getSmithRow(tx, smith.id), isNew: true };
 }
 
@@ -138,14 +169,14 @@ function joinableSlot(agent: HeldAgent | undefined, pin: number | null): number 
   return assignRolloutSlot(published.smith_ordinal + 1);
 }
 
-async function recordCreation(tx: TenantTransaction, caller: ProjectCaller, smith: NewSmith): Promise<void> {
+async function recordCreation(tx: TenantTransaction, { tokenId, actor }: Creator, smith: NewSmith): Promise<void> {
   await countMoved(tx, null, smith.customer_id);
   if (smith.agent_id !== null) await countJoined(tx, smith.agent_id, 1);
-  await recordRevisions(tx, [smith.id], { tokenId: caller.tokenId });
+  await recordRevisions(tx, [smith.id], { tokenId });
   await appendEvent(tx, {
     type: 'smith.created',
     smithId: smith.id,
-    actor: actorOf(caller),
+    actor,
     data: {
       smith_id: smith.id,
       agent_id: smith.agent_id,

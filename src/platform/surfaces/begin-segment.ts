@@ -15,6 +15,7 @@ import {
   type TurnRequest,
 } from '../engine/index.ts';
 import type { Actor, JsonObject } from '../tables.ts';
+import type { ServerCredentials } from '../tools/request-servers.ts';
 import { newestSegment, requireSegment, type Segment } from './segment.ts';
 
 export interface BegunSegment {
@@ -32,6 +33,8 @@ export interface PauseAnswer {
   readonly idempotency?: TurnClaim | undefined;
   /** What the surface will want to show again. */
   readonly request?: JsonObject | undefined;
+  /** Of MCP servers that the run's own request brought: in place of those before. */
+  readonly credentials?: ServerCredentials | undefined;
   /** The caller waits for the end and reads nothing before it. */
   readonly buffered?: boolean;
 }

@@ -75,9 +75,22 @@ interface McpToolListsTable {
   created_at: Generated<Date>;
 }
 
+interface McpSuspendedCallsTable {
+  project_id: ProjectId;
+  run_id: string;
+  call_id: string;
+  smith_id: string;
+  server_id: string;
+  revision: number;
+  sealed_session: string;
+  claimed_until: Date | null;
+  created_at: Generated<Date>;
+}
+
 export interface McpTables {
   mcp_servers: McpServersTable;
   mcp_tool_lists: McpToolListsTable;
+  mcp_suspended_calls: McpSuspendedCallsTable;
 }
 
-export const mcpTables: TableNames<McpTables> = { mcp_servers: true, mcp_tool_lists: true };
+export const mcpTables: TableNames<McpTables> = { mcp_servers: true, mcp_tool_lists: true, mcp_suspended_calls: true };

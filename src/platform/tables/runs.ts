@@ -37,6 +37,7 @@ interface RunsTable {
   surface: Generated<'run' | 'chat' | 'response'>;
   requests: JsonDefault<JsonObject[]>;
   pauses: JsonDefault<JsonObject[]>;
+  sealed_mcp_credentials: string | null;
   hidden_at: Date | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
@@ -46,7 +47,7 @@ interface RunStepsTable {
   project_id: ProjectId;
   run_id: string;
   position: number;
-  kind: 'model' | 'tool' | 'compaction';
+  kind: 'model' | 'tool' | 'compaction' | 'mcp_list';
   status: 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
   name: string;
   call_id: string | null;

@@ -1,5 +1,6 @@
 /** What a turn can call. Every source of tools (client-side, hosted, MCP, skills) gives tools of this one shape. */
 import type { JsonObject } from '../tables.ts';
+import type { OfferedRequestServer } from './request-servers.ts';
 
 export interface ToolCall {
   /** Stable across a resumption: a tool that keeps it can tell a repetition from a new call. */
@@ -10,6 +11,8 @@ export interface ToolCall {
   readonly runId: string;
   /** What became of the question that this call asked; undefined while it has asked none. */
   readonly answer: ToolAnswer | undefined;
+  /** An earlier execution has begun it, and its server died: it is made again, or gone on with. */
+  readonly wasBegun: boolean;
   /** Fires when the turn is cancelled or leaves this server. */
   readonly signal: AbortSignal;
 }
@@ -21,10 +24,18 @@ export interface ToolQuestion {
   readonly requestedSchema: JsonObject;
   /** Given back to the tool with the answer, on whichever replica that comes. */
   readonly state: JsonObject;
-  /** Only this replica can carry the answer on: the question closes when the replica goes. */
-  readonly isHeld?: boolean;
+  /** Only this replica can carry the answer on, which is brought to it; the question closes when the replica goes. */
+  readonly hold?: QuestionHold;
   /** When it closes by itself; absent: never. */
   readonly expiresAt?: Date;
+}
+
+/** What a replica keeps open while a question waits. */
+export interface QuestionHold {
+  /** Resolves when nobody waits for the answer any more, such as a server that gave up: the question closes. */
+  readonly over: Promise<void>;
+  /** Lets go: the run has ended, and nobody will answer. Any number of times. */
+  end(): void;
 }
 
 /** `decline`: the person said no. `cancel`: nobody answered, and the question has closed itself. */
@@ -46,6 +57,8 @@ export interface Tool {
   readonly requiresApproval: boolean;
   /** A call whose outcome is unknown, because its server died, may be made again. */
   readonly repeatable: boolean;
+  /** Whether such a call need not be made again, because any server can go on with it by executing it again. Absent: never. */
+  readonly canGoOn?: (call: Pick<ToolCall, 'projectId' | 'runId' | 'callId'>) => Promise<boolean>;
   /**
    * What a call of it would reach, such as a server and the version of the tool there; recorded with each call before it is
    * made. A call that a person has approved, and whose tool has another target since, is not made.
@@ -158,6 +171,8 @@ export interface ToolSourceTurn {
   readonly memory: MemoryConfig | null;
   readonly skills: readonly OfferedSkill[];
   readonly mcp: McpConfig | null;
+  /** MCP servers that the turn's request brought, with what they list. */
+  readonly requestServers: readonly OfferedRequestServer[];
   /** Undefined: none is offered. */
   readonly ui: UiConfig | undefined;
 }

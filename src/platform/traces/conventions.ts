@@ -23,6 +23,7 @@ export const TOOL_CALL_ID = 'gen_ai.tool.call.id';
 export const TOOL_TYPE = 'gen_ai.tool.type';
 export const DATA_SOURCE_ID = 'gen_ai.data_source.id';
 export const ERROR_TYPE = 'error.type';
+export const MCP_METHOD = 'mcp.method.name';
 
 /** Ironcraft's own. */
 export const SMITH_ID = 'ironcraft.smith_id';
@@ -32,6 +33,7 @@ export const RUN_ID = 'ironcraft.run_id';
 export const CHANNEL = 'ironcraft.channel';
 export const AGENT_VERSION = 'ironcraft.agent_version';
 export const ATTEMPT = 'ironcraft.run.attempt';
+export const MCP_SERVER = 'ironcraft.mcp.server_label';
 export const APPROVAL_ID = 'ironcraft.approval.id';
 export const APPROVAL_DECISION = 'ironcraft.approval.decision';
 export const RESULTS = 'ironcraft.retrieval.results';

@@ -40,7 +40,7 @@ export type StoredRun = Omit<TracedRun, 'span_count'> &
 /** Times are ISO-8601, as JSON has them. */
 export interface StoredStep {
   readonly position: number;
-  readonly kind: 'model' | 'tool' | 'compaction';
+  readonly kind: 'model' | 'tool' | 'compaction' | 'mcp_list';
   readonly status: 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
   readonly name: string;
   readonly call_id: string | null;
@@ -121,6 +121,7 @@ function rootSpan(run: StoredRun): Span {
 }
 
 function stepSpans(run: StoredRun, step: StoredStep): Span[] {
+  if (step.kind === 'mcp_list') return [listSpan(run, step)];
   if (step.kind !== 'tool') return [modelSpan(run, step)];
   const span = toolSpan(run, step);
   const asked = run.approvals.filter(({ tool_call_id: callId }) => callId === step.call_id);
@@ -148,6 +149,18 @@ function modelSpan(run: StoredRun, step: StoredStep): Span {
     },
     error,
     usage,
+  };
+}
+
+/** What an MCP server of the run's request listed. */
+function listSpan(run: StoredRun, step: StoredStep): Span {
+  return {
+    ...stepPlace(run, step),
+    name: `tools/list ${step.name}`,
+    kind: 'tool',
+    attributes: { [names.MCP_METHOD]: 'tools/list', [names.MCP_SERVER]: step.name },
+    error: null,
+    usage: null,
   };
 }
 

@@ -1,11 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { useDnssec } from '../../../../test/support/dnssec-zones.ts';
+import { claimDueZone } from './dnssec-store.ts';
 import { createDnssecReconciler } from './index.ts';
 
 const bench = useDnssec();
 
 describe('several workers', () => {
+  it('take a zone up later each time, whose workers end with their processes', async () => {
+    await bench.request(true);
+    const LEASE_MINUTES = 10;
+    const claimAfter = async (minutes: number) => {
+      bench.world.clock.advance(minutes * 60_000);
+      return (await claimDueZone(bench.db, bench.world.clock.now())) !== undefined;
+    };
+    const claims = [await claimAfter(0), await claimAfter(LEASE_MINUTES)];
+    assert.deepEqual(claims, [true, true], 'the first end costs no wait');
+    for (const waitMinutes of [2, 4, 8]) {
+      assert.equal(await claimAfter(LEASE_MINUTES + waitMinutes - 1), false);
+      assert.equal(await claimAfter(1), true);
+    }
+  });
+
   it('never work on one zone at a time', async () => {
     const other = createDnssecReconciler({ ...bench.world.options, db: bench.db });
     await bench.request(true);

@@ -1,12 +1,15 @@
 /** Zones on their way to or from DNSSEC. One process works on a zone at a time: it has the zone's lease. */
+import { sql } from 'kysely';
 import type { Database, Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
+import { countLapsed, isFree } from '../../lapsed-leases.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import type { DnssecState } from './request-dnssec.ts';
 
 /** Far longer than a step with all its retries takes: a process that lets it lapse has died. */
 const LEASE_MS = 600_000;
+const LEASE = { leaseUntil: 'z.dnssec_lease_until', lapsedLeases: 'z.dnssec_lapsed_leases' } as const;
 
 /** A zone that this process has the lease of, as its row was then. */
 export interface ClaimedZone {
@@ -51,23 +54,20 @@ interface ClaimedRow {
 /** Leases the zone that has been due the longest; undefined when none is. Zones of domains that are gone never are. */
 export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone | undefined> {
   const leaseUntil = new Date(now.getTime() + LEASE_MS);
-  const { rows } = await db.query<ClaimedRow>({
-    text: `
-      with due as (
-        select z.workspace_id, z.domain_id from domains.zones z
-        join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state <> 'gone'
-        where z.dnssec in ('enabling', 'disabling')
-          and (z.dnssec_next_look_at is null or z.dnssec_next_look_at <= $1)
-          and (z.dnssec_lease_until is null or z.dnssec_lease_until <= $1)
-        order by z.dnssec_next_look_at nulls first limit 1
-        for no key update of z skip locked
-      )
-      update domains.zones z set dnssec_lease_until = $2 from due
-      where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
-      returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
-        z.ds_removed_at, z.dnssec_attempts`,
-    values: [now, leaseUntil],
-  });
+  const { rows } = await sql<ClaimedRow>`
+    with due as (
+      select z.workspace_id, z.domain_id from domains.zones z
+      join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state <> 'gone'
+      where z.dnssec in ('enabling', 'disabling')
+        and (z.dnssec_next_look_at is null or z.dnssec_next_look_at <= ${now})
+        and ${isFree(LEASE, now)}
+      order by z.dnssec_next_look_at nulls first limit 1
+      for no key update of z skip locked
+    )
+    update domains.zones z set dnssec_lease_until = ${leaseUntil}, dnssec_lapsed_leases = ${countLapsed(LEASE)} from due
+    where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
+    returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
+      z.ds_removed_at, z.dnssec_attempts`.execute(systemDb(db));
   const row = rows[0];
   if (row === undefined) return undefined;
   return {

@@ -38,7 +38,11 @@ export async function cancelTurn(
     current = await getRun(tenantDb(db, run.projectId), run.runId);
   }
   if (isSettled(current.status)) return;
-  if (await overrule(db, current)) engine.runSettled({ projectId: run.projectId, runId: run.runId });
+  if (await overrule(db, current)) {
+    engine.runSettled({ projectId: run.projectId, runId: run.runId });
+    // Whoever holds a call of it lets go; without this message, a little later.
+    await signals.requestCancel(run.runId);
+  }
   signals.announce([run.runId]);
 }
 
@@ -71,6 +75,7 @@ async function overrule(db: Database, run: RunRow): Promise<boolean> {
     const { rows } = await tx.query<RunRow>({
       text: `
         update runs set status = 'cancelled', stop_reason = 'cancelled', attempt = attempt + 1, updated_at = now(),
+          sealed_mcp_credentials = null,
           pauses = case when status = 'paused' then pauses || $3::jsonb else pauses end
         where project_id = $1 and id = $2 and status in ('in_progress', 'paused')
         returning *`,

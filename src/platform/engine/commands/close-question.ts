@@ -6,8 +6,8 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { expiryFrame } from '../execution/turn-records.ts';
 import { resumeRun, stayPaused } from '../store/leave-pause.ts';
-import { LEASE_SECONDS } from '../store/replica.ts';
-import { loadTurn } from '../store/resume-turn.ts';
+import { findWorkingReplica, LEASE_SECONDS } from '../store/replica.ts';
+import { holdersOf, loadTurn } from '../store/resume-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
 import type { ToolStep } from '../turn.ts';
 
@@ -15,62 +15,81 @@ export interface OpenQuestion {
   readonly project_id: string;
   readonly run_id: string;
   readonly id: string;
+  /** ISO-8601, to the microsecond. */
+  readonly expires_at: string;
 }
 
-/** Questions that are closed in one pass. */
-const CLOSED_AT_ONCE = 64;
+/** Questions that are read at once. */
+const PAGE = 64;
 
-/** Those whose time is over, and those that only a replica could carry on that has gone. */
-export async function findQuestionsToClose(db: Database): Promise<OpenQuestion[]> {
+/**
+ * Those whose time is over, and those that only a replica could carry on that has gone: the next beyond `after`, as they
+ * expire. Not those whose run waits for its smith, or is under way besides: whatever they wait for, others do not wait behind them.
+ */
+export async function findQuestionsToClose(db: Database, after: OpenQuestion | undefined): Promise<OpenQuestion[]> {
   const { rows } = await db.query<OpenQuestion>({
     text: `
-      select project_id, run_id, id from approvals a
-      where status = 'pending' and expires_at is not null and (
-        expires_at <= now() or holder is not null and not exists (
+      select a.project_id, a.run_id, a.id,
+        to_char(a.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as expires_at
+      from approvals a join runs r on r.project_id = a.project_id and r.id = a.run_id
+      where a.status = 'pending' and a.expires_at is not null and r.status = 'paused'
+        and ($1::timestamptz is null or (a.expires_at, a.id) > ($1, $2))
+        and (a.expires_at <= now() or a.holder is not null and not exists (
           select from replicas p
-          where p.id = a.holder and p.heartbeat_at > now() - interval '${LEASE_SECONDS} seconds'
+          where p.id = a.holder and not p.leaving and p.heartbeat_at > now() - interval '${LEASE_SECONDS} seconds'
         ))
-      order by expires_at limit ${CLOSED_AT_ONCE}`,
+        and not exists (
+          select from runs busy
+          where busy.project_id = r.project_id and busy.smith_id = r.smith_id and busy.status = 'in_progress'
+        )
+      order by a.expires_at, a.id limit ${PAGE}`,
+    values: [after?.expires_at ?? null, after?.id ?? null],
   });
   return rows;
 }
 
 /**
- * The question expires, and its call is told that nobody answered. `resumed`: the run waits for nothing else, and is there
- * to be taken over. `busy`: its smith has another turn, so nothing was done: try again. `gone`: it was answered meanwhile.
+ * `resumed`: the run waits for nothing else. `replicaId`: who executes it; null: whichever replica takes it over. `busy`: its
+ * smith has another turn, so nothing was done: try again. `gone`: it was answered meanwhile.
  */
-export async function closeQuestion(
-  db: Database,
-  question: OpenQuestion,
-): Promise<'resumed' | 'waits' | 'busy' | 'gone'> {
+export type ClosedQuestion =
+  | { readonly kind: 'resumed'; readonly replicaId: string | null }
+  | { readonly kind: 'waits' | 'busy' | 'gone' };
+
+/** The question expires, and its call is told that nobody answered: where it is held open, by the replica that holds it. */
+export async function closeQuestion(db: Database, question: OpenQuestion): Promise<ClosedQuestion> {
   try {
     return await db.transaction((tx) => close(tx, question));
   } catch (error) {
-    if (isUniqueViolation(error, 'runs_one_turn_per_smith')) return 'busy';
+    if (isUniqueViolation(error, 'runs_one_turn_per_smith')) return { kind: 'busy' };
     throw error;
   }
 }
 
-async function close(tx: Transaction, { project_id: projectId, run_id: runId, id }: OpenQuestion) {
+async function close(
+  tx: Transaction,
+  { project_id: projectId, run_id: runId, id }: OpenQuestion,
+): Promise<ClosedQuestion> {
   const { rows } = await tx.query<RunRow>({
     text: `select * from runs where project_id = $1 and id = $2 and status = 'paused' for update skip locked`,
     values: [projectId, runId],
   });
   const [run] = rows;
-  if (run === undefined) return 'gone';
+  if (run === undefined) return { kind: 'gone' };
   const before = await loadTurn(tx, run);
   const step = before.state.openCalls.find(({ approvalId, question }) => approvalId === id && question !== undefined);
-  if (step === undefined) return 'gone';
+  if (step === undefined) return { kind: 'gone' };
   await expire(tx, run, step, id);
   await tellOfExpiry(tx, run, id, before.lastSeq + 1);
   const turn = await loadTurn(tx, run);
   const left = { run, seq: before.lastSeq };
   if (turn.state.openCalls.some(({ status }) => status === 'approval' || status === 'waiting')) {
     await stayPaused(tx, left, turn);
-    return 'waits';
+    return { kind: 'waits' };
   }
-  await resumeRun(tx, left, null);
-  return 'resumed';
+  const replicaId = (await findWorkingReplica(tx, holdersOf(turn))) ?? null;
+  await resumeRun(tx, left, replicaId);
+  return { kind: 'resumed', replicaId };
 }
 
 async function expire(tx: Transaction, run: RunRow, { position }: ToolStep, id: string): Promise<void> {

@@ -28,12 +28,13 @@ export function configureTurn(
   const fileSearch = settings.tools.file_search ?? (stateless ? null : searchOwnStores(config.vector_store_ids));
   const ui = stateless ? undefined : uiOf(smith);
   const mcp = stateless ? undefined : mcpOf(smith);
-  checkTools(settings.tools, [
+  const servers = serversOf(settings.tools, mcp);
+  checkTools(settings.tools, servers, [
     ...config.enabled_hosted_tools,
     ...(fileSearch === null ? [] : [FILE_SEARCH]),
     ...(skills === null || skills.offered.length === 0 ? [] : [READ_SKILL]),
     ...(ui?.offered ?? []).map(({ name }) => name),
-    ...listNamesToChoose(settings.tools.choice, mcp),
+    ...listNamesToChoose(settings.tools.choice, servers),
   ]);
   checkEffort(settings.answer.reasoning_effort);
   const { provider, model } = readModelId(settings.overrides.model ?? config.model);
@@ -70,12 +71,27 @@ export function mcpOf({ config, agent_snapshot, mcp_servers: registered }: Smith
   return servers.length === 0 && missing.length === 0 ? undefined : { servers, missing };
 }
 
+/** Under which calls of this server's own tools ask for approvals. */
+const OWN_LABEL = 'ironcraft';
+
+/** The turn's MCP servers: the registered ones by name, those of the request by label. */
+function serversOf({ mcp: brought = [] }: TurnSettings['tools'], mcp: McpConfig | undefined): readonly string[] {
+  const registered = (mcp?.servers ?? []).map(({ name }) => name);
+  const taken = brought.find(({ label }) => label === OWN_LABEL || registered.includes(label));
+  if (taken === undefined) return [...registered, ...brought.map(({ label }) => label)];
+  const whose =
+    taken.label === OWN_LABEL ? 'stands for this server’s own tools' : 'is a registered server of the smith';
+  throw new ApiError('invalid_request', {
+    param: 'tools',
+    message: `The \`server_label\` ${taken.label} ${whose}. Choose another one for the server of this request.`,
+  });
+}
+
 /** Which tools servers have is looked up when the turn runs: a name that one of theirs may have can be chosen. */
-function listNamesToChoose(choice: TurnSettings['tools']['choice'], mcp: McpConfig | undefined): readonly string[] {
-  const servers = mcp?.servers ?? [];
-  if (choice === 'required') return servers.map(({ name }) => `${name}__*`);
-  if (typeof choice === 'string') return [];
-  return servers.some(({ name }) => choice.name.startsWith(`${name}__`)) ? [choice.name] : [];
+function listNamesToChoose(choice: TurnSettings['tools']['choice'], servers: readonly string[]): readonly string[] {
+  if (choice === 'required') return servers.map((name) => `${name}__*`);
+  if (typeof choice === 'string' || 'server' in choice) return [];
+  return servers.some((name) => choice.name.startsWith(`${name}__`)) ? [choice.name] : [];
 }
 
 /** The skills that the smith's turns are to have. */
@@ -107,7 +123,11 @@ function searchOwnStores(own: readonly string[]): FileSearchConfig | null {
   return { vector_store_ids: own, max_num_results: null, filters: null, ranking_options: null };
 }
 
-function checkTools({ client, choice }: TurnSettings['tools'], hosted: readonly string[]): void {
+function checkTools(
+  { client, choice }: TurnSettings['tools'],
+  servers: readonly string[],
+  hosted: readonly string[],
+): void {
   const names = [...client.map((tool) => tool.name), ...hosted];
   if (new Set(names).size < names.length) {
     throw new ApiError('invalid_request', {
@@ -116,6 +136,14 @@ function checkTools({ client, choice }: TurnSettings['tools'], hosted: readonly 
     });
   }
   if (choice === 'auto' || choice === 'none') return;
+  if (typeof choice === 'object' && 'server' in choice) {
+    if (servers.includes(choice.server)) return;
+    const known = servers.length === 0 ? 'none' : servers.join(', ');
+    throw new ApiError('invalid_tool_choice', {
+      param: 'tool_choice',
+      message: `\`tool_choice\` asks for the MCP server ${choice.server}, but the turn has ${known}.`,
+    });
+  }
   if (choice === 'required' ? names.length > 0 : names.includes(choice.name)) return;
   const wanted = choice === 'required' ? 'any tool' : `the tool ${choice.name}`;
   throw new ApiError('invalid_tool_choice', {

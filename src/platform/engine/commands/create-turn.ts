@@ -6,6 +6,7 @@ import type { ProjectCaller } from '../../access/caller.ts';
 import { throwIfSpent } from '../../budgets/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
+import type { ServerCredentials } from '../../tools/request-servers.ts';
 import type { Engine } from '../engine.ts';
 import { estimateFirstCall } from '../execution/turn-budgets.ts';
 import { budgetsAtStart, type TurnBudgets } from '../execution/turn-state.ts';
@@ -42,6 +43,8 @@ export interface TurnRequest extends ThreadChoice {
   readonly stateless?: boolean;
   /** Default: a native run. */
   readonly surface?: TurnSurface;
+  /** What may be sent to the MCP servers that the request brought. */
+  readonly credentials?: ServerCredentials | undefined;
   /** The caller waits for the end and reads nothing before it: the model may be asked for buffered answers. */
   readonly buffered?: boolean;
 }
@@ -102,7 +105,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   try {
     const thread = await chooseThread(db, request);
     const newTurn = {
-      run: describeRun(request, { smith, config, input, threadId: thread.id, replicaId: engine.replicaId }),
+      run: describeRun(engine, request, { smith, config, input, threadId: thread.id }),
       messages,
       stored: request.surface?.stored !== false,
       idempotency: request.idempotency,
@@ -129,19 +132,21 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
 }
 
 function describeRun(
+  { replicaId, requestServers }: Engine,
   request: TurnRequest,
   chosen: {
     readonly smith: SmithForTurn;
     readonly config: TurnConfig;
     readonly input: readonly InputMessage[];
     readonly threadId: string;
-    readonly replicaId: string;
   },
 ): NewRun {
-  const { surface } = request;
+  const { surface, projectId, credentials } = request;
+  const id = mintId('run');
+  const hasCredentials = credentials !== undefined && credentials.size > 0;
   return {
-    project_id: request.projectId,
-    id: mintId('run'),
+    project_id: projectId,
+    id,
     smith_id: request.smithId,
     thread_id: chosen.threadId,
     agent_id: chosen.smith.agent_id,
@@ -152,9 +157,10 @@ function describeRun(
     metadata: request.metadata,
     actor: request.actor,
     replay_of: request.replayOf?.id ?? null,
-    replica_id: chosen.replicaId,
+    replica_id: replicaId,
     surface: surface?.kind ?? 'run',
     requests: surface === undefined ? [] : [{ segment: 1, ...surface.request }],
+    sealed_mcp_credentials: hasCredentials ? requestServers.seal({ projectId, runId: id }, credentials, null) : null,
   };
 }
 
@@ -178,6 +184,7 @@ function stateAtStart(
     warnings: [],
     agentId: run.agent_id,
     budgets,
+    requestLists: new Map(),
   };
 }
 

@@ -16,7 +16,8 @@ import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessage } from '../../threads/index.ts';
 import type { Engine } from '../engine.ts';
 import { type AnsweringRequest, resumeRun, stayPaused } from '../store/leave-pause.ts';
-import { loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
+import { findWorkingReplica } from '../store/replica.ts';
+import { holdersOf, loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
 import { type RunRow, turnKeyOf } from '../store/run-row.ts';
 import { conversationLocked } from '../store/start-turn.ts';
 import { type ClaimedTurn, findClaimedTurn } from '../store/turn-claims.ts';
@@ -30,7 +31,7 @@ export type SubmittedTurn =
   | {
       readonly kind: 'submitted';
       readonly run: RunRow;
-      /** The resumed execution; undefined while the run waits for more. */
+      /** The resumed execution; undefined while the run waits for more, or where another replica executes it. */
       readonly live: LiveTurn | undefined;
     }
   | { readonly kind: 'duplicate'; readonly claimed: ClaimedTurn };
@@ -60,11 +61,14 @@ export async function submitToTurn(
     const answers = await checkAnswers(engine, run, submissions);
     const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, answers, actor, submitting));
     const buffered = submitting.buffered === true;
-    const live =
-      row.status === 'in_progress'
-        ? engine.execute({ key: turnKeyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
-        : undefined;
+    const isOurs = row.status === 'in_progress' && row.replica_id === engine.replicaId;
+    const live = isOurs
+      ? engine.execute({ key: turnKeyOf(row), lastSeq: turn.lastSeq, state: turn.state, admission, buffered })
+      : undefined;
     if (live === undefined) admission.release();
+    if (row.status === 'in_progress' && live === undefined && row.replica_id !== null) {
+      await engine.handOver({ replicaId: row.replica_id, projectId: row.project_id, runId: row.id });
+    }
     engine.signals.announce([row.id]);
     return { kind: 'submitted', run: row, live };
   } catch (error) {
@@ -90,6 +94,7 @@ async function record(
   let turn = before;
   for (const submission of submissions) {
     const step = findStep(turn.state.calls, submission);
+    if (step.holder !== undefined) await requireHolder(tx, step.holder);
     if (submission.kind === 'tool_result') await recordResult(tx, run, turn, step, submission.result);
     else await recordDecision(tx, run, turn, step, submission, actor);
     turn = await loadTurn(tx, run);
@@ -97,9 +102,26 @@ async function record(
   const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
   // Refused as a whole, so that it can be sent again once the budget has room.
   if (!waits) throwIfSpent(turn.budgets);
-  const left = { run, seq: before.lastSeq, submitting };
-  const row = waits ? await stayPaused(tx, left, turn) : await resumeRun(tx, left, engine.replicaId);
-  return { row, turn };
+  const left = { run, seq: before.lastSeq, submitting, sealedCredentials: sealFresh(engine, run, submitting) };
+  if (waits) return { row: await stayPaused(tx, left, turn), turn };
+  const executing = (await findWorkingReplica(tx, holdersOf(turn))) ?? engine.replicaId;
+  return { row: await resumeRun(tx, left, executing), turn };
+}
+
+/** A call is held open by the server that asked: without it the answer would reach nobody. */
+async function requireHolder(tx: Transaction, holder: string): Promise<void> {
+  if ((await findWorkingReplica(tx, [holder])) !== undefined) return;
+  throw new ApiError('invalid_state', {
+    param: 'approval_id',
+    message:
+      'Nobody waits for this answer any more: the server that held the call has gone. The question closes, and the run goes on by itself; follow it.',
+  });
+}
+
+/** Undefined: the request brought none. */
+function sealFresh({ requestServers }: Engine, run: RunRow, { credentials }: SubmittingRequest): string | undefined {
+  if (credentials === undefined || credentials.size === 0) return undefined;
+  return requestServers.seal({ projectId: run.project_id, runId: run.id }, credentials, run.sealed_mcp_credentials);
 }
 
 /** A run of an archived smith can be read and cancelled, but does not go on. */

@@ -1,11 +1,12 @@
 /**
- * The prompt: instructions, the names of skills, the smith's memory, the thread's summary and messages. Tool calls and results are paired, also
+ * The prompt: instructions, the names of skills, what the request says of its MCP servers, the smith's memory, the thread's summary and messages. Tool calls and results are paired, also
  * those of turns that did not finish.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import { RESULT_FILES_TEXT } from '../../models/index.ts';
 import type { StoredMessage, ThreadHistory, TurnConfig } from '../turn.ts';
 import { promptMemory } from './prompt-memory.ts';
+import { promptServers } from './prompt-servers.ts';
 import { promptSkills } from './prompt-skills.ts';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
@@ -17,9 +18,11 @@ export function buildPrompt(config: TurnConfig, history: ThreadHistory, contextW
   const given = history.messages.flatMap(({ role, content }) => (role === 'system' ? [String(content)] : []));
   const memory = promptMemory(config, contextWindow);
   const skills = promptSkills(config);
+  const servers = promptServers(config);
   const system = [
     ...(config.instructions === '' ? [] : [config.instructions]),
     ...(skills === '' ? [] : [skills]),
+    ...(servers === '' ? [] : [servers]),
     ...(memory === '' ? [] : [memory]),
     ...given,
     ...summary,

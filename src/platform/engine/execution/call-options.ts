@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isReasoningEffort, reasoningOptions } from '../../models/index.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { TurnConfig } from '../turn.ts';
+import type { ToolChoice, TurnConfig } from '../turn.ts';
 
 export interface AskedModel {
   readonly config: TurnConfig;
@@ -36,9 +36,10 @@ function defineFunction({ name, description, parameters, strict }: Tool): Langua
 }
 
 export function callOptions({ config, prompt, tools, isFirst }: AskedModel): LanguageModelV4CallOptions {
-  const offered = functionTools(tools);
-  const { sampling, answer } = config.settings;
   const { choice } = config.settings.tools;
+  const forced = isFirst && typeof choice === 'object' && 'server' in choice ? toolsChosen(choice, tools) : undefined;
+  const offered = functionTools(forced ?? tools);
+  const { sampling, answer } = config.settings;
   const { format, reasoning_effort: effort, max_output_tokens: maxOutputTokens } = answer;
   return {
     prompt,
@@ -50,12 +51,7 @@ export function callOptions({ config, prompt, tools, isFirst }: AskedModel): Lan
         ? { toolChoice: { type: 'none' as const } }
         : !isFirst
           ? {}
-          : {
-              toolChoice:
-                choice === 'required'
-                  ? { type: 'required' as const }
-                  : { type: 'tool' as const, toolName: choice.name },
-            }),
+          : { toolChoice: forceChoice(choice, offered) }),
     ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
     ...(sampling.temperature === null ? {} : { temperature: sampling.temperature }),
     ...(sampling.top_p === null ? {} : { topP: sampling.top_p }),
@@ -71,4 +67,25 @@ export function callOptions({ config, prompt, tools, isFirst }: AskedModel): Lan
         }),
     ...reasoningOptions(config.model, effort !== null && isReasoningEffort(effort) ? effort : undefined),
   };
+}
+
+/** The tools of the MCP server that the choice names, or the one of them. */
+export function toolsChosen(
+  { server, tool: name }: Extract<ToolChoice, { readonly server: string }>,
+  tools: readonly Tool[],
+): readonly Tool[] {
+  return tools.filter(
+    ({ target }) => target?.server_label === server && (name === undefined || target.tool_name === name),
+  );
+}
+
+function forceChoice(
+  choice: Exclude<ToolChoice, 'auto' | 'none'>,
+  offered: readonly LanguageModelV4FunctionTool[],
+): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  if (choice !== 'required' && 'name' in choice) return { type: 'tool', toolName: choice.name };
+  // Of a server, its tools alone are offered.
+  const [only, ...more] = offered;
+  const isOne = choice !== 'required' && only !== undefined && more.length === 0;
+  return isOne ? { type: 'tool', toolName: only.name } : { type: 'required' };
 }

@@ -3,8 +3,10 @@
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { ApiError } from '../../../kernel/http/errors.ts';
 import { estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
+import type { Tool } from '../../tools/tool.ts';
 import { buildPrompt } from '../context/build-prompt.ts';
 import { fitContext } from '../context/fit-context.ts';
 import type { StepRecord } from '../store/advance-turn.ts';
@@ -13,10 +15,11 @@ import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import { MAX_STEPS, type ResponseFormat, type StoredMessage } from '../turn.ts';
 import { callModelStep } from './call-model-step.ts';
-import { functionTools } from './call-options.ts';
+import { functionTools, toolsChosen } from './call-options.ts';
 import { emptyAnswer, type ModelAnswer } from './collect-answer.ts';
 import { failTurn, pauseTurn, settleAfter } from './end-turn.ts';
 import { findAnswerProblem } from './find-answer-problem.ts';
+import { listRequestServers } from './list-request-servers.ts';
 import { ServerCalls } from './run-server-calls.ts';
 import { markInterruptedCalls, planCall, untilAborted } from './tool-calls.ts';
 import { reserveForCall } from './turn-budgets.ts';
@@ -72,12 +75,14 @@ class TurnExecution {
 
   async run(): Promise<RunRow> {
     const { deps, live } = this.#context;
-    const opening = Promise.all([deps.openModel(), deps.listTools()]);
+    const lists = await listRequestServers(this.#context);
+    const opening = Promise.all([deps.openModel(), deps.listTools(lists)]);
     const [model, { tools, warnings }] = await untilAborted(opening, live.abort.signal);
     this.#context.tools = new Map(tools.map((tool) => [tool.name, tool]));
     for (const { code, message } of warnings) warn(this.#state, code, message);
     this.#warnOfMissingSkills();
-    if (deps.restarted) markInterruptedCalls(this.#state.openCalls, this.#context.tools);
+    this.#checkChoice(tools);
+    if (deps.restarted) await markInterruptedCalls(live.key, this.#state.openCalls, this.#context.tools);
     for (;;) {
       this.#context.throwIfStopped();
       await this.#serverCalls.run();
@@ -89,6 +94,15 @@ class TurnExecution {
       const settled = await this.#callModel(model);
       if (settled !== undefined) return settled;
     }
+  }
+
+  /** Which tools an MCP server has is known only now. */
+  #checkChoice(tools: readonly Tool[]): void {
+    const { choice } = this.#state.config.settings.tools;
+    if (typeof choice === 'string' || !('server' in choice) || toolsChosen(choice, tools).length > 0) return;
+    const what = choice.tool === undefined ? 'has no tool' : `has no tool ${choice.tool}`;
+    const message = `\`tool_choice\` asks for the MCP server ${choice.server}, which ${what} that the turn may call.`;
+    throw new ApiError('invalid_tool_choice', { param: 'tool_choice', message });
   }
 
   #warnOfMissingSkills(): void {

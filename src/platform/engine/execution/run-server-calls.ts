@@ -108,7 +108,8 @@ export class ServerCalls {
   }
 
   async #ask(step: ToolStep, question: ToolQuestion): Promise<void> {
-    const { message, requestedSchema, state: questionState, isHeld, expiresAt } = question;
+    const { message, requestedSchema, state: questionState, hold, expiresAt } = question;
+    const { replicaId, held } = this.#context.deps;
     step.status = 'approval';
     step.approvalId = mintId('apr');
     step.question = { message, requestedSchema };
@@ -121,11 +122,12 @@ export class ServerCalls {
         ...request,
         question_state: questionState,
         expires_at: expiresAt?.toISOString() ?? null,
-        holder: isHeld === true ? this.#context.deps.replicaId : null,
+        holder: hold === undefined ? null : replicaId,
       })),
       frames,
       feed: frames,
     });
+    if (hold !== undefined) held.add(this.#context.live.key, step.approvalId, hold);
   }
 }
 

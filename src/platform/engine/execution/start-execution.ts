@@ -7,9 +7,11 @@ import { DEFAULT_CONTEXT_WINDOW } from '../../models/catalogue.ts';
 import { findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
+import type { RequestServers } from '../../tools/request-servers.ts';
 import type { ToolSource } from '../../tools/tool.ts';
 import { loadAttachedFiles, type TurnFiles } from '../input/attached-files.ts';
 import type { Admission } from '../replica/admission.ts';
+import type { HeldQuestions } from '../replica/held-questions.ts';
 import type { RunRow } from '../store/run-row.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { TurnKey } from '../turn.ts';
@@ -22,10 +24,12 @@ export interface ExecutionDependencies {
   readonly db: Database;
   readonly logger: Logger;
   readonly replicaId: string;
+  readonly held: Pick<HeldQuestions, 'add'>;
   readonly models: ModelOpener;
   readonly schemas: ForeignSchemas;
   readonly toolSources: readonly ToolSource[];
   readonly files: TurnFiles;
+  readonly requestServers: RequestServers;
   readonly credits: Credits;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
@@ -65,6 +69,7 @@ export function startExecution(
     {
       db: deps.db,
       replicaId: deps.replicaId,
+      held: deps.held,
       logger: deps.logger,
       modelCall: deps.modelCall,
       budgetWaitMs: deps.budgetWaitMs,
@@ -74,7 +79,8 @@ export function startExecution(
       openModel: async () =>
         model ?? deps.models.open(projectId, config.model, await loadModelKeys(tenantDb(deps.db, projectId), smithId)),
       loadFiles: (prompt) => loadAttachedFiles(deps.files, projectId, prompt),
-      listTools: () => listTurnTools(deps.toolSources, key, config),
+      requestServers: deps.requestServers,
+      listTools: (lists) => listTurnTools(deps.toolSources, key, config, lists),
       restarted: restarted !== undefined,
       buffered,
     },

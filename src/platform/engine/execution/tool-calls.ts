@@ -3,7 +3,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import type { ToolStep } from '../turn.ts';
+import type { ToolStep, TurnKey } from '../turn.ts';
 import type { RequestedCall } from './collect-answer.ts';
 
 /**
@@ -39,9 +39,9 @@ export async function runCall(
   if (tool?.execute === undefined) return { error: `The tool ${step.name} is no longer there.` };
   const { projectId, smithId, runId } = live.key;
   const { signal } = live.abort;
-  const { callId, input: args, answer } = step;
+  const { callId, input: args, answer, wasBegun = false } = step;
   try {
-    const call = tool.execute({ callId, args, projectId, smithId, runId, answer, signal });
+    const call = tool.execute({ callId, args, projectId, smithId, runId, answer, wasBegun, signal });
     return await untilAborted(call, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -63,10 +63,18 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Answers the calls that an earlier attempt began and that must not be made twice. */
-export function markInterruptedCalls(openCalls: readonly ToolStep[], tools: ReadonlyMap<string, Tool>): void {
+/** Answers the calls that an earlier attempt began, that must not be made twice and that cannot be gone on with. */
+export async function markInterruptedCalls(
+  { projectId, runId }: Pick<TurnKey, 'projectId' | 'runId'>,
+  openCalls: readonly ToolStep[],
+  tools: ReadonlyMap<string, Tool>,
+): Promise<void> {
   for (const call of openCalls) {
-    if (call.status !== 'started' || tools.get(call.name)?.repeatable === true) continue;
+    if (call.status !== 'started') continue;
+    const tool = tools.get(call.name);
+    call.wasBegun = true;
+    if (tool?.repeatable === true || (await tool?.canGoOn?.({ projectId, runId, callId: call.callId })) === true)
+      continue;
     call.error = 'The server went away during this call, so its outcome is unknown. It was not repeated.';
   }
 }

@@ -5,7 +5,9 @@ import type { Logger } from '../../../kernel/log/log.ts';
 import type { Credits } from '../../billing/index.ts';
 import type { ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
+import type { ListedTools, RequestServers } from '../../tools/request-servers.ts';
 import type { OfferedTools, Tool } from '../../tools/tool.ts';
+import type { HeldQuestions } from '../replica/held-questions.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { PartialAnswer } from './collect-answer.ts';
 import { TurnJournal } from './turn-journal.ts';
@@ -14,6 +16,7 @@ import type { TurnState } from './turn-state.ts';
 export interface TurnDependencies {
   readonly db: Database;
   readonly replicaId: string;
+  readonly held: Pick<HeldQuestions, 'add'>;
   readonly logger: Logger;
   readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly flush: () => Promise<void>;
@@ -21,7 +24,9 @@ export interface TurnDependencies {
   /** The prompt with the bytes of the files that it refers to. */
   readonly loadFiles: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>;
   readonly schemas: ForeignSchemas;
-  readonly listTools: () => Promise<Required<OfferedTools>>;
+  readonly requestServers: RequestServers;
+  /** `lists`: of the servers that the request brought, by label. */
+  readonly listTools: (lists: ReadonlyMap<string, ListedTools>) => Promise<Required<OfferedTools>>;
   /** Whether an earlier attempt at this turn was cut off. */
   readonly restarted: boolean;
   readonly credits: Credits;

@@ -1,5 +1,6 @@
 /** The state of an execution, in memory. */
 import type { Actor } from '../../tables.ts';
+import type { ListedTools } from '../../tools/request-servers.ts';
 import type { UsedByRun } from '../store/run-row.ts';
 import type { StoredMessage, ThreadHistory, ToolStep, TurnConfig, Warning } from '../turn.ts';
 
@@ -24,6 +25,8 @@ export interface TurnState {
   /** As the run began with it. */
   readonly agentId: string | null;
   readonly budgets: TurnBudgets;
+  /** What MCP servers of the request have listed for this run before, by label. */
+  readonly requestLists: ReadonlyMap<string, ListedTools>;
 }
 
 /** What the turn has to do with budgets that block. */

@@ -25,6 +25,8 @@ export interface PastCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
+  /** Of a call of an MCP server's tool: whose, and its name there. */
+  readonly mcp?: { readonly server_label: string; readonly name: string };
 }
 
 type ParsedMessage = Pick<StoredMessage, 'role' | 'content'>;

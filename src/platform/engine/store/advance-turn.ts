@@ -26,7 +26,7 @@ import type { RunRow } from './run-row.ts';
 
 export interface StepRecord {
   readonly position: number;
-  readonly kind: 'model' | 'tool' | 'compaction';
+  readonly kind: 'model' | 'tool' | 'compaction' | 'mcp_list';
   readonly status: StepStatus;
   readonly name: string;
   readonly call_id?: string | null;
@@ -160,6 +160,7 @@ const statementOf = createDrawStatements((terms) => ({
         cached_input_tokens = cached_input_tokens + $21,
         reasoning_tokens = reasoning_tokens + $22,
         cost_micros = case when $12::bigint is null then cost_micros else coalesce(cost_micros, 0) + $12 end,
+        sealed_mcp_credentials = case when $5 in ('in_progress', 'paused') then sealed_mcp_credentials end,
         updated_at = now()
       where project_id = $1 and id = $2 and replica_id = $3 and attempt = $4 and status = 'in_progress'
       returning *

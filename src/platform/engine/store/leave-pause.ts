@@ -3,6 +3,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { JsonObject } from '../../tables.ts';
+import type { ServerCredentials } from '../../tools/request-servers.ts';
 import { describePause, renderCall } from '../execution/turn-records.ts';
 import { describeLeftPause } from './left-pauses.ts';
 import type { ResumableTurn } from './resume-turn.ts';
@@ -15,6 +16,8 @@ export interface AnsweringRequest {
   readonly request?: JsonObject | undefined;
   /** The caller has looked for what the key has begun before (`findClaimedTurn`). */
   readonly idempotency?: TurnClaim | undefined;
+  /** Of MCP servers that the run's own request brought: they take the place of those before. */
+  readonly credentials?: ServerCredentials | undefined;
 }
 
 /** A pause that is answered, wholly or in part. */
@@ -24,6 +27,8 @@ export interface AnsweredPause {
   readonly seq: number;
   /** Undefined: nobody's request, the run goes on by itself. */
   readonly submitting?: AnsweringRequest;
+  /** In place of what is sealed with the run; undefined: that stays. */
+  readonly sealedCredentials?: string | undefined;
 }
 
 /** Still paused: the output and a new `run.paused` frame, at which readers of the stream end, show what is left to answer. */
@@ -56,7 +61,7 @@ export function resumeRun(tx: Transaction, answered: AnsweredPause, replicaId: s
 /** One statement: what the pause was, what answered it, for which key, and how the run goes on. */
 async function leavePause(
   tx: Transaction,
-  { run, seq, submitting = {} }: AnsweredPause,
+  { run, seq, submitting = {}, sealedCredentials }: AnsweredPause,
   next: { readonly atOnce: boolean; readonly set: string; readonly value: string | null },
 ): Promise<RunRow> {
   const { request, idempotency } = submitting;
@@ -69,7 +74,8 @@ async function leavePause(
         where $6::text is not null
       )
       update runs set
-        pauses = pauses || jsonb_build_array($3::jsonb), requests = requests || $4::jsonb, updated_at = now(), ${next.set}
+        pauses = pauses || jsonb_build_array($3::jsonb), requests = requests || $4::jsonb, updated_at = now(),
+        sealed_mcp_credentials = coalesce($11::text, sealed_mcp_credentials), ${next.set}
       where project_id = $1 and id = $2 returning *`,
     values: [
       run.project_id,
@@ -82,6 +88,7 @@ async function leavePause(
       segment,
       next.atOnce,
       next.value,
+      sealedCredentials ?? null,
     ],
   });
   const row = rows[0];

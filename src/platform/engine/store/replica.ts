@@ -2,7 +2,7 @@
  * Leases. A replica (server process) that executes turns sends one heartbeat a second for all of them. A turn whose
  * replica has sent none for LEASE_SECONDS, or has released it, is taken over by the replica that asks first (orphans.ts).
  */
-import type { Database } from '../../../kernel/db/database.ts';
+import type { Database, Executor } from '../../../kernel/db/database.ts';
 
 export const HEARTBEAT_MS = 1_000;
 export const LEASE_SECONDS = 5;
@@ -44,6 +44,19 @@ export async function releaseTurns(db: Database, replicaId: string): Promise<num
   });
   await db.query({ text: 'delete from replicas where id = $1', values: [replicaId] });
   return rowCount;
+}
+
+/** The first of these replicas that takes turns. */
+export async function findWorkingReplica(db: Executor, ids: readonly string[]): Promise<string | undefined> {
+  if (ids.length === 0) return undefined;
+  const { rows } = await db.query<{ id: string }>({
+    text: `
+      select id from replicas
+      where id = any ($1) and not leaving and heartbeat_at > now() - interval '${LEASE_SECONDS} seconds'
+      order by array_position($1, id) limit 1`,
+    values: [ids],
+  });
+  return rows[0]?.id;
 }
 
 export async function removeSilentReplicas(db: Database): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import { type BlockingBudget, blockingBudgetsSql } from '../../budgets/index.ts';
 import type { JsonObject } from '../../tables.ts';
+import type { ListedTools } from '../../tools/request-servers.ts';
 import { budgetsAtStart, type TurnState } from '../execution/turn-state.ts';
 import { SEQ_JUMP, type StepStatus, type StoredMessage, type ToolStep } from '../turn.ts';
 import { type RunRow, usedBy } from './run-row.ts';
@@ -35,6 +36,7 @@ interface StoredApproval {
   elicitation: { message: string; requested_schema: JsonObject } | null;
   content: JsonObject | null;
   question_state: JsonObject | null;
+  holder: string | null;
 }
 
 export interface ResumableTurn {
@@ -86,6 +88,11 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
       warnings: run.warnings,
       agentId: run.agent_id,
       budgets: budgetsAtStart(row.budgets.length > 0),
+      requestLists: new Map(
+        row.steps.flatMap(({ kind, name, output }) =>
+          kind === 'mcp_list' ? [[name, output as unknown as ListedTools] as const] : [],
+        ),
+      ),
     },
   };
 }
@@ -96,14 +103,23 @@ function describeApproval({
   elicitation,
   content,
   question_state: state,
-}: StoredApproval): Pick<ToolStep, 'approvalId' | 'question' | 'answer'> {
+  holder,
+}: StoredApproval): Pick<ToolStep, 'approvalId' | 'question' | 'answer' | 'holder'> {
   if (elicitation === null) return { approvalId: id };
   const { message, requested_schema: requestedSchema } = elicitation;
-  if (status === 'pending') return { approvalId: id, question: { message, requestedSchema } };
-  return { approvalId: id, answer: { action: ACTIONS[status], content, state: state ?? {} } };
+  const held = { approvalId: id, ...(holder === null ? {} : { holder }) };
+  if (status === 'pending') return { ...held, question: { message, requestedSchema } };
+  return { ...held, answer: { action: ACTIONS[status], content, state: state ?? {} } };
 }
 
 const ACTIONS = { approved: 'accept', rejected: 'decline', expired: 'cancel' } as const;
+
+/** The replicas that hold calls open which have been answered; who was asked last comes first. */
+export function holdersOf({ state }: Pick<ResumableTurn, 'state'>): string[] {
+  return state.openCalls
+    .flatMap(({ answer, holder }) => (answer === undefined || holder === undefined ? [] : [holder]))
+    .reverse();
+}
 
 /**
  * The first number of a new attempt, beyond everything that an earlier one can have shown. Attempts that died before they
@@ -127,7 +143,7 @@ const statement = {
         from run_steps s
         left join lateral (
           select jsonb_build_object('id', a.id, 'status', a.status, 'elicitation', a.elicitation, 'content', a.content,
-            'question_state', a.question_state) as approval
+            'question_state', a.question_state, 'holder', a.holder) as approval
           from approvals a
           where a.project_id = s.project_id and a.run_id = s.run_id and a.tool_call_id = s.call_id
           order by a.created_at desc, a.id desc limit 1

@@ -64,6 +64,8 @@ export interface RunRow {
   requests: JsonObject[];
   /** The pauses that it has left, in order: each ends a segment. */
   pauses: LeftPause[];
+  /** What may be sent to the MCP servers that the turn's request brought; null once it has ended. */
+  sealed_mcp_credentials: string | null;
   /** Since when its responses can no longer be retrieved: started with `store: false`, or deleted. */
   hidden_at: Date | null;
   created_at: Date;

@@ -30,6 +30,7 @@ export type NewRun = Pick<
   | 'replica_id'
   | 'surface'
   | 'requests'
+  | 'sealed_mcp_credentials'
 >;
 
 /** What is reserved of blocking budgets for the turn's first model call. */
@@ -107,6 +108,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       !turn.stored,
       turn.asyncCommit,
       idempotency?.atOnce === true,
+      run.sealed_mcp_credentials,
       ...(reservation === undefined
         ? []
         : [[...reservation.budgetIds], reservation.baseMicros, String(reservation.microsAToken)]),
@@ -179,8 +181,8 @@ const RESERVATION = reserveNamedSql({
   project: '$1',
   holder: '$2',
   source: 'locked',
-  ids: '$24::text[]',
-  amount: `ceil($25::numeric + $26::numeric * coalesce((
+  ids: '$25::text[]',
+  amount: `ceil($26::numeric + $27::numeric * coalesce((
     select sum(m.tokens) + max(coalesce(length(t.summary), 0)) / ${SUMMARY_CHARS_A_TOKEN}
     from threads t join messages m on m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > t.summary_turn
     where t.project_id = $1 and t.smith_id = $3 and t.id = $4), 0))`,
@@ -199,11 +201,12 @@ function startSql({ ctes, columns }: { readonly ctes: string; readonly columns: 
   return `
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
-                        input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at)
+                        input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at,
+                        sealed_mcp_credentials)
       select $1, $2, $3, $4,
              ${nextTurnSql(THREAD)},
              $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
-             case when $21::boolean then now() end
+             case when $21::boolean then now() end, $24::text
       on conflict (project_id, smith_id) where status = 'in_progress' do nothing
       returning turn, created_at
     ), thread as (

@@ -4,7 +4,7 @@ import { describeOnEachStore } from '../../../../test/support/database.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 
 const PATIENCE_MS = 10_000;
-const HANDLERS = { onCancel: () => {}, onOrphans: () => {} };
+const HANDLERS = { onCancel: () => {}, onOrphans: () => {}, onHandOver: () => {} };
 
 describeOnEachStore('changes of runs', {}, (current) => {
   async function start(): Promise<RunSignals> {

@@ -1,13 +1,20 @@
 /**
- * Wake-ups about runs, within this replica and between replicas: "this run has changed" and "cancel this run". Hints only;
- * whoever is woken reads the rows.
+ * Wake-ups about runs, within this replica and between replicas: "this run has changed", "cancel this run" and "this run is
+ * that replica's to execute". Hints only; whoever is woken reads the rows.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../../kernel/db/database.ts';
 
+export interface HandedOverRun {
+  readonly replicaId: string;
+  readonly projectId: string;
+  readonly runId: string;
+}
+
 const CHANGES_CHANNEL = 'run_changes';
 const CANCEL_CHANNEL = 'run_cancel';
 const ORPHAN_CHANNEL = 'run_orphans';
+const HAND_OVER_CHANNEL = 'run_hand_over';
 /** Keeps a message under the limit of a notification. */
 const IDS_PER_MESSAGE = 200;
 /**
@@ -17,10 +24,16 @@ const IDS_PER_MESSAGE = 200;
 const SEND_INTERVAL_MS = 20;
 
 export interface RunSignals {
-  start(handlers: { onCancel: (runId: string) => void; onOrphans: () => void }): Promise<void>;
+  start(handlers: {
+    onCancel: (runId: string) => void;
+    onOrphans: () => void;
+    onHandOver: (run: HandedOverRun) => void;
+  }): Promise<void>;
   /** Tells every replica that these runs have changed. Does not wait. */
   announce(runIds: readonly string[]): void;
+  /** Has whichever replica executes the run, or holds a call of it, end it. */
   requestCancel(runId: string): Promise<void>;
+  handOver(run: HandedOverRun): Promise<void>;
   announceOrphans(): Promise<void>;
   /** Remembers the run's changes from now on, until it is closed. Opened before a read, it misses none behind the read. */
   watch(runId: string): RunWatch;
@@ -46,10 +59,16 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     for (const runId of watches.keys()) wake(runId);
   };
   return {
-    async start({ onCancel, onOrphans }) {
+    async start({ onCancel, onOrphans, onHandOver }) {
       stops.push(await db.listen(CHANGES_CHANNEL, (payload) => payload.split(',').forEach(wake), wakeAll));
       stops.push(await db.listen(CANCEL_CHANNEL, onCancel));
       stops.push(await db.listen(ORPHAN_CHANNEL, onOrphans, onOrphans));
+      stops.push(
+        await db.listen(HAND_OVER_CHANNEL, (payload) => {
+          const [replicaId = '', projectId = '', runId = ''] = payload.split(' ');
+          onHandOver({ replicaId, projectId, runId });
+        }),
+      );
     },
     announce(runIds) {
       runIds.forEach(wake);
@@ -57,7 +76,9 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
       for (const id of runIds) changed.add(id);
       sending ??= sendChanges();
     },
-    requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId),
+    requestCancel: (runId) => db.notify(CANCEL_CHANNEL, runId).catch(onError),
+    handOver: ({ replicaId, projectId, runId }) =>
+      db.notify(HAND_OVER_CHANNEL, `${replicaId} ${projectId} ${runId}`).catch(onError),
     announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
     watch(runId) {
       const set = watches.get(runId) ?? new Set();

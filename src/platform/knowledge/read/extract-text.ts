@@ -1,15 +1,10 @@
-/** Each format to its reader. */
+/** Each format to its reader, which is loaded when it is wanted: those of Office take longer than all the rest of a child's start. */
 
 import { declaredCharset, decodeText } from './decode-text.ts';
 import { claimedFormat, detectFormat, SUPPORTED } from './detect-format.ts';
 import { DocumentError } from './document.ts';
 import type { DocumentInput } from './document-input.ts';
-import { openOfficePackage } from './open-office-package.ts';
 import type { ReadLimits } from './protocol.ts';
-import { readCsv } from './read-csv.ts';
-import { readHtml } from './read-html.ts';
-import { readOffice } from './read-office.ts';
-import { readPdf } from './read-pdf.ts';
 
 /** Browsers look for a page's meta element here. */
 const META_WITHIN_BYTES = 1024;
@@ -26,20 +21,27 @@ export async function* extractText(
     case 'text':
       yield* decodeText(input.blocks(limits.streamedBytes), declaredCharset(mediaType));
       return;
-    case 'csv':
+    case 'csv': {
+      const { readCsv } = await import('./read-csv.ts');
       yield* readCsv(decodeText(input.blocks(limits.streamedBytes), declaredCharset(mediaType)));
       return;
+    }
     case 'html': {
+      const { readHtml } = await import('./read-html.ts');
       const charset = declaredCharset(mediaType) ?? declaredCharset(head.toString('latin1', 0, META_WITHIN_BYTES));
       let html = '';
       for await (const text of decodeText(input.blocks(limits.wholeBytes), charset)) html += text;
       yield readHtml(html);
       return;
     }
-    case 'pdf':
+    case 'pdf': {
+      const { readPdf } = await import('./read-pdf.ts');
       yield* readPdf(await input.whole(limits.wholeBytes), limits.pdfPages);
       return;
+    }
     case 'office': {
+      const { openOfficePackage } = await import('./open-office-package.ts');
+      const { readOffice } = await import('./read-office.ts');
       const promised = claimedFormat(filename, mediaType) === 'office';
       yield* readOffice(await openOfficePackage(await input.whole(limits.wholeBytes), promised));
       return;

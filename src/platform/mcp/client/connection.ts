@@ -13,9 +13,14 @@ import type {
 } from '@modelcontextprotocol/client';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject, McpProtocol } from '../../tables.ts';
+import { CallStream } from './call-stream.ts';
 import { capFetch } from './capped-fetch.ts';
+import { type Elicitation, readElicitation } from './elicitation.ts';
 import { describeFailure, findStatus, McpFailure } from './failure.ts';
 import type { McpLimits } from './limits.ts';
+import { loadClient } from './load-client.ts';
+import type { SuspendedCall } from './suspended-call.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface McpEndpoint {
   readonly url: string;
@@ -39,14 +44,8 @@ export interface McpToolCall {
   /** What a person answered to what an earlier attempt asked: the newer revision's members of the request. */
   readonly input?: JsonObject;
   readonly signal: AbortSignal;
-  /** The server of an older revision asks a person, and holds the call until it is answered. */
+  /** The server of an older revision asks a person, by a stream that cannot be read on: the call waits for the answer. */
   readonly onElicit: Elicit;
-}
-
-/** What a server asks a person by a form. */
-export interface Elicitation {
-  readonly message: string;
-  readonly requestedSchema: JsonObject;
 }
 
 export type Elicit = (asked: Elicitation) => Promise<{ action: 'accept' | 'decline' | 'cancel'; content?: JsonObject }>;
@@ -62,8 +61,11 @@ export interface McpConnection {
   readonly protocol: McpProtocol;
   /** Every page. Throws McpFailure. */
   listTools(signal: AbortSignal): Promise<Tool[]>;
-  /** Throws McpFailure, and the signal's reason. */
-  callTool(call: McpToolCall): Promise<CallToolResult | InputRequired>;
+  /**
+   * Throws McpFailure, and the signal's reason. A call that is suspended has the connection closed, though not the session:
+   * it is gone on with by `resumeCall`.
+   */
+  callTool(call: McpToolCall): Promise<CallToolResult | InputRequired | SuspendedCall>;
   /** Fires when nothing more can be asked of it. */
   readonly closed: AbortSignal;
   close(): Promise<void>;
@@ -90,13 +92,6 @@ const TRY_SSE: ReadonlySet<unknown> = new Set([400, 404, 405]);
 
 /** A call with all its questions; what the server itself may take is McpLimits'. */
 const LONGEST_CALL_MS = 3_600_000;
-
-/** Loaded for the first connection: most processes never make one. */
-let loading: Promise<typeof import('@modelcontextprotocol/client')> | undefined;
-function loadClient(): Promise<typeof import('@modelcontextprotocol/client')> {
-  loading ??= import('@modelcontextprotocol/client');
-  return loading;
-}
 
 /** Throws McpFailure, and the signal's reason. */
 export async function connect(
@@ -143,6 +138,8 @@ class Connection implements McpConnection {
   #failure: McpFailure | undefined;
   /** Of the call under way: a connection makes one at a time. */
   #onElicit: Elicit | undefined;
+  #onSuspend: ((call: SuspendedCall) => void) | undefined;
+  #stream: CallStream | undefined;
 
   private constructor(client: Client, transport: Transport, kind: McpProtocol['transport'], limits: McpLimits) {
     this.#client = client;
@@ -190,12 +187,13 @@ class Connection implements McpConnection {
       client.setNotificationHandler('notifications/tools/list_changed', async () => onToolsChanged());
     }
     const opened = connection;
-    client.setRequestHandler('elicitation/create', async ({ params }) => {
-      const answer = await opened.#elicit(params as unknown as JsonObject);
+    client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
+      const answer = await opened.#elicit(params, mcpReq.id);
       return answer as ElicitResult;
     });
     const prior = endpoint.protocol?.prior as PriorDiscovery | undefined;
     await connection.#start(signal, kind === 'sse' ? undefined : prior);
+    if (kind !== 'sse' && client.getProtocolEra() !== 'modern') connection.#stream = new CallStream(transport);
     if (onToolsChanged !== undefined) connection.#listen();
     return connection;
   }
@@ -254,12 +252,14 @@ class Connection implements McpConnection {
     }
   }
 
-  async callTool(call: McpToolCall): Promise<CallToolResult | InputRequired> {
+  async callTool(call: McpToolCall): Promise<CallToolResult | InputRequired | SuspendedCall> {
     const { name, args, inputSchema, meta, input = {}, signal } = call;
     const hasSession = this.#transport.sessionId !== undefined;
     const deadline = new Deadline(this.#limits.callMs);
     // The server waits for a person, not the person for the server.
     this.#onElicit = (asked) => deadline.suspend(() => call.onElicit(asked));
+    const suspended = Promise.withResolvers<SuspendedCall>();
+    this.#onSuspend = suspended.resolve;
     const either = AbortSignal.any([signal, deadline.signal, this.#closing.signal]);
     try {
       const calling = this.#client.callTool(
@@ -269,9 +269,11 @@ class Connection implements McpConnection {
           signal: either,
           allowInputRequired: true,
           toolDefinition: { name, inputSchema: inputSchema as Tool['inputSchema'] },
+          ...(this.#stream === undefined ? {} : { onresumptiontoken: this.#stream.onEvent }),
         },
       );
-      return (await untilAborted(calling, either)) as CallToolResult | InputRequired;
+      const answered = untilAborted(calling, either) as Promise<CallToolResult | InputRequired>;
+      return await Promise.race([suspended.promise, answered]);
     } catch (error) {
       signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
@@ -282,13 +284,29 @@ class Connection implements McpConnection {
     } finally {
       deadline.clear();
       this.#onElicit = undefined;
+      this.#onSuspend = undefined;
     }
   }
 
-  async #elicit({ mode, message, requestedSchema }: JsonObject): ReturnType<Elicit> {
-    const isForm = (mode === undefined || mode === 'form') && typeof requestedSchema === 'object';
-    if (this.#onElicit === undefined || !isForm || requestedSchema === null) return { action: 'decline' };
-    return this.#onElicit({ message: String(message ?? ''), requestedSchema: requestedSchema as JsonObject });
+  async #elicit(params: unknown, questionId: string | number): ReturnType<Elicit> {
+    const asked = readElicitation(params);
+    if (this.#onElicit === undefined || asked === undefined) return { action: 'decline' };
+    const session = this.#sessionOf(questionId);
+    if (session === undefined) return this.#onElicit(asked);
+    this.#onSuspend?.({ resultType: 'suspended', asked, session });
+    // Neither the session ends with it, nor the call: a stream that is let go is none that is given up.
+    await this.#transport.close();
+    // Nobody is sent this any more.
+    return { action: 'cancel' };
+  }
+
+  /** Undefined: the call cannot be gone on with elsewhere. */
+  #sessionOf(questionId: string | number): SuspendedCall['session'] | undefined {
+    const place = this.#stream?.placeOf(questionId);
+    const { sessionId } = this.#transport;
+    const protocolVersion = this.#client.getNegotiatedProtocolVersion();
+    if (place === undefined || sessionId === undefined || protocolVersion === undefined) return undefined;
+    return { ...place, questionId, sessionId, protocolVersion };
   }
 
   fail(failure: McpFailure): void {
@@ -297,25 +315,15 @@ class Connection implements McpConnection {
   }
 
   async close(): Promise<void> {
+    const isOpen = !this.#closing.signal.aborted;
     this.#closing.abort();
+    // A call that was cut off is cancelled by its id, in the session that ends next.
+    if (isOpen && this.#stream !== undefined)
+      await untilAborted(this.#stream.cancelled, AbortSignal.timeout(1_000)).catch(() => {});
     const transport = this.#transport as { terminateSession?: () => Promise<void> };
     // A server may never answer this.
     await untilAborted(transport.terminateSession?.() ?? Promise.resolve(), AbortSignal.timeout(1_000)).catch(() => {});
     await this.#client.close().catch(() => {});
-  }
-}
-
-/** The work's outcome, or the signal's reason as soon as it fires: the work may ignore the signal. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, stopped.promise]);
-  } finally {
-    work.catch(() => {});
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

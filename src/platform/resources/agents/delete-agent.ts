@@ -1,6 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { disconnectDeployments } from '../../channels/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { DEFAULT_AGENT_SLUG } from './render-agent.ts';
 import type { AgentPath } from './schema.ts';
@@ -18,6 +19,7 @@ export async function deleteAgent({ tx, caller, params }: ProjectChange<{ params
     });
   }
   await archiveAgent(tx, agent.id);
+  await disconnectDeployments(tx, { type: 'agent', id: agent.id });
   await appendEvent(tx, {
     type: 'agent.deleted',
     actor: actorOf(caller),

@@ -15,7 +15,9 @@ import {
   headersOf,
   nameMessage,
   parseTools,
+  prepareServers,
   type ResolvedSmith,
+  readFreshCredentials,
   readMessages,
   readReasoningEffort,
   readResponseFormat,
@@ -78,7 +80,7 @@ async function findThread({ db, caller, body }: Request, smithId: string): Promi
   return found.id;
 }
 
-function resume(
+async function resume(
   engine: Engine,
   { caller, body, idempotency }: Request,
   run: RunRow,
@@ -90,6 +92,7 @@ function resume(
     actor: actorOf(caller),
     idempotency,
     request: echoOf(body),
+    credentials: readFreshCredentials(run, body.tools),
     buffered: body.stream !== true,
   });
 }
@@ -101,8 +104,9 @@ async function start(
 ): Promise<BegunSegment> {
   const { smith, threadId, input } = turn;
   requireCalls(input.results);
-  const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
+  const { tools, toolChoice, fileSearch, mcp } = parseTools(body.tools, body.tool_choice);
   await requireStores(db, caller, fileSearch);
+  const { servers, credentials } = await prepareServers(engine, caller.projectId, mcp);
   const model = chooseModel(body.model);
   const responseFormat = await readResponseFormat(body.response_format, {
     schemas: engine.schemas,
@@ -110,7 +114,7 @@ async function start(
     param: 'response_format',
   });
   const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
-  const isAlone = tools.length === 0 && fileSearch === undefined && threadId === undefined;
+  const isAlone = tools.length === 0 && fileSearch === undefined && servers === undefined && threadId === undefined;
   return startTurn(engine, {
     projectId: caller.projectId,
     smithId: smith.id,
@@ -136,8 +140,14 @@ async function start(
         reasoning_effort: readReasoningEffort(body.reasoning_effort, 'reasoning_effort'),
         max_output_tokens: body.max_completion_tokens ?? body.max_tokens ?? null,
       },
-      tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
+      tools: {
+        client: tools,
+        choice: toolChoice,
+        file_search: fileSearch ?? null,
+        ...(servers === undefined ? {} : { mcp: servers }),
+      },
     },
+    credentials,
     idempotency,
     stateless: asksForSchema && isAlone && (await isToolless(db, smith.id)),
     // A conversation is there to be kept.

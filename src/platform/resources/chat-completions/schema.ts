@@ -59,8 +59,10 @@ export const ChatCompletionIn = component(
         description: 'A `cnv_` id, or `{id}`: the turn runs in that conversation, and `messages` holds what is new.',
       }),
     ),
-    tools: readElsewhere('Functions that the caller runs, and `{type: "file_search"}`.'),
-    tool_choice: readElsewhere('`auto`, `none`, `required`, a named function, or `allowed_tools`.'),
+    tools: readElsewhere(
+      'Functions that the caller runs, `{type: "file_search"}`, and servers of `{type: "mcp"}` as on `POST /v1/responses`.',
+    ),
+    tool_choice: readElsewhere('`auto`, `none`, `required`, a named function, an `mcp` server, or `allowed_tools`.'),
     response_format: readElsewhere('`text`, `json_object` or `json_schema`; enforced.'),
     reasoning_effort: readElsewhere('How much a reasoning model thinks.'),
     max_completion_tokens: limit('Tokens of one answer of the model, reasoning included.'),

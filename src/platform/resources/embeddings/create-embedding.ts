@@ -1,5 +1,5 @@
 import { endianness } from 'node:os';
-import { setImmediate } from 'node:timers/promises';
+import { ownIteration } from '../../../kernel/event-loop/own-iteration.ts';
 import { WrittenJson } from '../../../kernel/http/operation.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import { BUILTIN_EMBED_MODEL, type Embedders } from '../../knowledge/embed/index.ts';
@@ -50,7 +50,7 @@ async function writeNumbers(vectors: readonly Float32Array[], model: string, tok
     pieces.push(Buffer.from(text));
     text = '';
     numbers = 0;
-    await setImmediate();
+    await ownIteration();
   }
   const end = JSON.stringify({ model, usage: { prompt_tokens: tokens, total_tokens: tokens } });
   pieces.push(Buffer.from(`${text}],${end.slice(1)}`));

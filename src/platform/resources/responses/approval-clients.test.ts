@@ -6,6 +6,7 @@ import { type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/
 import { ChatOpenAI } from '@langchain/openai';
 import { generateText, type ModelMessage, streamText } from 'ai';
 import OpenAI from 'openai';
+import { loadAgents } from '../../../../test/support/openai-agents.ts';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 
@@ -13,22 +14,11 @@ const ASK = 'Call the tool guarded with {"n":1}';
 const ASK_TWICE = `${ASK}, then call the tool guarded with {"n":2}`;
 const MORE = 'Write 3 words';
 
-/** The package listens to the process from the moment that it is loaded. */
-const LISTENED_TO = ['unhandledRejection', 'SIGINT', 'SIGTERM'] as const;
-const listeners = LISTENED_TO.map((event) => new Set<unknown>(process.listeners(event as 'SIGINT')));
-const { Agent, tool: agentTool, OpenAIResponsesModel, run, setTracingDisabled } = await import('@openai/agents');
-after(() => {
-  for (const [index, event] of LISTENED_TO.entries()) {
-    for (const listener of process.listeners(event as 'SIGINT')) {
-      if (listeners[index]?.has(listener) === false) process.off(event, listener);
-    }
-  }
-});
+const { Agent, tool: agentTool, OpenAIResponsesModel, run } = await loadAgents();
 
 const tools = createTestTools();
 let platform: TestPlatform;
 before(async () => {
-  setTracingDisabled(true);
   platform = await startPlatform({ toolSources: [tools.source] });
 });
 after(() => platform.close());

@@ -12,11 +12,14 @@ import {
   checkUnused,
   chooseModel,
   describeRequest,
+  findListingRuns,
   invalid,
   parseTools,
   placeError,
   planTurn,
+  prepareServers,
   type ResolvedSmith,
+  readFreshCredentials,
   readReasoningEffort,
   readResponseFormat,
   requireStores,
@@ -89,17 +92,19 @@ async function findConversationId(
 }
 
 /** Brings the paused run what it waits for. */
-function resume(
+async function resume(
   engine: Engine,
   { caller, body, idempotency }: Request,
   { run, submissions, items, conversationId }: Extract<TurnPlan, { kind: 'answer' }>,
 ): Promise<BegunSegment> {
+  const credentials = readFreshCredentials(run, body.tools);
   const key = { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
   return resumeTurn(engine, key, {
     submissions,
     actor: actorOf(caller),
     idempotency,
     request: describeRequest(body, { nowMs: Date.now(), conversationId, answers: items }),
+    credentials,
     buffered: isAwaited(body),
   });
 }
@@ -112,8 +117,10 @@ async function start(
 ): Promise<BegunSegment> {
   const { projectId } = caller;
   const { continues, conversationId } = plan;
-  const { tools, toolChoice, fileSearch } = parseTools(body.tools, body.tool_choice);
+  const { tools, toolChoice, fileSearch, mcp } = parseTools(body.tools, body.tool_choice);
   await requireStores(db, caller, fileSearch);
+  const known = { brought: plan.lists, runs: mcp.length === 0 ? [] : await findListingRuns(db, smith.id, plan) };
+  const { servers, credentials } = await prepareServers(engine, projectId, mcp, known);
   const model = chooseModel(body.model);
   const responseFormat = await readResponseFormat(body.text?.format, {
     schemas: engine.schemas,
@@ -144,8 +151,14 @@ async function start(
         reasoning_effort: readReasoningEffort(body.reasoning?.effort, 'reasoning.effort'),
         max_output_tokens: body.max_output_tokens ?? null,
       },
-      tools: { client: tools, choice: toolChoice, file_search: fileSearch ?? null },
+      tools: {
+        client: tools,
+        choice: toolChoice,
+        file_search: fileSearch ?? null,
+        ...(servers === undefined ? {} : { mcp: servers }),
+      },
     },
+    credentials,
     idempotency,
     stateless: isOneShot && (await isToolless(db, smith.id)),
     buffered: isAwaited(body),

@@ -103,6 +103,13 @@ const events = {
     ...inItem,
     arguments: text,
   }),
+  'response.mcp_list_tools.in_progress': event(
+    'McpListToolsInProgressEvent',
+    'response.mcp_list_tools.in_progress',
+    inItem,
+  ),
+  'response.mcp_list_tools.completed': event('McpListToolsCompletedEvent', 'response.mcp_list_tools.completed', inItem),
+  'response.mcp_list_tools.failed': event('McpListToolsFailedEvent', 'response.mcp_list_tools.failed', inItem),
   error: event('ResponseErrorEvent', 'error', {
     code: Type.String(),
     message: Type.String(),

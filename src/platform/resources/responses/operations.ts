@@ -46,6 +46,8 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
         'invalid_response_format',
         'invalid_reasoning_effort',
         'unsupported_tools',
+        'invalid_url',
+        'url_required',
         'unsupported_background',
         'schema_error',
         'smith_required',

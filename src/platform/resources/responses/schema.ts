@@ -25,7 +25,7 @@ export const ResponseIn = component(
       items: { type: 'object', additionalProperties: true, ...failsWith('invalid_input') },
       description:
         'Text, or items: `message`, `function_call`, `function_call_output`, `mcp_approval_response`, ' +
-        '`item_reference`. Reasoning and calls that this server made are taken and not used.',
+        '`item_reference`, `mcp_call`, `mcp_list_tools`. Reasoning and searches that this server made are taken and not used.',
       ...INVALID_INPUT,
     }),
     model: optional(Type.String({ maxLength: 256 }), {
@@ -36,7 +36,10 @@ export const ResponseIn = component(
     }),
     tools: Type.Optional(
       Type.Unsafe<unknown>({
-        description: '`function`: the caller runs it and answers with `function_call_output`. `file_search`.',
+        description:
+          '`function`: the caller runs it and answers with `function_call_output`. `file_search`. `mcp`: a server whose tools are ' +
+          'called from here, with `server_label`, `server_url`, `authorization`, `headers`, `allowed_tools`, `require_approval` ' +
+          '(`always` when absent) and `server_description`. What `authorization` and `headers` hold is never shown again.',
       }),
     ),
     tool_choice: Type.Optional(
@@ -86,7 +89,7 @@ export const ResponseItem = component(
       id: Type.String(),
       type: Type.String({
         description:
-          'In the output: message, reasoning, function_call, file_search_call, mcp_call, mcp_approval_request. In the input also ' +
+          'In the output: message, reasoning, function_call, file_search_call, mcp_list_tools, mcp_call, mcp_approval_request. In the input also ' +
           'function_call_output and mcp_approval_response.',
       }),
     },
@@ -104,10 +107,10 @@ export const Response = component(
       status: Type.String({ description: RESPONSE_STATUSES.join(', ') }),
       model: Type.String(),
       output: Type.Array(ResponseItem, { description: 'Empty until the response has ended.' }),
-      error: Type.Unsafe<{ code: string; message: string } | null>({
+      error: Type.Unsafe<{ code: string; type: string; message: string } | null>({
         type: ['object', 'null'],
-        required: ['code', 'message'],
-        properties: { code: { type: 'string' }, message: { type: 'string' } },
+        required: ['code', 'type', 'message'],
+        properties: { code: { type: 'string' }, type: { type: 'string' }, message: { type: 'string' } },
       }),
       incomplete_details: Type.Unsafe<{ reason: string } | null>({
         type: ['object', 'null'],

@@ -32,6 +32,7 @@ function frame<P extends TProperties>(name: string, type: string, data: P) {
 const step = Type.Integer({ description: 'Which step of the turn says it.' });
 const text = Type.String({ description: 'What follows on what came before.' });
 const call = { tool: Type.String(), tool_call_id: Type.String() };
+const label = Type.String({ description: 'Of an MCP server that the run’s request brought.' });
 const mcp = Type.Optional(
   Type.Object(
     { server_label: Type.String(), name: Type.String(), approval_id: Type.Optional(Type.String()) },
@@ -69,6 +70,14 @@ const frames = {
     ...call,
     output: Type.Unsafe<unknown>({ description: 'What the tool answered, or `{error}`.' }),
     mcp,
+  }),
+  'mcp.listing': frame('McpListingFrame', 'mcp.listing', { server_label: label }),
+  'mcp.listed': frame('McpListedFrame', 'mcp.listed', {
+    server_label: label,
+    tools: Type.Array(jsonObject(), {
+      description: 'Each with `name`, `input_schema`, `description?`, `annotations?`.',
+    }),
+    error: Type.Optional(Type.String({ description: 'Why they could not be listed: the run fails.' })),
   }),
   'approval.required': frame('ApprovalRequiredFrame', 'approval.required', {
     approval_id: Type.String(),

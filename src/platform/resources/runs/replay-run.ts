@@ -39,6 +39,10 @@ export function replayRun(engine: Engine) {
       throw new ApiError('replay_unsupported', { message: 'The run has not ended. Replay it when it has.' });
     }
     const { settings } = readTurnConfig(original.config);
+    if (settings.tools.mcp !== undefined) {
+      const message = 'The run called MCP servers that its request brought, and what they were called with is gone.';
+      throw new ApiError('replay_unsupported', { message: `${message} Send the request again.` });
+    }
     const begun = await startTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,

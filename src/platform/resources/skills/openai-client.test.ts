@@ -52,13 +52,47 @@ test('uploads a folder, adds versions, moves the default one, downloads and dele
   await assert.rejects(client.skills.retrieve(skill.id), NotFoundError);
 });
 
-test('lists every skill once, page by page', async () => {
+test('creates a skill from a zip archive, and reads one file of it', async () => {
   const client = await connect();
+  const content = { 'SKILL.md': skillText('zipped'), 'scripts/add.sh': 'echo $((1 + 2))\n' };
+  const skill = await client.skills.create({ files: await toFile(await zipOf(content), 'zipped.zip') });
+  assert.deepEqual([skill.name, skill.latest_version], ['zipped', skill.default_version]);
+  const one = await client.skills.versions.content.retrieve(
+    '1',
+    { skill_id: skill.id },
+    { query: { path: 'scripts/add.sh' } },
+  );
+  assert.equal(await one.text(), content['scripts/add.sh']);
+});
+
+test('lists every skill once, page by page, and what is after the last one is empty', async () => {
+  const { token } = await platform.createProject();
+  const pages: { readonly after: string | null; readonly ids: readonly string[] }[] = [];
+  const client = new OpenAI({
+    apiKey: token,
+    baseURL: `${platform.url}/v1`,
+    maxRetries: 0,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      if (init?.method?.toUpperCase() !== 'GET') return response;
+      const { data } = (await response.clone().json()) as { data: { id: string }[] };
+      pages.push({ after: new URL(String(url)).searchParams.get('after'), ids: data.map(({ id }) => id) });
+      return response;
+    },
+  });
   const made: string[] = [];
-  for (let n = 0; n < 5; n += 1) {
+  for (let n = 0; n < 4; n += 1) {
     made.push((await client.skills.create({ files: [await fileAt('SKILL.md', skillText(`skill-${n}`))] })).id);
   }
   const met: string[] = [];
   for await (const { id } of client.skills.list({ limit: 2, order: 'asc' })) met.push(id);
   assert.deepEqual(met, made);
+  const [one, two, three, four] = made;
+  assert.deepEqual(pages, [
+    { after: null, ids: [one, two] },
+    { after: two, ids: [three, four] },
+  ]);
+  // Clients that do not look at `has_more` go on until a page is empty.
+  const beyond = await client.skills.list({ limit: 2, order: 'asc', after: four ?? '' });
+  assert.deepEqual([beyond.data, beyond.has_more], [[], false]);
 });

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { actorOf, subjectOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { disconnectDeployments } from '../../channels/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { countLeft } from '../../smiths/agent-membership.ts';
 import { countMoved, lockLinkedSmith } from '../../smiths/customer-link.ts';
@@ -8,8 +9,8 @@ import { archiveSmith, removeModelKeys, revokeTokens } from '../../smiths/smith-
 import type { SmithPath } from './schema.ts';
 
 /**
- * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys are forgotten, and its
- * external id is free again.
+ * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys are forgotten, its
+ * external id is free again, and its deployments are disconnected.
  */
 export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params: SmithPath }>): Promise<void> {
   const { projectId } = caller;
@@ -20,6 +21,7 @@ export async function deleteSmith({ tx, caller, params }: ProjectChange<{ params
   if (smith.agent_id !== null) await countLeft(tx, smith.agent_id, 1);
   await archiveSmith(tx, smith.id);
   await removeModelKeys(tx, smith.id);
+  await disconnectDeployments(tx, { type: 'smith', id: smith.id });
   for (const token of await revokeTokens(tx, smith.id)) {
     await appendEvent(tx, {
       type: 'token.revoked',

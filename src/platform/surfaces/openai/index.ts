@@ -16,6 +16,7 @@ export {
 } from './item-ids.ts';
 export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
 export { parseTools, requireStores } from './parse-tools.ts';
+export { prepareServers, readFreshCredentials } from './request-servers.ts';
 export { type ResolvedSmith, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
 export { awaitResponse, streamResponse } from './responses/answer-response.ts';
 export { listInputItems } from './responses/input-items.ts';
@@ -24,5 +25,5 @@ export { invalid, placeError } from './responses/read-input.ts';
 export type { OutputItem } from './responses/response-items.ts';
 export { describeRequest } from './responses/response-request.ts';
 export { beginFold, foldStored, getResponseSegment, responseOf } from './responses/response-segment.ts';
-export { hideRun } from './responses/response-store.ts';
+export { findListingRuns, hideRun } from './responses/response-store.ts';
 export { checkUnused, checkUnusedInclude, UNUSED_IN_COMPLETIONS, UNUSED_IN_RESPONSES } from './unused-members.ts';

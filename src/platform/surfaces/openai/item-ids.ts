@@ -12,6 +12,7 @@
  *   fco_<run>_<call>       the client's result of it
  *   fs_<run>_<call>        a search that this server made
  *   mcp_<run>_<call>       a call of an MCP server's tool that this server made
+ *   mcpl_<run>_<server>    the tools that an MCP server of the request listed   (server: a digest of its label)
  *
  * The item of an approval has the approval's own id.
  */
@@ -21,7 +22,7 @@ import { isId, withPrefix } from '../../../kernel/ids/ids.ts';
 /** Hex characters of a call's digest: within one run, 64 bits never meet twice. */
 const DIGEST_LENGTH = 16;
 /** What follows the run's 26 characters: a segment, a step and its part, an index, a digest. */
-const OWN_ID = /^(resp|msg|rs|fc|fco|fs|mcp)_([0-9a-z]{26})(?:_(.+))?$/;
+const OWN_ID = /^(resp|msg|rs|fc|fco|fs|mcp|mcpl)_([0-9a-z]{26})(?:_(.+))?$/;
 
 /** `segment` counts from 1. */
 export function responseId(runId: string, segment: number): string {
@@ -71,6 +72,10 @@ export function fileSearchItemId(runId: string, callId: string): string {
 
 export function mcpCallItemId(runId: string, callId: string): string {
   return callItemId('mcp', runId, callId);
+}
+
+export function mcpListItemId(runId: string, label: string): string {
+  return callItemId('mcpl', runId, label);
 }
 
 /** The run that an item id of this server names; undefined for any other id. */

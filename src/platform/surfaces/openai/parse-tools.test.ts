@@ -21,7 +21,7 @@ function refusal(code: string, param: string, message: RegExp = /./) {
 test('a function means the same in both spellings', () => {
   const chat = parseTools([{ type: 'function', function: weather }], undefined);
   const responses = parseTools([{ type: 'function', ...weather }], null);
-  assert.deepEqual(chat, { tools: [parsed], toolChoice: 'auto', fileSearch: undefined });
+  assert.deepEqual(chat, { tools: [parsed], toolChoice: 'auto', fileSearch: undefined, mcp: [] });
   assert.deepEqual(responses, chat);
 });
 
@@ -77,13 +77,123 @@ describe('a choice in every form', () => {
   }
 });
 
+const SERVER = { server_label: 'wiki', server_url: 'https://wiki.example/mcp' };
+const MCP = { type: 'mcp', ...SERVER };
+
+test('an MCP server is read whole, with what is sent to it apart', () => {
+  const [server] = parseTools(
+    [
+      {
+        ...MCP,
+        server_description: 'Pages.',
+        authorization: 'Bearer secret-1',
+        headers: { 'X-Team': ' blue ' },
+        allowed_tools: { tool_names: ['find', 'find'], read_only: true },
+        require_approval: { always: { read_only: false }, never: { tool_names: ['find'] } },
+      },
+    ],
+    undefined,
+  ).mcp;
+  assert.deepEqual(server, {
+    at: 'tools.0',
+    label: 'wiki',
+    url: 'https://wiki.example/mcp',
+    description: 'Pages.',
+    allowed: { tool_names: ['find'], read_only: true },
+    approval: { always: { read_only: false }, never: { tool_names: ['find'] } },
+    headers: { authorization: 'Bearer secret-1', 'x-team': 'blue' },
+  });
+  const [bare] = parseTools([{ ...MCP, allowed_tools: null, require_approval: null, headers: null }], undefined).mcp;
+  assert.deepEqual(
+    [bare?.allowed, bare?.approval, bare?.headers, bare?.description],
+    [null, 'always', undefined, null],
+  );
+});
+
+test('a choice of an MCP server, and what allowed_tools leaves of servers', () => {
+  const choose = (choice: unknown, more: object = {}) =>
+    parseTools(
+      [
+        { ...MCP, ...more },
+        { ...MCP, server_label: 'crm' },
+        { type: 'function', name: 'clock' },
+      ],
+      choice,
+    );
+  assert.deepEqual(choose({ type: 'mcp', server_label: 'wiki' }).toolChoice, { server: 'wiki' });
+  // As the AI SDK sends it: of the only server.
+  assert.deepEqual(parseTools([MCP], { type: 'mcp' }).toolChoice, { server: 'wiki' });
+  assert.throws(() => choose({ type: 'mcp' }), refusal('invalid_tool_choice', 'tool_choice', /server_label/));
+  const one = { type: 'mcp', server_label: 'wiki', name: 'find' };
+  assert.deepEqual(choose(one).toolChoice, { server: 'wiki', tool: 'find' });
+  const left = (tools: unknown[], more?: object) => {
+    const { mcp, tools: functions } = choose({ type: 'allowed_tools', tools }, more);
+    return [mcp.map(({ label, allowed }) => [label, allowed?.tool_names]), functions.length];
+  };
+  assert.deepEqual(left([{ type: 'mcp', server_label: 'wiki' }]), [[['wiki', undefined]], 0]);
+  assert.deepEqual(left([one, { ...one, name: 'edit' }]), [[['wiki', ['find', 'edit']]], 0]);
+  assert.deepEqual(left([one, { type: 'function', name: 'clock' }], { allowed_tools: ['edit'] }), [[['wiki', []]], 1]);
+});
+
+const badServers: [Record<string, unknown>, string, string, (RegExp | undefined)?][] = [
+  [{ connector_id: 'connector_gmail' }, 'unsupported_tools', 'connector_id'],
+  [{ tunnel_id: 't' }, 'unsupported_tools', 'tunnel_id'],
+  [{ server_label: undefined }, 'invalid_request', 'server_label'],
+  [{ server_label: '1st' }, 'invalid_request', 'server_label'],
+  [{ server_label: 'x'.repeat(65) }, 'invalid_request', 'server_label'],
+  [{ server_url: undefined }, 'url_required', 'server_url'],
+  [{ server_url: 7 }, 'invalid_request', 'server_url'],
+  [{ server_url: `https://x.example/${'x'.repeat(4_100)}` }, 'invalid_request', 'server_url'],
+  [{ server_description: 'x'.repeat(4_097) }, 'invalid_request', 'server_description'],
+  [{ authorization: 'two words' }, 'invalid_request', 'authorization'],
+  [{ authorization: '' }, 'invalid_request', 'authorization'],
+  [{ authorization: 'x'.repeat(8_193) }, 'invalid_request', 'authorization'],
+  [{ authorization: 'a', headers: { Authorization: 'b' } }, 'invalid_request', 'headers', /beside/],
+  [{ headers: [] }, 'invalid_request', 'headers'],
+  [{ headers: { 'a b': 'c' } }, 'invalid_request', 'headers'],
+  [{ headers: { a: 'b\r\nc: d' } }, 'invalid_request', 'headers', /line breaks/],
+  [{ headers: { a: 7 } }, 'invalid_request', 'headers'],
+  [{ headers: { a: '1', A: '2' } }, 'invalid_request', 'headers', /twice/],
+  [{ headers: { Host: 'x.example' } }, 'invalid_request', 'headers', /host/],
+  [{ headers: { 'Mcp-Session-Id': '1' } }, 'invalid_request', 'headers', /mcp-session-id/],
+  [{ headers: { 'Proxy-Authorization': '1' } }, 'invalid_request', 'headers', /proxy-authorization/],
+  [{ headers: { 'Transfer-Encoding': 'chunked' } }, 'invalid_request', 'headers', /transfer-encoding/],
+  [
+    { headers: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`h${n}`, '1'])) },
+    'invalid_request',
+    'headers',
+    /32/,
+  ],
+  [{ headers: { a: 'x'.repeat(8_192), b: 'x'.repeat(8_192), c: '1' } }, 'invalid_request', 'headers', /16384/],
+  [{ allowed_tools: 'find' }, 'invalid_request', 'allowed_tools'],
+  [{ allowed_tools: [''] }, 'invalid_request', 'allowed_tools.0'],
+  [{ allowed_tools: { read_only: 'yes' } }, 'invalid_request', 'allowed_tools.read_only'],
+  [{ allowed_tools: { tool_names: 'find' } }, 'invalid_request', 'allowed_tools.tool_names'],
+  [{ require_approval: 'sometimes' }, 'invalid_request', 'require_approval'],
+  [{ require_approval: { never: ['find'] } }, 'invalid_request', 'require_approval.never'],
+];
+
 test('what is no tool or no choice is refused by name', () => {
-  const bad: [unknown, unknown, string, string, RegExp?][] = [
+  const bad: [unknown, unknown, string, string, (RegExp | undefined)?][] = [
     ['weather', undefined, 'invalid_request', 'tools'],
     [[null], undefined, 'invalid_request', 'tools.0'],
     [Array(129).fill({ type: 'function', name: 'x' }), undefined, 'invalid_request', 'tools', /128/],
     [[{ type: 'web_search' }], undefined, 'unsupported_tools', 'tools.0.type', /web_search/],
-    [[{ type: 'mcp', server_url: 'https://x.example' }], undefined, 'unsupported_tools', 'tools.0.type', /MCP/],
+    ...badServers.map((bad): [unknown, unknown, string, string, (RegExp | undefined)?] => [
+      [{ type: 'mcp', ...SERVER, ...bad[0] }],
+      undefined,
+      bad[1],
+      `tools.0.${bad[2]}`,
+      bad[3],
+    ]),
+    [[MCP, MCP], undefined, 'invalid_request', 'tools.1.server_label', /wiki/],
+    [
+      Array.from({ length: 17 }, (_, n) => ({ ...MCP, server_label: `s${n}` })),
+      undefined,
+      'invalid_request',
+      'tools',
+      /16/,
+    ],
     [[{ name: 'weather' }], undefined, 'unsupported_tools', 'tools.0.type'],
     [[{ type: 'function', function: { name: 'a b' } }], undefined, 'invalid_request', 'tools.0.function.name'],
     [[{ type: 'function', name: '' }], undefined, 'invalid_request', 'tools.0.name'],
@@ -118,7 +228,15 @@ test('what is no tool or no choice is refused by name', () => {
     [[{ type: 'file_search' }, { type: 'file_search' }], undefined, 'invalid_request', 'tools'],
     [[], 'sometimes', 'invalid_tool_choice', 'tool_choice'],
     [[], { type: 'function' }, 'invalid_tool_choice', 'tool_choice'],
-    [[], { type: 'mcp', server_label: 'x' }, 'invalid_tool_choice', 'tool_choice'],
+    [[], { type: 'mcp' }, 'invalid_tool_choice', 'tool_choice', /server_label/],
+    [[], { type: 'mcp', server_label: 'x', name: 7 }, 'invalid_tool_choice', 'tool_choice'],
+    [
+      [MCP],
+      { type: 'allowed_tools', tools: [{ type: 'mcp', server_label: 'gone' }] },
+      'invalid_tool_choice',
+      'tool_choice',
+      /gone/,
+    ],
     [
       [],
       { type: 'allowed_tools', tools: [{ type: 'function', name: 'gone' }] },

@@ -1,6 +1,7 @@
 /**
  * The tools and the choice among them of a chat completion or a response: two spellings of one thing. A function is the
- * caller's to run; `file_search` is this server's. Every other type of tool is refused.
+ * caller's to run; `file_search` is this server's; an `mcp` server's tools are called from here. Every other type of tool is
+ * refused.
  */
 
 import { ApiError } from '../../../kernel/http/errors.ts';
@@ -12,9 +13,13 @@ import { type CheckParameters, createParameterCheck } from '../../schemas/index.
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH } from '../../tools/file-search.ts';
+import type { McpToolFilter } from '../../tools/request-servers.ts';
 import type { FileSearchConfig } from '../../tools/tool.ts';
+import { type ParsedMcpTool, parseMcpTool } from './parse-mcp-tool.ts';
 
 const MAX_TOOLS = 128;
+/** Each is asked for its tools before the turn begins. */
+const MAX_MCP_SERVERS = 16;
 const MAX_SEARCHED_STORES = 20;
 const MAX_SEARCH_RESULTS = 50;
 
@@ -23,12 +28,14 @@ export interface ParsedTools {
   readonly toolChoice: ToolChoice;
   /** Undefined: the smith's own stores, if it has any. */
   readonly fileSearch: FileSearchConfig | undefined;
+  /** Each under a label of its own. */
+  readonly mcp: readonly ParsedMcpTool[];
 }
 
 /**
- * Throws `unsupported_tools`, `invalid_tool_choice`, `schema_error` (parameters that are no object) and
- * `invalid_request` (also parameters over the limits of schemas), each naming the member at fault. That a named tool exists is the engine's to say, for it knows the
- * smith's own.
+ * Throws `unsupported_tools`, `invalid_tool_choice`, `schema_error` (parameters that are no object), `url_required` and
+ * `invalid_request` (also parameters over the limits of schemas), each naming the member at fault. That a named tool exists is
+ * the engine's to say, for it knows the smith's own.
  */
 export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
   const list = tools ?? [];
@@ -37,20 +44,33 @@ export function parseTools(tools: unknown, toolChoice: unknown): ParsedTools {
   const functions: ClientTool[] = [];
   const checkParameters = createParameterCheck();
   const searches: (FileSearchConfig | undefined)[] = [];
+  const mcp: ParsedMcpTool[] = [];
   for (const [index, tool] of (list as unknown[]).entries()) {
     const at = `tools.${index}`;
     if (!isObject(tool)) throw invalid(at, 'must be an object with a type');
     if (tool.type === 'function') functions.push(parseFunction(tool, at, checkParameters));
     else if (tool.type === 'file_search') searches.push(parseFileSearch(tool, at));
+    else if (tool.type === 'mcp') mcp.push(parseMcpTool(tool, at));
     else throw unsupported(tool.type, at);
   }
+  checkServers(mcp);
   if (searches.length > 1) throw invalid('tools', 'must hold `file_search` once; name all stores in it');
-  const { choice, only } = parseChoice(toolChoice);
+  const { choice, only } = parseChoice(toolChoice, mcp);
   return {
-    tools: only === undefined ? functions : keepAllowed(functions, only),
+    tools: only === undefined ? functions : keepAllowed(functions, only.names),
     toolChoice: choice,
     fileSearch: searches[0],
+    mcp: only === undefined ? mcp : keepAllowedServers(mcp, only.servers),
   };
+}
+
+function checkServers(servers: readonly ParsedMcpTool[]): void {
+  if (servers.length > MAX_MCP_SERVERS) throw invalid('tools', `must hold at most ${MAX_MCP_SERVERS} of type \`mcp\``);
+  const labels = new Set<string>();
+  for (const { label, at } of servers) {
+    if (labels.has(label)) throw invalid(`${at}.server_label`, `is the label of another server: ${label}`);
+    labels.add(label);
+  }
 }
 
 /**
@@ -141,8 +161,15 @@ function isNumberFrom0(value: unknown): value is number {
   return typeof value === 'number' && value >= 0;
 }
 
-/** `only`: the functions that the choice leaves. */
-function parseChoice(given: unknown): { choice: ToolChoice; only?: ReadonlySet<string> } {
+/** What `allowed_tools` leaves: functions by name, MCP servers by label. */
+interface AllowedTools {
+  readonly names: ReadonlySet<string>;
+  /** With the names of their tools; undefined: all that the request allows. */
+  readonly servers: ReadonlyMap<string, readonly string[] | undefined>;
+}
+
+/** `only`: what the choice leaves of the tools. */
+function parseChoice(given: unknown, mcp: readonly ParsedMcpTool[]): { choice: ToolChoice; only?: AllowedTools } {
   if (given === undefined || given === null) return { choice: 'auto' };
   if (given === 'auto' || given === 'none' || given === 'required') return { choice: given };
   if (!isObject(given)) throw invalidChoice('must be auto, none, required, or an object that names a function');
@@ -154,25 +181,43 @@ function parseChoice(given: unknown): { choice: ToolChoice; only?: ReadonlySet<s
     }
     case 'file_search':
       return { choice: { name: FILE_SEARCH } };
+    case 'mcp':
+      // The AI SDK leaves the label out.
+      return { choice: parseServerChoice({ ...(mcp.length === 1 ? { server_label: mcp[0]?.label } : {}), ...given }) };
     case 'allowed_tools':
       return parseAllowed(isObject(given.allowed_tools) ? given.allowed_tools : given);
     default:
-      throw invalidChoice('has an unknown type; use function, file_search or allowed_tools');
+      throw invalidChoice('has an unknown type; use function, file_search, mcp or allowed_tools');
   }
 }
 
-function parseAllowed({ mode = 'auto', tools }: JsonObject): { choice: ToolChoice; only: ReadonlySet<string> } {
+function parseServerChoice({ server_label: server, name }: JsonObject): { server: string; tool?: string } {
+  if (typeof server !== 'string' || server === '') throw invalidChoice('of type mcp needs its `server_label`');
+  if (name == null) return { server };
+  if (typeof name !== 'string' || name === '') throw invalidChoice('of type mcp has as `name` a tool of the server');
+  return { server, tool: name };
+}
+
+function parseAllowed({ mode = 'auto', tools }: JsonObject): { choice: ToolChoice; only: AllowedTools } {
   if (mode !== 'auto' && mode !== 'required')
     throw invalidChoice('of type allowed_tools has the mode auto or required');
   if (!Array.isArray(tools)) throw invalidChoice('of type allowed_tools needs `tools`, a list');
-  const names = (tools as unknown[]).map((tool) => {
+  const names = new Set<string>();
+  const servers = new Map<string, readonly string[] | undefined>();
+  for (const tool of tools as unknown[]) {
     if (!isObject(tool)) throw invalidChoice('of type allowed_tools lists objects');
-    if (tool.type === 'file_search') return FILE_SEARCH;
-    const name = isObject(tool.function) ? tool.function.name : tool.name;
-    if (typeof name !== 'string') throw invalidChoice('of type allowed_tools lists functions by `name`');
-    return name;
-  });
-  return { choice: mode, only: new Set(names) };
+    if (tool.type === 'file_search') names.add(FILE_SEARCH);
+    else if (tool.type === 'mcp') {
+      const { server, tool: one } = parseServerChoice(tool);
+      const known = servers.has(server) ? servers.get(server) : [];
+      servers.set(server, one === undefined || known === undefined ? undefined : [...known, one]);
+    } else {
+      const name = isObject(tool.function) ? tool.function.name : tool.name;
+      if (typeof name !== 'string') throw invalidChoice('of type allowed_tools lists functions by `name`');
+      names.add(name);
+    }
+  }
+  return { choice: mode, only: { names, servers } };
 }
 
 function keepAllowed(functions: readonly ClientTool[], only: ReadonlySet<string>): ClientTool[] {
@@ -182,13 +227,24 @@ function keepAllowed(functions: readonly ClientTool[], only: ReadonlySet<string>
   return functions.filter(({ name }) => only.has(name));
 }
 
+function keepAllowedServers(mcp: readonly ParsedMcpTool[], only: AllowedTools['servers']): ParsedMcpTool[] {
+  const unknown = [...only.keys()].find((label) => !mcp.some((server) => server.label === label));
+  if (unknown !== undefined) throw invalidChoice(`allows the MCP server ${unknown}, which \`tools\` does not hold`);
+  return mcp
+    .filter(({ label }) => only.has(label))
+    .map((server) => ({ ...server, allowed: narrow(server.allowed, only.get(server.label)) }));
+}
+
+function narrow(allowed: McpToolFilter | null, names: readonly string[] | undefined): McpToolFilter | null {
+  if (names === undefined) return allowed;
+  const before = allowed?.tool_names;
+  return { ...allowed, tool_names: before === undefined ? names : names.filter((name) => before.includes(name)) };
+}
+
 function unsupported(type: unknown, at: string): ApiError {
   return new ApiError('unsupported_tools', {
     param: `${at}.type`,
-    message:
-      type === 'mcp'
-        ? 'MCP servers cannot be given with a request on this server. Have the functions you need run on your side, as tools of type `function`.'
-        : `Tools of type ${typeof type === 'string' ? `\`${type}\`` : 'that kind'} are not offered here. Use \`function\` or \`file_search\`.`,
+    message: `Tools of type ${typeof type === 'string' ? `\`${type}\`` : 'that kind'} are not offered here. Use \`function\`, \`file_search\` or \`mcp\`.`,
   });
 }
 

@@ -125,7 +125,7 @@ describe('the events of a segment', () => {
     const { status, error, output } = checkEvents(foldAll(frames));
     assert.deepEqual(
       [status, error, output[0].status],
-      ['failed', { code: 'model_request_failed', message: 'No.' }, 'incomplete'],
+      ['failed', { code: 'model_request_failed', type: 'api_error', message: 'No.' }, 'incomplete'],
     );
   });
 

@@ -11,11 +11,20 @@
  * cannot be taken back from a stream: its item is closed as `incomplete`, and the response's final `output` lacks it. Where
  * a format is demanded the text is held back until it is known to stand, for clients put all text together and parse it.
  */
+import type { ErrorCatalogue } from '../../../../kernel/http/errors.ts';
 import type { ShownFrame } from '../../../engine/index.ts';
+import { platformErrors } from '../../../errors.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
 import { type Usage, usedSince } from '../../segment.ts';
-import { fileSearchItemId, functionCallItemId, mcpCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
+import {
+  fileSearchItemId,
+  functionCallItemId,
+  mcpCallItemId,
+  mcpListItemId,
+  messageItemId,
+  reasoningItemId,
+} from '../item-ids.ts';
 import {
   approvalRequestItem,
   type CalledServer,
@@ -23,6 +32,7 @@ import {
   functionCallItem,
   type ItemStatus,
   mcpCallItem,
+  mcpListItem,
   mcpResult,
   messageItem,
   type OutputItem,
@@ -55,9 +65,16 @@ export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'faile
 export interface ResponseOutcome {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: ResponseError | null;
   readonly incomplete_details: { readonly reason: string } | null;
   readonly usage: ResponseUsage | null;
+}
+
+/** `type`: clients that read errors of requests read these alike, and insist on it. */
+export interface ResponseError {
+  readonly code: string;
+  readonly type: string;
+  readonly message: string;
 }
 
 export interface ResponseUsage {
@@ -135,6 +152,8 @@ export class ResponseFold {
   readonly #repeated = new Map<number, number>();
   readonly #searches = new Map<string, Search>();
   readonly #remoteCalls = new Map<string, RemoteCall>();
+  /** Of MCP servers that are asked for their tools, by label. */
+  readonly #lists = new Map<string, { readonly shown: Shown; isOpen: boolean }>();
   readonly #searched: (JsonObject | null)[];
   #events: ResponseEvent[] = [];
   #nextNumber = 0;
@@ -207,6 +226,12 @@ export class ResponseFold {
       case 'tool.completed':
         this.#endSearch(data);
         this.#endRemoteCall(data);
+        return;
+      case 'mcp.listing':
+        this.#beginList(String(data.server_label));
+        return;
+      case 'mcp.listed':
+        this.#endList(data);
         return;
       case 'run.restarted':
         this.#restart(Number(data.attempt), Number(data.step));
@@ -439,6 +464,26 @@ export class ResponseFold {
     this.#finish(shown, mcpCallItem(shown.id, status, server, args, result));
   }
 
+  #beginList(label: string): void {
+    if (this.#lists.has(label)) return;
+    const id = mcpListItemId(this.#start.runId, label);
+    const shown = this.#add(mcpListItem(id, 'in_progress', label, []), undefined);
+    this.#lists.set(label, { shown, isOpen: true });
+    this.#emit('response.mcp_list_tools.in_progress', { item_id: id, output_index: shown.index });
+  }
+
+  #endList({ server_label, tools, error }: JsonObject): void {
+    const label = String(server_label);
+    const list = this.#lists.get(label);
+    if (list?.isOpen !== true) return;
+    list.isOpen = false;
+    const { shown } = list;
+    const status = error === undefined ? 'completed' : 'failed';
+    this.#emit(`response.mcp_list_tools.${status}`, { item_id: shown.id, output_index: shown.index });
+    const why = error === undefined ? undefined : String(error);
+    this.#finish(shown, mcpListItem(shown.id, status, label, (tools ?? []) as JsonObject[], why));
+  }
+
   /** What the run waits for is the end of this response: the calls are the client's, the approvals a person's. */
   #pause(data: JsonObject): void {
     this.#closeReasoning('completed');
@@ -480,7 +525,7 @@ export class ResponseFold {
     const { code, message } = (data.error ?? {}) as JsonObject;
     this.#end({
       status: 'failed',
-      error: { code: String(code ?? 'run_failed'), message: String(message ?? 'The turn failed.') },
+      error: describeError(String(code ?? 'run_failed'), String(message ?? 'The turn failed.')),
     });
   }
 
@@ -490,6 +535,9 @@ export class ResponseFold {
     }
     for (const { shown, server, args, isOpen } of this.#remoteCalls.values()) {
       if (isOpen) this.#finish(shown, mcpCallItem(shown.id, 'incomplete', server, args, undefined));
+    }
+    for (const [label, { shown, isOpen }] of this.#lists) {
+      if (isOpen) this.#finish(shown, mcpListItem(shown.id, 'incomplete', label, []));
     }
     const output = this.#shown.filter(({ isVoid }) => !isVoid).map(({ item }) => item);
     this.#outcome = { ...IN_PROGRESS, output, ...outcome };
@@ -522,6 +570,10 @@ export class ResponseFold {
       total_tokens: inputTokens + outputTokens,
     };
   }
+}
+
+function describeError(code: string, message: string): ResponseError {
+  return { code, type: (platformErrors as ErrorCatalogue)[code]?.type ?? 'api_error', message };
 }
 
 function isCutShort(stopReason: unknown): boolean {

@@ -1,14 +1,16 @@
 /** What was put into a response, as items: what `GET …/input_items` lists, and references name. */
 import type { InputMessage } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
-import { functionCallItemId, functionCallOutputItemId, inputItemId } from '../item-ids.ts';
-import { functionCallItem, type OutputItem } from './response-items.ts';
+import { functionCallItemId, functionCallOutputItemId, inputItemId, mcpCallItemId } from '../item-ids.ts';
+import { functionCallItem, mcpCallItem, type OutputItem } from './response-items.ts';
 import type { ResponseSegment } from './response-segment.ts';
 
 /** In the order in which they were sent. */
 export function listInputItems({ run, number, request }: ResponseSegment): OutputItem[] {
   if (number === 1) {
-    return (run.input as unknown as InputMessage[]).flatMap((message, index) => showMessage(run.id, message, index));
+    const input = run.input as unknown as InputMessage[];
+    const remote = remoteCallsOf(input);
+    return input.flatMap((message, index) => showMessage(run.id, message, index, remote));
   }
   // A pause that was answered by another way than a response has no items.
   return request.segment === number
@@ -16,11 +18,32 @@ export function listInputItems({ run, number, request }: ResponseSegment): Outpu
     : [];
 }
 
-function showMessage(runId: string, message: InputMessage, index: number): OutputItem[] {
+/** What calls of MCP servers' tools gave, by the call: they are one item with it. */
+function remoteCallsOf(input: readonly InputMessage[]): ReadonlyMap<string, string> {
+  const ids = new Set(
+    input.flatMap(({ tool_calls: calls = [] }) => calls.filter(({ mcp }) => mcp).map(({ id }) => id)),
+  );
+  return new Map(
+    input.flatMap(({ tool_call_id: id, content }) =>
+      id !== undefined && ids.has(id) ? [[id, textOf(content)] as const] : [],
+    ),
+  );
+}
+
+function textOf(content: InputMessage['content']): string {
+  return typeof content === 'string' ? content : JSON.stringify(content);
+}
+
+function showMessage(
+  runId: string,
+  message: InputMessage,
+  index: number,
+  remote: ReadonlyMap<string, string>,
+): OutputItem[] {
   const { role, content, tool_calls: calls = [], tool_call_id: callId } = message;
   if (callId !== undefined) {
-    const output = typeof content === 'string' ? content : JSON.stringify(content);
-    return [showResult(runId, callId, output)];
+    if (remote.has(callId)) return [];
+    return [showResult(runId, callId, textOf(content))];
   }
   const isSilent = content === '' && calls.length > 0;
   const textType = role === 'assistant' ? 'output_text' : 'input_text';
@@ -33,12 +56,16 @@ function showMessage(runId: string, message: InputMessage, index: number): Outpu
   };
   return [
     ...(isSilent ? [] : [shown]),
-    ...calls.map(({ id, name, arguments: args }) =>
-      functionCallItem(functionCallItemId(runId, id), 'completed', {
-        callId: id,
-        name,
-        arguments: JSON.stringify(args),
-      }),
+    ...calls.map(({ id, name, arguments: args, mcp }) =>
+      mcp === undefined
+        ? functionCallItem(functionCallItemId(runId, id), 'completed', {
+            callId: id,
+            name,
+            arguments: JSON.stringify(args),
+          })
+        : mcpCallItem(mcpCallItemId(runId, id), 'completed', mcp, JSON.stringify(args), {
+            output: remote.get(id) ?? '',
+          }),
     ),
   ];
 }

@@ -17,6 +17,7 @@ import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { findRunByApproval, findRunByCalls } from '../../find-waiting-run.ts';
 import { readResponseId } from '../item-ids.ts';
+import type { BroughtList } from '../request-servers.ts';
 import { type InputItem, invalid, readInput, toMessages } from './read-input.ts';
 import { resolveReferences } from './resolve-references.ts';
 import { findRun, listDecided } from './response-store.ts';
@@ -28,6 +29,8 @@ export type TurnPlan =
       /** The input item that each message begins with. */
       readonly places: readonly number[];
       readonly continues: RunRow | undefined;
+      /** Lists of MCP servers' tools among the items. */
+      readonly lists: readonly BroughtList[];
       readonly conversationId: string | undefined;
     }
   | {
@@ -96,7 +99,8 @@ export async function planTurn(
   const items = isNamed ? resolved : await withoutPastDecisions(db, owner, resolved, resolved.filter(isMessage));
   checkHistory(items, previous);
   const { messages, places } = toMessages(items);
-  return { kind: 'start', messages, places, continues: previous, conversationId };
+  const lists = items.flatMap((item) => (item.kind === 'tool_list' ? [item.list] : []));
+  return { kind: 'start', messages, places, continues: previous, lists, conversationId };
 }
 
 async function findPrevious(

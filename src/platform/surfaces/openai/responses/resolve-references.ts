@@ -1,4 +1,7 @@
-/** `item_reference`: an item that a response of the same smith has shown, in place of its copy. */
+/**
+ * `item_reference`: an item that a response of the same smith has shown, in place of its copy; and what calls of MCP servers
+ * gave, where the copy of one lacks it.
+ */
 
 import type { Executor } from '../../../../kernel/db/database.ts';
 import { isId } from '../../../../kernel/ids/ids.ts';
@@ -22,6 +25,10 @@ export async function resolveReferences(
   const known = new Map<string, Map<string, JsonObject>>();
   const resolved: InputItem[] = [];
   for (const item of items) {
+    if (item.kind === 'remote_call' && item.result === undefined) {
+      resolved.push(await withResult(db, owner, item, known));
+      continue;
+    }
     if (item.kind !== 'reference') {
       resolved.push(item);
       continue;
@@ -37,6 +44,23 @@ export async function resolveReferences(
     resolved.push(...readInput([found]).map((each) => ({ ...each, index: item.index })));
   }
   return resolved;
+}
+
+type RemoteCall = Extract<InputItem, { kind: 'remote_call' }>;
+
+/** Without a result still where no stored response of the smith has shown the call. */
+async function withResult(
+  db: Executor,
+  owner: { readonly caller: ProjectCaller; readonly projectId: string; readonly smithId: string },
+  item: RemoteCall,
+  known: Map<string, Map<string, JsonObject>>,
+): Promise<RemoteCall> {
+  const runId = mayRefer(owner.caller, 'response') ? runOfItem(item.itemId) : undefined;
+  if (runId === undefined) return item;
+  if (!known.has(runId)) known.set(runId, await loadItems(db, owner, runId));
+  const found = known.get(runId)?.get(item.itemId);
+  const [shown] = found === undefined ? [] : readInput([found]);
+  return shown?.kind === 'remote_call' ? { ...item, result: shown.result } : item;
 }
 
 /** Every item of the run's responses, by id: what was put in and what came out. */

@@ -83,6 +83,17 @@ export function mcpCallItem(
   };
 }
 
+/** `tools`: each as a timeline shows it. Clients refuse null for what is not there. */
+export function mcpListItem(
+  id: string,
+  status: ItemStatus,
+  server_label: string,
+  tools: readonly JsonObject[],
+  error?: string,
+): OutputItem {
+  return { id, type: 'mcp_list_tools', status, server_label, tools, ...(error === undefined ? {} : { error }) };
+}
+
 /** What a call gave, as `tool.completed` shows it. */
 export function mcpResult(output: unknown): { readonly output: string } | { readonly error: string } {
   const { error, content } = (output ?? {}) as JsonObject;

@@ -1,6 +1,7 @@
 /** What a request said, as runs.requests keeps it and the response shows it again. */
 import type { RunRow } from '../../../engine/index.ts';
 import type { JsonObject } from '../../../tables.ts';
+import { withoutCredentials } from '../request-servers.ts';
 
 export interface ResponseRequest extends JsonObject {
   /** Which segment of the run it began: the engine's to say. */
@@ -60,7 +61,7 @@ export function describeRequest(
       temperature: body.temperature ?? null,
       text: { ...body.text, format: body.text?.format ?? { type: 'text' } },
       tool_choice: body.tool_choice ?? 'auto',
-      tools: body.tools ?? [],
+      tools: withoutCredentials(body.tools),
       top_p: body.top_p ?? null,
       truncation: body.truncation ?? 'disabled',
       user: body.user ?? null,

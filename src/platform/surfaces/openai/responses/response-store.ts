@@ -1,6 +1,11 @@
 import type { RunRow } from '../../../engine/index.ts';
 import type { TenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
+import { runOfItem } from '../item-ids.ts';
+import type { BroughtList } from '../request-servers.ts';
+
+/** Of those that an input names: the newest, which stand last. */
+const MAX_LISTING_RUNS = 8;
 
 /** The run behind a response, unless it is another smith's; undefined too for a run that another surface started. */
 export async function findRun(db: TenantDb, runId: string, smithId: string | null): Promise<RunRow | undefined> {
@@ -49,4 +54,16 @@ export async function listDecided(db: TenantDb, smithId: string, ids: readonly s
     values: [smithId, ids],
   });
   return new Set(rows.map(({ id }) => id));
+}
+
+/** Runs of the smith that listed the tools of MCP servers for it: the one that the turn goes on from, and those whose lists came back. */
+export async function findListingRuns(
+  db: TenantDb,
+  smithId: string,
+  { continues, lists }: { readonly continues: RunRow | undefined; readonly lists: readonly BroughtList[] },
+): Promise<RunRow[]> {
+  const ids = new Set(lists.flatMap(({ id }) => runOfItem(id) ?? []));
+  ids.delete(continues?.id ?? '');
+  const found = await Promise.all([...ids].slice(-MAX_LISTING_RUNS).map((id) => findRun(db, id, smithId)));
+  return [...found, continues].filter((run) => run !== undefined).reverse();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { findExcess } from './json-body.ts';
+import { ExtentScan, findExcess } from './json-extent.ts';
 
 const UNLIMITED = {
   levels: 100,
@@ -94,3 +94,20 @@ function countValues(value: unknown): number {
   const names = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce<number>((sum, member) => sum + countValues(member), 1 + names);
 }
+
+test('a text that is read in pieces is judged as one that is read at once', () => {
+  const extent = { levels: 4, values: 12, items: 8, digits: 5 };
+  const inPieces = (text: string, characters: number) => {
+    const scan = new ExtentScan(text, extent);
+    while (!scan.isDone) {
+      const excess = scan.read(characters);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  };
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), fc.integer({ min: 1, max: 20 }), (text, characters) => {
+      assert.equal(inPieces(text, characters), findExcess(text, extent));
+    }),
+  );
+});

@@ -1,0 +1,40 @@
+/**
+ * Gives memory back to the system that V8 keeps for a process that is never short of it: starting compiles a validator and a
+ * serializer for every operation and leaves more than 100 MB of garbage (247 MB resident at rest without this, 135 MB with it), and
+ * an hour of large files and bodies leaves as much again in pages that hold nothing.
+ */
+import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+const LOOK_EVERY_MS = 10_000;
+/** Of the time since the last look in which the event loop did anything. */
+const REST_SHARE = 0.05;
+const GROWTH_BYTES = 32 * 1_048_576;
+
+type CollectGarbage = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+
+/** Takes about 0.1 s, in which nothing else runs: for a moment when nobody waits. */
+export function releaseMemory(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as CollectGarbage;
+  setFlagsFromString('--no-expose-gc');
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/** Releases memory whenever the process has come to rest and is larger than it was the last time. Keeps no process alive. */
+export function releaseMemoryAtRest(release: () => void, lookEveryMs = LOOK_EVERY_MS): { stop(): void } {
+  let smallest = process.memoryUsage.rss();
+  let seen = performance.eventLoopUtilization();
+  const timer = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, seen);
+    seen = now;
+    if (utilization > REST_SHARE || process.memoryUsage.rss() - smallest < GROWTH_BYTES) return;
+    release();
+    // What it cannot give back is its size from now on.
+    smallest = process.memoryUsage.rss();
+    seen = performance.eventLoopUtilization();
+  }, lookEveryMs).unref();
+  return { stop: () => clearInterval(timer) };
+}

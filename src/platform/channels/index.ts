@@ -1,0 +1,6 @@
+/** Channels: the kinds of deployments and what deployments of each are made of. Their operations are a resource. */
+export { deploymentSecretContext } from './deployment-secrets.ts';
+export { disconnectDeployments } from './disconnect-deployments.ts';
+export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
+export { hashPassword, isPassword } from './page-password.ts';
+export { MAX_TITLE_CHARS, readTitle, readWebPage, type WebPage } from './web-page.ts';

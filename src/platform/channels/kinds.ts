@@ -1,0 +1,71 @@
+/** The nine kinds of deployments: what each is told when it is made, and which of them can be made yet. */
+import type { DeploymentKind } from '../tables.ts';
+
+/** Members of `setup`, with which a deployment is bound or made at its provider later. */
+export interface SetupMembers {
+  readonly allowed: readonly ('display_name' | 'owner_email')[];
+  readonly required: readonly 'display_name'[];
+}
+
+export interface KindOfDeployment {
+  /** Whether deployments of this kind can be made; else the code that says why not, without and with `setup`. */
+  readonly availability: 'built' | { readonly refusal: string; readonly setupRefusal?: string };
+  /** The code that refuses `setup`, or the members that it takes. */
+  readonly setup: string | SetupMembers;
+  /** Of the other side; absent where there is no single one. */
+  readonly address?: {
+    readonly pattern: RegExp;
+    readonly what: string;
+    /** It is the agent's own, rather than that of one person: an agent may have it. */
+    readonly isOwn?: boolean;
+  };
+  /** Whether PATCH renames what people see. */
+  readonly renames: boolean;
+}
+
+const PHONE = { pattern: /^\+[1-9]\d{6,14}$/, what: 'a phone number in E.164, such as `+4930901820`' };
+const NOTHING: SetupMembers = { allowed: [], required: [] };
+
+export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
+  whatsapp: {
+    availability: { refusal: 'whatsapp_unconfigured' },
+    setup: NOTHING,
+    address: PHONE,
+    renames: false,
+  },
+  telegram: {
+    availability: { refusal: 'telegram_bot_unconfigured' },
+    setup: NOTHING,
+    address: { pattern: /^-?[1-9]\d{0,18}$/, what: 'the id of a chat' },
+    renames: false,
+  },
+  slack: {
+    availability: { refusal: 'slack_app_unconfigured', setupRefusal: 'slack_factory_unconfigured' },
+    setup: { allowed: ['display_name', 'owner_email'], required: ['display_name'] },
+    address: { pattern: /^T[A-Z0-9]{2,30}:[UW][A-Z0-9]{2,30}$/, what: 'a workspace and a user, `T…:U…`' },
+    renames: true,
+  },
+  discord: {
+    availability: { refusal: 'empty_config' },
+    setup: NOTHING,
+    address: { pattern: /^\d{15,20}$/, what: 'the id of a user' },
+    renames: false,
+  },
+  sms: { availability: { refusal: 'unsupported' }, setup: NOTHING, address: PHONE, renames: false },
+  voice: {
+    availability: { refusal: 'unsupported' },
+    setup: 'setup_unsupported',
+    address: PHONE,
+    renames: false,
+  },
+  email: {
+    availability: { refusal: 'email_unconfigured' },
+    setup: { allowed: ['display_name', 'owner_email'], required: [] },
+    address: { pattern: /^[^\s@]{1,64}@[^\s@]{1,255}$/, what: 'the mailbox', isOwn: true },
+    renames: true,
+  },
+  mcp: { availability: { refusal: 'unsupported' }, setup: 'mcp_no_setup', renames: false },
+  web: { availability: 'built', setup: 'web_no_setup', renames: true },
+};
+
+export const DEPLOYMENT_KINDS = Object.keys(kinds) as readonly DeploymentKind[];

@@ -1,0 +1,97 @@
+import { ApiError } from '../../../kernel/http/errors.ts';
+import { mintId } from '../../../kernel/ids/ids.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
+import type { ProjectChange } from '../../access/operation.ts';
+import { requireReferences } from '../../access/references.ts';
+import { deploymentSecretContext, hashPassword, readWebPage } from '../../channels/index.ts';
+import { holdAgents, holdSmiths } from '../../smiths/index.ts';
+import type { TenantTransaction } from '../../store/tenant-db.ts';
+import type { JsonObject } from '../../tables.ts';
+import { checkBinding, requireBuilt, requireOwnTarget } from './check-deployment.ts';
+import type { DeploymentDependencies } from './dependencies.ts';
+import { renderDeployment } from './render-deployment.ts';
+import type { Deployment, DeploymentIn } from './schema.ts';
+import { insertDeployment } from './store.ts';
+
+const MAX_PASSWORD_CHARS = 256;
+
+/** What is right about every kind is told first, then whether the target is there, then whether its kind can be made. */
+export function createDeployment({ publicUrl, vault }: DeploymentDependencies) {
+  return async ({ tx, caller, body }: ProjectChange<{ body: DeploymentIn }>): Promise<Deployment> => {
+    const { kind, target } = body;
+    requireOwnTarget(caller, target);
+    checkBinding(body);
+    if (kind !== 'web') {
+      await holdTarget(tx, caller, target);
+      requireBuilt(body);
+    }
+    refuseProvider(body);
+    const page = readWebPage(body.provider_metadata ?? {});
+    const password = readPassword(body.secrets ?? {});
+    // Before anything is held: it takes time.
+    const secrets = password === undefined ? {} : { password: await hashPassword(password) };
+    await holdTarget(tx, caller, target);
+    const id = mintId('dep');
+    const row = await insertDeployment(tx, {
+      id,
+      kind,
+      smith_id: target.type === 'smith' ? target.id : null,
+      agent_id: target.type === 'agent' ? target.id : null,
+      address: null,
+      provider: null,
+      provider_metadata: { ...page },
+      ...sealSecrets(vault, tx.projectId, id, secrets),
+      status: 'active',
+    });
+    return renderDeployment(publicUrl, row);
+  };
+}
+
+function sealSecrets(vault: Vault, projectId: string, id: string, secrets: JsonObject) {
+  const secret_keys = Object.keys(secrets);
+  if (secret_keys.length === 0) return { sealed_secrets: null, secret_keys };
+  return { sealed_secrets: vault.seal(JSON.stringify(secrets), deploymentSecretContext(projectId, id)), secret_keys };
+}
+
+/** Neither is archived before the transaction ends. Throws `not_found` and `agent_unpublished`. */
+async function holdTarget(
+  tx: TenantTransaction,
+  caller: ProjectCaller,
+  { type, id }: DeploymentIn['target'],
+): Promise<void> {
+  const notFound = () =>
+    new ApiError('not_found', { param: 'target.id', message: `This token can get no such ${type}. Nothing was made.` });
+  await requireReferences(tx, caller, type, [id], notFound);
+  if (type === 'smith') {
+    if ((await holdSmiths(tx, [id])).length === 0) throw notFound();
+    return;
+  }
+  const agent = (await holdAgents(tx, [id])).get(id);
+  if (agent === undefined) throw notFound();
+  if (agent.active_version === null) throw new ApiError('agent_unpublished', { param: 'target.id' });
+}
+
+/** Throws `invalid_request`. */
+function refuseProvider({ provider }: DeploymentIn): void {
+  if (provider == null) return;
+  throw new ApiError('invalid_request', {
+    param: 'provider',
+    message: 'A hosted page is served by this server and has no provider. Leave `provider` out.',
+  });
+}
+
+/** Undefined: everyone may write. Throws `invalid_request`. */
+function readPassword({ password, ...unknown }: JsonObject): string | undefined {
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) {
+    const message = `A page has no secret \`${other}\`. Send \`password\`, or leave \`secrets\` out.`;
+    throw new ApiError('invalid_request', { param: `secrets.${other}`, message });
+  }
+  if (password === undefined) return undefined;
+  if (typeof password === 'string' && password !== '' && password.length <= MAX_PASSWORD_CHARS) return password;
+  throw new ApiError('invalid_request', {
+    param: 'secrets.password',
+    message: `A page's password is a text of 1 to ${MAX_PASSWORD_CHARS} characters.`,
+  });
+}

@@ -1,0 +1,66 @@
+/** Rows of deployments. Every query is already scoped to one project by the handle that it is given. */
+import { type Selectable, sql } from 'kysely';
+import { pageById } from '../../../kernel/db/kysely.ts';
+import { json } from '../../../kernel/db/values.ts';
+import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
+import type { JsonObject, TenantTables } from '../../tables.ts';
+
+const COLUMNS = [
+  'id',
+  'kind',
+  'smith_id',
+  'agent_id',
+  'address',
+  'provider',
+  'provider_metadata',
+  'secret_keys',
+  'status',
+  'created_at',
+] as const;
+
+/** Without the sealed secrets. */
+export type DeploymentRow = Pick<Selectable<TenantTables['deployments']>, (typeof COLUMNS)[number]>;
+
+export type NewDeployment = Omit<DeploymentRow, 'created_at'> & { readonly sealed_secrets: string | null };
+
+/** Up to one row more than the page holds, newest first; with a smith, its own alone. */
+export async function listDeployments(
+  db: TenantDb,
+  smithId: string | undefined,
+  page: PageRequest,
+): Promise<DeploymentRow[]> {
+  const all = db.selectFrom('deployments').select(COLUMNS);
+  const visible = smithId === undefined ? all : all.where('smith_id', '=', smithId);
+  return pageById(visible, 'deployments.id', page).execute();
+}
+
+export async function findDeployment(db: TenantDb, id: string): Promise<DeploymentRow | undefined> {
+  return db.selectFrom('deployments').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+}
+
+/** Nobody else changes the row until the transaction ends. */
+export async function holdDeployment(db: TenantDb, id: string): Promise<DeploymentRow | undefined> {
+  return db.selectFrom('deployments').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export async function insertDeployment(db: TenantDb, deployment: NewDeployment): Promise<DeploymentRow> {
+  return db
+    .insertInto('deployments')
+    .values({ ...deployment, provider_metadata: json(deployment.provider_metadata) })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export async function replaceMetadata(db: TenantDb, id: string, metadata: JsonObject): Promise<DeploymentRow> {
+  return db
+    .updateTable('deployments')
+    .set({ provider_metadata: json(metadata), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export async function removeDeployment(db: TenantDb, id: string): Promise<void> {
+  await db.deleteFrom('deployments').where('id', '=', id).execute();
+}
