@@ -8,7 +8,8 @@ import { tenantDb } from '../../../store/tenant-db.ts';
 import type { JsonObject } from '../../../tables.ts';
 import type { BegunSegment } from '../../begin-segment.ts';
 import { waitForRest } from '../../wait-for-rest.ts';
-import type { ResponseEvent, ResponseFold } from './fold-response.ts';
+import type { ResponseFold } from './fold-response.ts';
+import type { ResponseEvent } from './item-log.ts';
 import { beginFold, foldStored, type ResponseSegment, responseOf } from './response-segment.ts';
 
 export interface StreamOptions {

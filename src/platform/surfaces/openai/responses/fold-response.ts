@@ -17,27 +17,15 @@ import { platformErrors } from '../../../errors.ts';
 import type { JsonObject } from '../../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../../tools/file-search.ts';
 import { type Usage, usedSince } from '../../segment.ts';
-import {
-  fileSearchItemId,
-  functionCallItemId,
-  mcpCallItemId,
-  mcpListItemId,
-  messageItemId,
-  reasoningItemId,
-} from '../item-ids.ts';
+import { functionCallItemId, messageItemId, reasoningItemId } from '../item-ids.ts';
+import { CallItems } from './call-items.ts';
+import { ItemLog, type ResponseEvent, type Shown } from './item-log.ts';
 import {
   approvalRequestItem,
-  type CalledServer,
-  fileSearchItem,
   functionCallItem,
   type ItemStatus,
-  mcpCallItem,
-  mcpListItem,
-  mcpResult,
   messageItem,
   type OutputItem,
-  passagesOf,
-  readServer,
   reasoningItem,
   summaryPart,
   textPart,
@@ -52,11 +40,6 @@ export interface SegmentStart {
   readonly used: Usage;
   /** Outputs of the run's searches before it: an answer may cite what they found. */
   readonly searches: readonly (JsonObject | null)[];
-}
-
-export interface ResponseEvent extends JsonObject {
-  readonly type: string;
-  readonly sequence_number: number;
 }
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
@@ -85,17 +68,6 @@ export interface ResponseUsage {
   readonly total_tokens: number;
 }
 
-/** An item as the stream has it. */
-interface Shown {
-  readonly index: number;
-  readonly id: string;
-  /** The model call that it came of; undefined for what a committed step did. */
-  readonly step: number | undefined;
-  item: OutputItem;
-  /** Closed in the stream, and no part of the response. */
-  isVoid: boolean;
-}
-
 interface Speaking {
   readonly shown: Shown;
   readonly step: number;
@@ -108,20 +80,6 @@ interface Speaking {
 interface Held {
   readonly step: number;
   readonly pieces: string[];
-}
-
-interface Search {
-  readonly shown: Shown;
-  readonly query: unknown;
-  isOpen: boolean;
-}
-
-/** A call of an MCP server's tool. */
-interface RemoteCall {
-  readonly shown: Shown;
-  readonly server: CalledServer;
-  readonly args: string;
-  isOpen: boolean;
 }
 
 export interface FoldOptions {
@@ -147,18 +105,12 @@ const IN_PROGRESS: ResponseOutcome = {
 export class ResponseFold {
   readonly #start: SegmentStart;
   readonly #options: FoldOptions;
-  readonly #shown: Shown[] = [];
+  readonly #log = new ItemLog();
+  readonly #calls: CallItems;
   /** By step: the attempt that makes it again. */
   readonly #repeated = new Map<number, number>();
-  readonly #searches = new Map<string, Search>();
-  readonly #remoteCalls = new Map<string, RemoteCall>();
-  /** Of MCP servers that are asked for their tools, by label. */
-  readonly #lists = new Map<string, { readonly shown: Shown; isOpen: boolean }>();
   readonly #searched: (JsonObject | null)[];
-  #events: ResponseEvent[] = [];
-  #nextNumber = 0;
   #lastSeq: number;
-  #nextIndex = 0;
   #message: Speaking | undefined;
   #reasoning: Speaking | undefined;
   #held: Held | undefined;
@@ -167,6 +119,7 @@ export class ResponseFold {
   constructor(start: SegmentStart, options: FoldOptions) {
     this.#start = start;
     this.#options = options;
+    this.#calls = new CallItems(this.#log, { runId: start.runId, showResults: options.showResults });
     this.#searched = [...start.searches];
     this.#lastSeq = start.after;
   }
@@ -187,14 +140,14 @@ export class ResponseFold {
 
   /** Number of the last event. */
   get lastNumber(): number {
-    return this.#nextNumber - 1;
+    return this.#log.lastNumber;
   }
 
   /** The events that every response begins with. */
   open(): ResponseEvent[] {
-    this.#emit('response.created', { response: this.response });
-    this.#emit('response.in_progress', { response: this.response });
-    return this.#take();
+    this.#log.emit('response.created', { response: this.response });
+    this.#log.emit('response.in_progress', { response: this.response });
+    return this.#log.take();
   }
 
   /** The events that a frame makes, frames being given in order. Those behind the segment's end make none. */
@@ -203,7 +156,7 @@ export class ResponseFold {
     this.#followNumbers(frame);
     this.#endAccepted(frame);
     this.#foldFrame(frame);
-    return this.#take();
+    return this.#log.take();
   }
 
   #foldFrame({ type, data, pieces }: ShownFrame): void {
@@ -220,18 +173,17 @@ export class ResponseFold {
       case 'tool.executing':
         this.#closeReasoning('completed');
         this.#rejectMessage();
-        this.#beginSearch(data);
-        this.#beginRemoteCall(data);
+        this.#calls.begin(data);
         return;
       case 'tool.completed':
-        this.#endSearch(data);
-        this.#endRemoteCall(data);
+        if (data.tool === FILE_SEARCH) this.#searched.push((data.output ?? null) as JsonObject | null);
+        this.#calls.end(data);
         return;
       case 'mcp.listing':
-        this.#beginList(String(data.server_label));
+        this.#calls.beginList(String(data.server_label));
         return;
       case 'mcp.listed':
-        this.#endList(data);
+        this.#calls.endList(data);
         return;
       case 'run.restarted':
         this.#restart(Number(data.attempt), Number(data.step));
@@ -253,20 +205,10 @@ export class ResponseFold {
     }
   }
 
-  #emit(type: string, members: JsonObject): void {
-    this.#events.push({ type, sequence_number: this.#nextNumber++, ...members });
-  }
-
-  #take(): ResponseEvent[] {
-    const events = this.#events;
-    this.#events = [];
-    return events;
-  }
-
   /** Leaves out as many numbers as the timeline does. */
   #followNumbers({ seq, pieces }: ShownFrame): void {
     const first = seq - (pieces?.length ?? 1) + 1;
-    this.#nextNumber += Math.max(0, first - this.#lastSeq - 1);
+    this.#log.skipNumbers(Math.max(0, first - this.#lastSeq - 1));
     this.#lastSeq = seq;
   }
 
@@ -294,7 +236,7 @@ export class ResponseFold {
     const message = this.#message?.step === step ? this.#message : this.#openMessage(step);
     message.text += piece;
     const { id, index } = message.shown;
-    this.#emit('response.output_text.delta', {
+    this.#log.emit('response.output_text.delta', {
       item_id: id,
       output_index: index,
       content_index: 0,
@@ -309,7 +251,7 @@ export class ResponseFold {
     const reasoning = this.#reasoning?.step === step ? this.#reasoning : this.#openReasoning(step);
     reasoning.text += piece;
     const { id, index } = reasoning.shown;
-    this.#emit('response.reasoning_summary_text.delta', {
+    this.#log.emit('response.reasoning_summary_text.delta', {
       item_id: id,
       output_index: index,
       summary_index: 0,
@@ -320,9 +262,9 @@ export class ResponseFold {
   #openMessage(step: number): Speaking {
     this.#rejectMessage();
     const id = this.#freeId(step, (part) => messageItemId(this.#start.runId, step, part));
-    const shown = this.#add(messageItem(id, 'in_progress', []), step);
+    const shown = this.#log.add(messageItem(id, 'in_progress', []), step);
     const at = { item_id: id, output_index: shown.index, content_index: 0 };
-    this.#emit('response.content_part.added', { ...at, part: textPart('') });
+    this.#log.emit('response.content_part.added', { ...at, part: textPart('') });
     this.#message = { shown, step, text: '', accepted: false };
     return this.#message;
   }
@@ -330,9 +272,9 @@ export class ResponseFold {
   #openReasoning(step: number): Speaking {
     this.#closeReasoning('completed');
     const id = this.#freeId(step, (part) => reasoningItemId(this.#start.runId, step, part));
-    const shown = this.#add(reasoningItem(id, 'in_progress', []), step);
+    const shown = this.#log.add(reasoningItem(id, 'in_progress', []), step);
     const at = { item_id: id, output_index: shown.index, summary_index: 0 };
-    this.#emit('response.reasoning_summary_part.added', { ...at, part: summaryPart('') });
+    this.#log.emit('response.reasoning_summary_part.added', { ...at, part: summaryPart('') });
     this.#reasoning = { shown, step, text: '', accepted: false };
     return this.#reasoning;
   }
@@ -341,7 +283,7 @@ export class ResponseFold {
   #freeId(step: number, idOf: (part: number) => string): string {
     const first = idOf(0);
     const isSameKind = (shown: Shown) => shown.step === step && !shown.isVoid && shown.id.startsWith(first);
-    const id = idOf(this.#shown.filter(isSameKind).length);
+    const id = idOf(this.#log.shown.filter(isSameKind).length);
     const attempt = this.#repeated.get(step);
     return attempt === undefined ? id : `${id}_r${attempt}`;
   }
@@ -354,12 +296,12 @@ export class ResponseFold {
     const annotations = findCitations(text, this.#searched);
     const at = { item_id: shown.id, output_index: shown.index, content_index: 0 };
     for (const [index, annotation] of annotations.entries()) {
-      this.#emit('response.output_text.annotation.added', { ...at, annotation_index: index, annotation });
+      this.#log.emit('response.output_text.annotation.added', { ...at, annotation_index: index, annotation });
     }
     const part = textPart(text, annotations);
-    this.#emit('response.output_text.done', { ...at, text, logprobs: [] });
-    this.#emit('response.content_part.done', { ...at, part });
-    this.#finish(shown, messageItem(shown.id, status, [part]));
+    this.#log.emit('response.output_text.done', { ...at, text, logprobs: [] });
+    this.#log.emit('response.content_part.done', { ...at, part });
+    this.#log.finish(shown, messageItem(shown.id, status, [part]));
   }
 
   #closeReasoning(status: ItemStatus): void {
@@ -368,9 +310,9 @@ export class ResponseFold {
     this.#reasoning = undefined;
     const { shown, text } = reasoning;
     const at = { item_id: shown.id, output_index: shown.index, summary_index: 0 };
-    this.#emit('response.reasoning_summary_text.done', { ...at, text });
-    this.#emit('response.reasoning_summary_part.done', { ...at, part: summaryPart(text) });
-    this.#finish(shown, reasoningItem(shown.id, status, [summaryPart(text)]));
+    this.#log.emit('response.reasoning_summary_text.done', { ...at, text });
+    this.#log.emit('response.reasoning_summary_part.done', { ...at, part: summaryPart(text) });
+    this.#log.finish(shown, reasoningItem(shown.id, status, [summaryPart(text)]));
   }
 
   #closeSpeaking(status: ItemStatus): void {
@@ -390,7 +332,7 @@ export class ResponseFold {
     this.#closeReasoning('completed');
     if (this.#held?.step === step) this.#release();
     if (this.#message?.step !== step) {
-      const isShown = this.#shown.some(({ item, isVoid, ...shown }) => {
+      const isShown = this.#log.shown.some(({ item, isVoid, ...shown }) => {
         return item.type === 'message' && shown.step === step && !isVoid;
       });
       if (isShown) return;
@@ -406,82 +348,8 @@ export class ResponseFold {
     this.#held = undefined;
     this.#repeated.set(step, attempt);
     // Readers may have been shown the beginnings of items that were never stored.
-    this.#nextIndex += UNSTORED_ITEMS;
-    for (const shown of this.#shown) if (shown.step !== undefined && shown.step >= step) shown.isVoid = true;
-  }
-
-  #beginSearch({ tool, tool_call_id: callId, args }: JsonObject): void {
-    // But for tools of MCP servers, the others are this server's own affair: a client that saw their calls would make them.
-    if (tool !== FILE_SEARCH || typeof callId !== 'string' || this.#searches.has(callId)) return;
-    const query = (args as JsonObject | undefined)?.query;
-    const shown = this.#add(
-      fileSearchItem(fileSearchItemId(this.#start.runId, callId), 'in_progress', query, null),
-      undefined,
-    );
-    this.#searches.set(callId, { shown, query, isOpen: true });
-    const at = { item_id: shown.id, output_index: shown.index };
-    this.#emit('response.file_search_call.in_progress', at);
-    this.#emit('response.file_search_call.searching', at);
-  }
-
-  #endSearch({ tool, tool_call_id: callId, output }: JsonObject): void {
-    if (tool !== FILE_SEARCH) return;
-    this.#searched.push((output ?? null) as JsonObject | null);
-    const search = this.#searches.get(String(callId));
-    if (search?.isOpen !== true) return;
-    const { shown } = search;
-    search.isOpen = false;
-    const hasFailed = (output as JsonObject | null)?.error !== undefined;
-    if (!hasFailed) {
-      this.#emit('response.file_search_call.completed', { item_id: shown.id, output_index: shown.index });
-    }
-    const results = this.#options.showResults && !hasFailed ? passagesOf(output) : null;
-    this.#finish(shown, fileSearchItem(shown.id, hasFailed ? 'failed' : 'completed', search.query, results));
-  }
-
-  #beginRemoteCall(data: JsonObject): void {
-    const server = readServer(data);
-    const callId = String(data.tool_call_id);
-    if (server === undefined || this.#remoteCalls.has(callId)) return;
-    const id = mcpCallItemId(this.#start.runId, callId);
-    const args = JSON.stringify(data.args ?? {});
-    const shown = this.#add(mcpCallItem(id, 'in_progress', server, '', undefined), undefined);
-    this.#remoteCalls.set(callId, { shown, server, args, isOpen: true });
-    const at = { item_id: id, output_index: shown.index };
-    this.#emit('response.mcp_call.in_progress', at);
-    this.#emit('response.mcp_call_arguments.delta', { ...at, delta: args });
-    this.#emit('response.mcp_call_arguments.done', { ...at, arguments: args });
-  }
-
-  #endRemoteCall({ tool_call_id: callId, output }: JsonObject): void {
-    const call = this.#remoteCalls.get(String(callId));
-    if (call?.isOpen !== true) return;
-    call.isOpen = false;
-    const { shown, server, args } = call;
-    const result = mcpResult(output);
-    const status = 'error' in result ? 'failed' : 'completed';
-    this.#emit(`response.mcp_call.${status}`, { item_id: shown.id, output_index: shown.index });
-    this.#finish(shown, mcpCallItem(shown.id, status, server, args, result));
-  }
-
-  #beginList(label: string): void {
-    if (this.#lists.has(label)) return;
-    const id = mcpListItemId(this.#start.runId, label);
-    const shown = this.#add(mcpListItem(id, 'in_progress', label, []), undefined);
-    this.#lists.set(label, { shown, isOpen: true });
-    this.#emit('response.mcp_list_tools.in_progress', { item_id: id, output_index: shown.index });
-  }
-
-  #endList({ server_label, tools, error }: JsonObject): void {
-    const label = String(server_label);
-    const list = this.#lists.get(label);
-    if (list?.isOpen !== true) return;
-    list.isOpen = false;
-    const { shown } = list;
-    const status = error === undefined ? 'completed' : 'failed';
-    this.#emit(`response.mcp_list_tools.${status}`, { item_id: shown.id, output_index: shown.index });
-    const why = error === undefined ? undefined : String(error);
-    this.#finish(shown, mcpListItem(shown.id, status, label, (tools ?? []) as JsonObject[], why));
+    this.#log.skipPlaces(UNSTORED_ITEMS);
+    for (const shown of this.#log.shown) if (shown.step !== undefined && shown.step >= step) shown.isVoid = true;
   }
 
   /** What the run waits for is the end of this response: the calls are the client's, the approvals a person's. */
@@ -498,16 +366,16 @@ export class ResponseFold {
   #showCall(callId: string, name: string, args: unknown): void {
     const id = functionCallItemId(this.#start.runId, callId);
     const text = JSON.stringify(args ?? {});
-    const shown = this.#add(functionCallItem(id, 'in_progress', { callId, name, arguments: '' }), undefined);
+    const shown = this.#log.add(functionCallItem(id, 'in_progress', { callId, name, arguments: '' }));
     const at = { item_id: id, output_index: shown.index };
-    this.#emit('response.function_call_arguments.delta', { ...at, delta: text });
-    this.#emit('response.function_call_arguments.done', { ...at, name, arguments: text });
-    this.#finish(shown, functionCallItem(id, 'completed', { callId, name, arguments: text }));
+    this.#log.emit('response.function_call_arguments.delta', { ...at, delta: text });
+    this.#log.emit('response.function_call_arguments.done', { ...at, name, arguments: text });
+    this.#log.finish(shown, functionCallItem(id, 'completed', { callId, name, arguments: text }));
   }
 
   #showApproval(call: JsonObject): void {
     const item = approvalRequestItem(call);
-    this.#finish(this.#add(item, undefined), item);
+    this.#log.finish(this.#log.add(item), item);
   }
 
   #complete(data: JsonObject): void {
@@ -530,32 +398,11 @@ export class ResponseFold {
   }
 
   #end(outcome: Partial<ResponseOutcome> & { readonly status: ResponseStatus }): void {
-    for (const { shown, query, isOpen } of this.#searches.values()) {
-      if (isOpen) this.#finish(shown, fileSearchItem(shown.id, 'incomplete', query, null));
-    }
-    for (const { shown, server, args, isOpen } of this.#remoteCalls.values()) {
-      if (isOpen) this.#finish(shown, mcpCallItem(shown.id, 'incomplete', server, args, undefined));
-    }
-    for (const [label, { shown, isOpen }] of this.#lists) {
-      if (isOpen) this.#finish(shown, mcpListItem(shown.id, 'incomplete', label, []));
-    }
-    const output = this.#shown.filter(({ isVoid }) => !isVoid).map(({ item }) => item);
-    this.#outcome = { ...IN_PROGRESS, output, ...outcome };
+    this.#calls.closeOpen();
+    this.#outcome = { ...IN_PROGRESS, output: this.#log.output, ...outcome };
     // The dialect has no event for a cancelled response: it is one that stopped early.
     const type = outcome.status === 'cancelled' ? 'incomplete' : outcome.status;
-    this.#emit(`response.${type}`, { response: this.response });
-  }
-
-  #add(item: OutputItem, step: number | undefined): Shown {
-    const shown: Shown = { index: this.#nextIndex++, id: item.id, step, item, isVoid: false };
-    this.#shown.push(shown);
-    this.#emit('response.output_item.added', { output_index: shown.index, item });
-    return shown;
-  }
-
-  #finish(shown: Shown, item: OutputItem): void {
-    shown.item = item;
-    this.#emit('response.output_item.done', { output_index: shown.index, item });
+    this.#log.emit(`response.${type}`, { response: this.response });
   }
 
   /** Frames count the whole run; a response counts its segment. */
