@@ -51,6 +51,8 @@ test('the lines it prints stream a turn when they are pasted into a shell, and a
   const pasted = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN=')));
   const script = pasted.slice(0, pasted.indexOf('')).join('\n');
   for (const attempt of ['first', 'second']) {
+    // Whoever pastes them has waited for the start: it is over, and answers are not refused for its sake.
+    assert.equal((await call(server.url, server.credentials.tenant_token, '/v1/customers')).status, 200);
     const { stdout } = await run('sh', ['-c', script]);
     assert.match(stdout, /^event: run\.started$/m, attempt);
     assert.match(stdout, /^event: run\.completed$/m, attempt);

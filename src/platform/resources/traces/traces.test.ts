@@ -288,6 +288,8 @@ test('a trace costs its turn no statement: a turn of one model call makes the tw
   });
   const smith = await makeSmith(watched);
   await smith.ask('Write 2 words');
+  // Its own trace has been read by then.
+  await eventually(() => (collector.spans.length >= 2 ? true : undefined), 'the spans of the first turn arrive');
   statements.length = 0;
   const { body: run } = await smith.ask('Write 2 words');
   assert.equal(run.status, 'completed', JSON.stringify(run));
