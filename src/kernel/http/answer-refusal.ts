@@ -39,7 +39,8 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
     if (retryAfterSeconds !== undefined) {
       setHeader(request, reply, 'retry-after', String(Math.ceil(retryAfterSeconds)));
     }
-    if (status === 401) setHeader(request, reply, 'www-authenticate', `Bearer realm="${options.name}"`);
+    const challenge = challengeOf(request, status, refusal, options.name);
+    if (challenge !== undefined) setHeader(request, reply, 'www-authenticate', challenge);
     if (operation?.errorDialect !== undefined) {
       return answerInDialect(request, reply, operation.errorDialect, status, refusal, options);
     }
@@ -51,6 +52,17 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
       message: `No such route. The routes are listed at ${basePath}/openapi.json and ${basePath}/docs.`,
     });
   });
+}
+
+/** What `WWW-Authenticate` says, where the refusal is one that another token would mend. */
+function challengeOf(request: FastifyRequest, status: number, { code }: ApiError, realm: string): string | undefined {
+  const { operation } = request.routeOptions.config;
+  const further = operation?.challenge?.(request.params as Record<string, string>);
+  const bearer = [`Bearer realm="${realm}"`, ...(further === undefined ? [] : [further])].join(', ');
+  if (status === 401) return bearer;
+  // RFC 6750, section 3.1.
+  const isOfScope = status === 403 && code === 'insufficient_scope' && further !== undefined;
+  return isOfScope ? `${bearer}, error="insufficient_scope"` : undefined;
 }
 
 /** Tells the refusal as the operation does. */

@@ -8,7 +8,7 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { ErrorCatalogue, ErrorDialect } from './errors.ts';
+import { ApiError, type ErrorCatalogue, type ErrorDialect } from './errors.ts';
 import { routeSchema } from './openapi.ts';
 import type { Operation, OperationFacts } from './operation.ts';
 import type { Topic } from './reference-topics.ts';
@@ -59,6 +59,26 @@ export function mountOperation<Caller>(
   };
   app.route(route);
   if (operation.restOfPath === true) mountRestOfPath(app, route);
+  if (operation.isOnlyMethod === true) refuseOtherMethods(app, operation, route.url);
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** Without looking at a token or a body: who asks is told how to ask. */
+function refuseOtherMethods<Caller>(app: FastifyInstance, { method }: Operation<Caller>, url: string): void {
+  app.route({
+    method: METHODS.filter((other) => other !== method),
+    url,
+    schema: { hide: true },
+    onRequest: async () => {
+      throw new ApiError('invalid_request', {
+        status: 405,
+        headers: { allow: method },
+        message: `Only ${method} leads anywhere here. Send the request with ${method}.`,
+      });
+    },
+    handler: async () => {},
+  });
 }
 
 function handlerOf<Caller>(operation: Operation<Caller>, options: MountOptions<Caller>) {

@@ -61,6 +61,13 @@ export interface OperationFacts {
   readonly errorDialect?: OperationErrorDialect;
   /** The largest body. Default: the service's limit. */
   readonly maxBodyBytes?: number;
+  /**
+   * Parameters that `WWW-Authenticate` names besides the realm, as they stand there (RFC 9728, section 5.1): where a client
+   * learns whom to ask for a token.
+   */
+  readonly challenge?: (params: Readonly<Record<string, string>>) => string;
+  /** Nothing answers to other methods on the path, and a protocol demands that they be told so: 405, with `Allow`. */
+  readonly isOnlyMethod?: boolean;
 }
 
 interface Schemas<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema> {

@@ -16,13 +16,18 @@ export class HttpReply<Body = unknown> {
 
 /**
  * JSON of the reply's schema that the handler wrote itself: where the serializer would hold up everybody else, it is written
- * piece by piece.
+ * piece by piece; what a protocol's own library wrote stays as it is.
  */
 export class WrittenJson {
   readonly bytes: Buffer;
+  /** Undefined: the operation's usual one. */
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, status?: number, headers: Readonly<Record<string, string>> = {}) {
     this.bytes = bytes;
+    this.status = status;
+    this.headers = headers;
   }
 }
 

@@ -295,7 +295,9 @@ async function answer<Caller>(
     return sendText(request, reply, value);
   }
   if (value instanceof WrittenJson) {
-    return reply.code(usualStatus(operation)).type('application/json; charset=utf-8').send(value.bytes);
+    for (const [name, text] of Object.entries(value.headers)) setHeader(request, reply, name, text);
+    reply.code(value.status ?? usualStatus(operation)).type('application/json; charset=utf-8');
+    return reply.send(value.bytes);
   }
   const status = value instanceof HttpReply ? value.status : usualStatus(operation);
   const body = value instanceof HttpReply ? value.body : value;
