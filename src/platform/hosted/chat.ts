@@ -5,11 +5,18 @@ import type { Logger } from '../../kernel/log/log.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import { cancelTurn, type Engine, type RunRow, type TurnRequest } from '../engine/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
-import { type BegunSegment, claimKey, findBegun, startTurn, UNCHANGED_SETTINGS } from '../surfaces/index.ts';
+import {
+  type BegunSegment,
+  claimKey,
+  createTurnLine,
+  findBegun,
+  type SmithPlace,
+  startTurn,
+  UNCHANGED_SETTINGS,
+} from '../surfaces/index.ts';
 import { admitVisitor } from './admit-visitor.ts';
 import { findPage, type HostedPage } from './find-page.ts';
 import { createPageBounds } from './page-bounds.ts';
-import { createTurnLine, type SmithPlace } from './turn-line.ts';
 import { saveThread } from './visitor-store.ts';
 
 export interface VisitorMessage {

@@ -23,13 +23,16 @@ export interface Citation {
   readonly filename: string;
 }
 
-/** Resolves when the segment is over; undefined when `signal` has fired before. Throws what `readAnswer` does. */
+/**
+ * Resolves when the segment is over; undefined when `signal` has fired before. `said` has what was said so far, for whoever
+ * looks meanwhile. Throws what `readAnswer` does.
+ */
 export async function collectAnswer(
   engine: Engine,
   segment: Segment,
   signal: AbortSignal,
+  said = new AnswerText(),
 ): Promise<CollectedAnswer | undefined> {
-  const said = new AnswerText();
   const answered = await readAnswer(engine, segment, said, signal);
   if (answered === undefined) return undefined;
   const { text, reasoning } = said;
@@ -57,7 +60,7 @@ export async function findCitationsOf(
 }
 
 /** Keeps what was said step by step, so that a step which is made again leaves nothing behind. */
-class AnswerText implements AnswerReader {
+export class AnswerText implements AnswerReader {
   readonly behind = false;
   readonly #text = new Map<number, string>();
   readonly #reasoning = new Map<number, string>();
