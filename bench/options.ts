@@ -7,6 +7,7 @@ export const MEASURES = [
   'memory',
   'gateway',
   'mcp',
+  'ask',
   'sandbox',
   'ingest',
   'lists',

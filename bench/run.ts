@@ -5,6 +5,7 @@ import type { Findings } from './figure.ts';
 import { startIroncraft } from './ironcraft.ts';
 import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
+import { measureAsk } from './measures/measure-ask.ts';
 import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
@@ -34,6 +35,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['memory', measureMemory],
   ['gateway', measureGateway],
   ['mcp', measureMcp],
+  ['ask', measureAsk],
   ['sandbox', measureSandbox],
   ['ingest', measureIngest],
   ['lists', measureLists],

@@ -38,10 +38,11 @@ import {
   type McpLimits,
   noSignIn,
 } from './mcp/index.ts';
+import { createMcpSurface, type McpSurface } from './mcp-surface/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
 import { agentOperations } from './resources/agents/operations.ts';
-import { defineUiBundleSweep } from './resources/agents/ui/index.ts';
+import { defineUiBundleSweep, readUiDocument } from './resources/agents/ui/index.ts';
 import { uiOperations } from './resources/agents/ui/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
 import { billingOperations } from './resources/billing/operations.ts';
@@ -88,6 +89,7 @@ import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createRunCommand, createSandbox, defineSandboxJobs } from './sandbox/index.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
 import { createForeignSchemas } from './schemas/index.ts';
+import { tenantDb } from './store/tenant-db.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools, type HostedTools } from './tools/hosted-tools.ts';
 import { createMemoryTools } from './tools/memory-tools.ts';
@@ -139,6 +141,8 @@ export interface GivenDependencies {
   readonly modelCall?: Partial<ModelCallLimits>;
   /** What MCP servers may take, where it differs from the default. */
   readonly mcpLimits?: Partial<McpLimits>;
+  /** How long a call of an MCP deployment waits for its reply; a default when absent. */
+  readonly mcpReplyWaitMs?: number;
 }
 
 export interface Platform extends ServiceLifecycle {
@@ -162,6 +166,7 @@ interface Dependencies extends GivenDependencies {
   readonly catalog: Catalog;
   readonly discovery: Discovery;
   readonly hostedChat: HostedChat;
+  readonly mcpSurface: McpSurface;
 }
 
 /** Every operation of the platform. */
@@ -255,6 +260,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     onTurnRested: (owner) => {
       schedules.turnRested(owner);
       hostedChat.turnRested(owner);
+      mcpSurface.turnRested(owner);
     },
     onRunSettled: (run) => {
       traceExport.runEnded(run);
@@ -305,6 +311,10 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineScheduleJobs(jobs, { db, now });
   const schedules = createSchedules({ db, engine, logger, metrics, now });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
+  const mcpSurface = createMcpSurface({
+    ...{ engine, vault, logger, schemas, publicUrl: deps.publicUrl, replyWaitMs: deps.mcpReplyWaitMs },
+    readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
+  });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
@@ -321,6 +331,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       catalog,
       discovery,
       hostedChat,
+      mcpSurface,
     },
   });
   defineBudgetJobs(jobs, { db });

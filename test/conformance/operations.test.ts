@@ -72,6 +72,8 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'tenant.webhooks.test',
     'tenant.webhooks.deliveries.redeliver',
     'tenant.webhooks.replay',
+    // A request of a session begins one turn.
+    'deployments.mcp',
     // A page is settled once, an event of Stripe too.
     'organization.billing.confirm',
     'organization.billing.stripe_webhook',

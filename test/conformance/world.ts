@@ -163,6 +163,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.schedules.update': () => ({ name: uniqueName() }),
   'smiths.schedules.run_now': () => ({}),
   'deployments.create': ({ agentId }) => ({ target: { type: 'agent', id: agentId }, kind: 'web' }),
+  // A JSON-RPC message.
+  'deployments.mcp': undefined,
   'hosted.chat': ({ hostedRun: { visitorId } }) => ({ visitor_id: visitorId, message: 'Write 2 words' }),
   'hosted.stop': ({ hostedRun: { visitorId, runId } }) => ({ visitor_id: visitorId, run_id: runId }),
   'deployments.update': () => ({ display_name: uniqueName() }),

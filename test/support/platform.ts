@@ -93,6 +93,7 @@ export interface TestPlatformOptions {
   readonly modelCall?: Partial<ModelCallLimits>;
   readonly budgetWaitMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
+  readonly mcpReplyWaitMs?: number;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
 }
@@ -182,6 +183,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     toolSources: options.toolSources ?? [],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
     ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
+    ...(options.mcpReplyWaitMs === undefined ? {} : { mcpReplyWaitMs: options.mcpReplyWaitMs }),
     ...(options.budgetWaitMs === undefined ? {} : { budgetWaitMs: options.budgetWaitMs }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });

@@ -64,7 +64,7 @@ export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
     address: { pattern: /^[^\s@]{1,64}@[^\s@]{1,255}$/, what: 'the mailbox', isOwn: true },
     renames: true,
   },
-  mcp: { availability: { refusal: 'unsupported' }, setup: 'mcp_no_setup', renames: false },
+  mcp: { availability: 'built', setup: 'mcp_no_setup', renames: false },
   web: { availability: 'built', setup: 'web_no_setup', renames: true },
 };
 

@@ -22,15 +22,12 @@ export function createDeployment({ publicUrl, vault }: DeploymentDependencies) {
     const { kind, target } = body;
     requireOwnTarget(caller, target);
     checkBinding(body);
-    if (kind !== 'web') {
+    if (kind !== 'web' && kind !== 'mcp') {
       await holdTarget(tx, caller, target);
       requireBuilt(body);
     }
     refuseProvider(body);
-    const page = readWebPage(body.provider_metadata ?? {});
-    const password = readPassword(body.secrets ?? {});
-    // Before anything is held: it takes time.
-    const secrets = password === undefined ? {} : { password: await hashPassword(password) };
+    const { metadata, secrets } = kind === 'web' ? await readPage(body) : readMcpServer(body);
     await holdTarget(tx, caller, target);
     const id = mintId('dep');
     const row = await insertDeployment(tx, {
@@ -40,12 +37,35 @@ export function createDeployment({ publicUrl, vault }: DeploymentDependencies) {
       agent_id: target.type === 'agent' ? target.id : null,
       address: null,
       provider: null,
-      provider_metadata: { ...page },
+      provider_metadata: metadata,
       ...sealSecrets(vault, tx.projectId, id, secrets),
       status: 'active',
     });
     return renderDeployment(publicUrl, row);
   };
+}
+
+interface OwnSettings {
+  readonly metadata: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+async function readPage({ provider_metadata: metadata, secrets }: DeploymentIn): Promise<OwnSettings> {
+  const page = readWebPage(metadata ?? {});
+  const password = readPassword(secrets ?? {});
+  // Before anything is held: it takes time.
+  return { metadata: { ...page }, secrets: password === undefined ? {} : { password: await hashPassword(password) } };
+}
+
+/** It is what its smith or agent is. Throws `invalid_request`. */
+function readMcpServer({ provider_metadata: metadata = {}, secrets = {} }: DeploymentIn): OwnSettings {
+  for (const [param, given] of Object.entries({ provider_metadata: metadata, secrets })) {
+    const [name] = Object.keys(given);
+    if (name === undefined) continue;
+    const message = `An MCP server has no settings of its own. Leave \`${param}\` out.`;
+    throw new ApiError('invalid_request', { param: `${param}.${name}`, message });
+  }
+  return { metadata: {}, secrets: {} };
 }
 
 function sealSecrets(vault: Vault, projectId: string, id: string, secrets: JsonObject) {
@@ -77,7 +97,7 @@ function refuseProvider({ provider }: DeploymentIn): void {
   if (provider == null) return;
   throw new ApiError('invalid_request', {
     param: 'provider',
-    message: 'A hosted page is served by this server and has no provider. Leave `provider` out.',
+    message: 'This kind is served by this server and has no provider. Leave `provider` out.',
   });
 }
 

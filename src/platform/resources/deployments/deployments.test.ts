@@ -134,6 +134,35 @@ describe('a page', () => {
   });
 });
 
+describe('an MCP server', () => {
+  test('has an address, and nothing of its own', async () => {
+    const server = await created({ kind: 'mcp', target: toAgent });
+    const { id, mcp_url, page_url, provider_metadata, status } = server;
+    const url = `http://127.0.0.1:8787/v1/deployments/${id}/mcp`;
+    assert.deepEqual([mcp_url, page_url, provider_metadata, status], [url, '', {}, 'active']);
+    assert.deepEqual((await project.get(`/v1/deployments/${id}`)).body, server);
+    const renamed = await project.patch(`/v1/deployments/${id}`, { display_name: 'Ada' });
+    assertRefusal(renamed, 422, 'rename_unsupported', 'display_name');
+  });
+
+  const refusals: readonly [body: object, param: string][] = [
+    [{ provider_metadata: { title: 'Help' } }, 'provider_metadata.title'],
+    [{ secrets: { password: 'x' } }, 'secrets.password'],
+    [{ provider: 'twilio' }, 'provider'],
+  ];
+  for (const [body, param] of refusals) {
+    test(`is refused with ${param}`, async () => {
+      assertRefusal(await create({ kind: 'mcp', ...body }), 422, 'invalid_request', param);
+    });
+  }
+
+  test('of an agent without a version is refused', async () => {
+    const agent = await project.post('/v1/agents', { name: 'Draft', model: 'builtin/demo' });
+    const refused = await create({ kind: 'mcp', target: { type: 'agent', id: agent.body.id } });
+    assertRefusal(refused, 409, 'agent_unpublished', 'target.id');
+  });
+});
+
 describe('a deployment is refused for what its kind does not take', () => {
   const refusals: readonly [what: string, body: object, code: string, param: string, status?: number][] = [
     ['no such kind', { kind: 'fax' }, 'invalid_kind', 'kind'],
@@ -154,6 +183,7 @@ describe('a deployment is refused for what its kind does not take', () => {
       'target.type',
     ],
     ['an address of a page', { address: 'here' }, 'invalid_address', 'address'],
+    ['an address of an MCP server', { kind: 'mcp', address: 'here' }, 'invalid_address', 'address'],
     ['a number without its country', { kind: 'whatsapp', address: '030901820' }, 'invalid_address', 'address'],
     ['a name for a chat', { kind: 'telegram', address: '@ada' }, 'invalid_address', 'address'],
     ['a user without a workspace', { kind: 'slack', address: 'U012AB3CD' }, 'invalid_address', 'address'],
@@ -181,7 +211,6 @@ describe('a kind whose account is not set up, or that is not offered, says so', 
     whatsapp: 'whatsapp_unconfigured',
     discord: 'empty_config',
     email: 'email_unconfigured',
-    mcp: 'unsupported',
     sms: 'unsupported',
     voice: 'unsupported',
   };

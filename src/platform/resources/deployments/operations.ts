@@ -1,12 +1,17 @@
 import { pageOf } from '../../../kernel/http/paging.ts';
 import { project } from '../../access/operation.ts';
+import { callMcp } from './call-mcp.ts';
 import { createDeployment } from './create-deployment.ts';
 import { deleteDeployment } from './delete-deployment.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
-import { Deployment, DeploymentIn, DeploymentPatch, DeploymentPath, DeploymentQuery } from './schema.ts';
+import { mcpPath } from './render-deployment.ts';
+import { Deployment, DeploymentIn, DeploymentPatch, DeploymentPath, DeploymentQuery, McpMessage } from './schema.ts';
 import { updateDeployment } from './update-deployment.ts';
+
+/** A message to a smith has 100,000 characters at most. */
+const MAX_MCP_BYTES = 1024 * 1024;
 
 export function deploymentOperations(deps: DeploymentDependencies) {
   return [
@@ -31,9 +36,10 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       scope: 'deployments:write',
       summary: 'Put a smith, or an agent, where people are',
       description:
-        'Hosted pages (`web`) can be made today: `page_url` is where people write. A smith’s page is one smith for all of ' +
-        'them, each with threads of its own; an agent’s page has a smith for each, with the `external_id` ' +
-        '`web:<deployment>:<visitor_id>`. A smith token deploys its own smith alone.',
+        'Hosted pages (`web`) and MCP servers (`mcp`) can be made today. `page_url` is where people write: a smith’s page is ' +
+        'one smith for all of them, each with threads of its own; an agent’s page has a smith for each, with the ' +
+        '`external_id` `web:<deployment>:<visitor_id>`. `mcp_url` is what MCP clients are given. A smith token deploys its ' +
+        'own smith alone.',
       status: 201,
       body: DeploymentIn,
       example: {
@@ -102,6 +108,42 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       description: 'Its page is gone at once. Smiths and what was said stay.',
       params: DeploymentPath,
       handler: deleteDeployment,
+    }),
+    project.raw({
+      id: 'deployments.mcp',
+      method: 'POST',
+      path: '/v1/deployments/{depid}/mcp',
+      posture: 'any',
+      scope: 'runs:write',
+      summary: 'Speak to the MCP server of a deployment',
+      description:
+        'JSON-RPC over Streamable HTTP, in the protocol’s revisions 2025-11-25 and 2026-07-28: one message a request, with ' +
+        'the tools `ask` and `get_reply`, and the UI resources of the smith’s version. A smith token is its smith; a ' +
+        'tenant-admin token names one with `IC-Smith-Id`, and may leave it out where the deployment is a smith’s. Answers ' +
+        'are JSON or a stream of events, as the protocol has it. What is refused before the message is read has the usual envelope.',
+      maxBodyBytes: MAX_MCP_BYTES,
+      params: DeploymentPath,
+      // A notification has no answer.
+      alsoStatus: [202],
+      reply: McpMessage,
+      challenge: ({ depid = '' }) => {
+        const metadata = `${deps.publicUrl}/.well-known/oauth-protected-resource${mcpPath(encodeURIComponent(depid))}`;
+        return `resource_metadata="${metadata}", scope="runs:write"`;
+      },
+      isOnlyMethod: true,
+      errors: [
+        'not_found',
+        'invalid_request',
+        'invalid_state',
+        'payload_too_large',
+        'smith_required',
+        'smith_unresolved',
+        'smith_mismatch',
+        'forbidden_target',
+        'session_not_found',
+        'session_mismatch',
+      ],
+      handler: callMcp(deps),
     }),
   ];
 }

@@ -98,6 +98,11 @@ export const Deployment = component(
   }),
 );
 
+export const McpMessage = component(
+  'McpMessage',
+  jsonObject({ description: 'A JSON-RPC 2.0 message of the protocol.' }),
+);
+
 export const DeploymentPath = Type.Object({ depid: Type.String() });
 export const DeploymentQuery = Type.Object(pageQuery);
 
