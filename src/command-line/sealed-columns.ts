@@ -2,7 +2,7 @@
 import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
-import { deploymentSecretContext } from '../platform/channels/index.ts';
+import { channelAccountContext, deploymentSecretContext } from '../platform/channels/index.ts';
 import { mcpSecretContext, runCredentialsContext, suspendedCallContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
@@ -83,6 +83,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     removeWhenLost: false,
   },
   {
+    table: 'channel_accounts',
+    column: 'sealed_secrets',
+    key: ['project_id', 'kind'],
+    context: ({ project_id = '', kind = '' }) => channelAccountContext(project_id, kind),
+    // Its messages are refused, and it says so, until it is saved again.
+    removeWhenLost: false,
+  },
+  {
     table: 'webhooks',
     column: 'sealed_secret',
     key: ['project_id', 'id'],
@@ -117,10 +125,12 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ];
 
-/** Sealed too, and gone by themselves within a day: stored answers of Idempotency-Key. */
+/** Sealed too, and of no use after a day: stored answers of Idempotency-Key, and what an answer needs at its provider. */
 export const passingColumns: readonly { readonly table: string; readonly column: string }[] = [
   { table: 'idempotency_keys', column: 'sealed_body' },
   { table: 'domains.idempotency_keys', column: 'sealed_body' },
+  { table: 'inbound_events', column: 'sealed_reply' },
+  { table: 'channel_answers', column: 'sealed_reply' },
 ];
 
 export interface Resealed {

@@ -18,7 +18,7 @@ import { type WebhooksTables, webhooksTables } from './tables/webhooks.ts';
 
 export type { SystemTables } from './tables/access.ts';
 export type { AgentDraft, AgentVariable, SkillRef, SmithConfig, UiCsp, UiResource } from './tables/agents.ts';
-export type { DeploymentKind, DeploymentStatus } from './tables/channels.ts';
+export type { DeploymentKind, DeploymentStatus, MessagingKind } from './tables/channels.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type {

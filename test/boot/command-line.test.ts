@@ -300,7 +300,7 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'sandbox_secrets.sealed_value: 0 sealed again\nmcp_servers.sealed_secret: 0 sealed again\n' +
         'mcp_suspended_calls.sealed_session: 0 sealed again\n' +
         'runs.sealed_mcp_credentials: 0 sealed again\n' +
-        'deployments.sealed_secrets: 0 sealed again\n' +
+        'deployments.sealed_secrets: 0 sealed again\nchannel_accounts.sealed_secrets: 0 sealed again\n' +
         'webhooks.sealed_secret: 0 sealed again\nwebhooks.sealed_previous_secret: 0 sealed again\n' +
         'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],

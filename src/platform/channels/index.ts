@@ -1,4 +1,5 @@
 /** Channels: the kinds of deployments and what deployments of each are made of. Their operations are a resource. */
+export { channelAccountContext } from './accounts/account-secrets.ts';
 export { deploymentSecretContext } from './deployment-secrets.ts';
 export { disconnectDeployments } from './disconnect-deployments.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';

@@ -4,6 +4,8 @@ import type { Json, JsonObject, ProjectId, TableNames } from './columns.ts';
 
 export type DeploymentKind = 'whatsapp' | 'telegram' | 'slack' | 'discord' | 'sms' | 'voice' | 'email' | 'mcp' | 'web';
 export type DeploymentStatus = 'pending' | 'active' | 'disconnected';
+/** The kinds whose messages come from a provider and are answered through it. */
+export type MessagingKind = 'telegram' | 'whatsapp' | 'discord' | 'slack' | 'sms' | 'email';
 
 interface DeploymentsTable {
   project_id: ProjectId;
@@ -17,8 +19,121 @@ interface DeploymentsTable {
   sealed_secrets: string | null;
   secret_keys: string[];
   status: DeploymentStatus;
+  account_id: Generated<string>;
+  start_token_hash: string | null;
+  start_token_expires_at: Date | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+}
+
+interface ChannelAccountsTable {
+  project_id: ProjectId;
+  kind: MessagingKind;
+  account_id: string;
+  settings: Json<JsonObject>;
+  sealed_secrets: string;
+  secret_keys: string[];
+  webhook_key_hash: string | null;
+  last_error: Json<{ code: string; message: string; at: string }> | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface InboundEventsTable {
+  project_id: ProjectId;
+  id: string;
+  source: MessagingKind;
+  account_id: string;
+  type: string;
+  subject: string;
+  idempotency_key: string;
+  data: Json<JsonObject>;
+  smith_id: string | null;
+  deployment_id: string | null;
+  chat_id: string | null;
+  position: number | null;
+  thread_id: string | null;
+  message: Json<JsonObject> | null;
+  sealed_reply: string | null;
+  state: 'waiting' | 'started' | 'ignored' | 'failed';
+  run_id: string | null;
+  error: Json<{ code: string; message: string }> | null;
+  created_at: Generated<Date>;
+}
+
+interface ChannelChatsTable {
+  project_id: ProjectId;
+  id: string;
+  deployment_id: string;
+  account_id: string;
+  chat: string;
+  sender: string;
+  smith_id: string;
+  thread_id: string;
+  received: Generated<number>;
+  settled: Generated<number>;
+  stop_at: number | null;
+  next_attempt_at: Date | null;
+  waits: Generated<number>;
+  failures: Generated<number>;
+  claims: Generated<number>;
+  created_at: Generated<Date>;
+}
+
+interface ChannelAnswersTable {
+  project_id: ProjectId;
+  id: string;
+  chat_id: string;
+  run_id: string | null;
+  sealed_reply: string | null;
+  state: 'open' | 'planned' | 'sent' | 'failed';
+  segments: Generated<number>;
+  created_at: Generated<Date>;
+  settled_at: Date | null;
+}
+
+interface ChannelOutboxesTable {
+  project_id: ProjectId;
+  id: string;
+  kind: MessagingKind;
+  account_id: string;
+  chat: string;
+  planned: Generated<number>;
+  free_at: Date | null;
+  next_attempt_at: Date | null;
+}
+
+interface ChannelPartsTable {
+  project_id: ProjectId;
+  answer_id: string;
+  position: number;
+  outbox_id: string;
+  number: number;
+  body: Json<JsonObject>;
+  as_plain: Generated<boolean>;
+  state: 'waiting' | 'sending' | 'sent' | 'failed';
+  attempts: Generated<number>;
+  losses: Generated<number>;
+  sending_since: Date | null;
+  provider_message_id: string | null;
+  error: Json<{ code: string; message: string }> | null;
+  created_at: Generated<Date>;
+}
+
+interface ChannelBucketsTable {
+  project_id: ProjectId;
+  kind: MessagingKind;
+  account_id: string;
+  free_at: Date;
+}
+
+interface ChannelGuessesTable {
+  project_id: ProjectId;
+  kind: MessagingKind;
+  account_id: string;
+  sender: string;
+  hour: Date;
+  wrong: number;
 }
 
 interface HostedVisitorsTable {
@@ -50,6 +165,14 @@ export interface ChannelsTables {
   hosted_visitors: HostedVisitorsTable;
   hosted_threads: HostedThreadsTable;
   hosted_page_days: HostedPageDaysTable;
+  channel_accounts: ChannelAccountsTable;
+  inbound_events: InboundEventsTable;
+  channel_chats: ChannelChatsTable;
+  channel_answers: ChannelAnswersTable;
+  channel_outboxes: ChannelOutboxesTable;
+  channel_parts: ChannelPartsTable;
+  channel_buckets: ChannelBucketsTable;
+  channel_guesses: ChannelGuessesTable;
 }
 
 export const channelsTables: TableNames<ChannelsTables> = {
@@ -57,4 +180,12 @@ export const channelsTables: TableNames<ChannelsTables> = {
   hosted_visitors: true,
   hosted_threads: true,
   hosted_page_days: true,
+  channel_accounts: true,
+  inbound_events: true,
+  channel_chats: true,
+  channel_answers: true,
+  channel_outboxes: true,
+  channel_parts: true,
+  channel_buckets: true,
+  channel_guesses: true,
 };

@@ -1,0 +1,146 @@
+/** A messaging channel: how what people write is read, and how answers are sent. One folder a kind; the rest is the same for all. */
+import type { Readable } from 'node:stream';
+import type { JsonObject, MessagingKind } from '../tables.ts';
+
+/** What somebody wrote, in the words of no channel. Read from a request whose signature has been checked. */
+export interface InboundMessage {
+  /** Of the account: a repetition has the same. */
+  readonly idempotencyKey: string;
+  /** Shown on the inbound event: `message`, or what else the kind has (`command`, `interaction`). */
+  readonly type: string;
+  /** Of the person, as `deployments.address` has it. */
+  readonly sender: string;
+  /** Where the conversation is and answers go: a chat, a channel with its thread. Unique within the account. */
+  readonly chat: string;
+  /** One line for whoever reads the list of events: who wrote where. */
+  readonly subject: string;
+  readonly text: string;
+  readonly attachments: readonly InboundAttachment[];
+  /** Belongs together with the messages of the same group (an album): they go into one turn. */
+  readonly group?: string | undefined;
+  /** What the answer needs and nobody may read: sealed until it is sent (an interaction's token). */
+  readonly reply?: string | undefined;
+  /** Whom it was sent to, where its address says so (a mailbox, an app of a smith's own); else its sender decides. */
+  readonly deploymentId?: string | undefined;
+  /** The provider's payload, without credentials. */
+  readonly data: JsonObject;
+}
+
+/** A file that came with a message, as its provider names it. */
+export interface InboundAttachment {
+  readonly ref: string;
+  readonly filename: string;
+  readonly mediaType: string | undefined;
+  /** Undefined: not told. */
+  readonly bytes: number | undefined;
+}
+
+/** An account with its secrets in the clear: for the length of a call. */
+export interface OpenAccount {
+  readonly projectId: string;
+  readonly kind: MessagingKind;
+  readonly accountId: string;
+  readonly settings: JsonObject;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface Destination {
+  readonly account: OpenAccount;
+  readonly chat: string;
+  readonly sender: string;
+  readonly reply: string | undefined;
+}
+
+export interface ComposedAnswer {
+  /** Markdown. */
+  readonly text: string;
+  readonly files: readonly AnswerFile[];
+  readonly suggestedReplies: readonly string[];
+}
+
+export interface AnswerFile {
+  readonly fileId: string;
+  readonly filename: string;
+  readonly mediaType: string;
+}
+
+/** One message of an answer. JSON: it is stored. */
+export type MessagePart =
+  | {
+      readonly type: 'text';
+      /** With the channel's markup. */
+      readonly text: string;
+      /** The same without markup: sent where the provider cannot read `text`. */
+      readonly plain: string;
+      readonly replies?: readonly string[];
+    }
+  | { readonly type: 'file'; readonly file: AnswerFile };
+
+export interface SendOptions {
+  /** The provider could not read the markup before. */
+  readonly asPlain: boolean;
+  readonly openFile: (fileId: string) => Promise<Readable>;
+  readonly signal: AbortSignal;
+}
+
+export interface Channel {
+  readonly kind: MessagingKind;
+  /** The least time between two sends; 0: none. */
+  readonly pace: { readonly accountMs: number; readonly chatMs: number };
+  /** The account that a deployment is reached through; undefined where there is none. Without a deployment: the project's. */
+  openAccount(projectId: string, deploymentId: string | undefined): Promise<OpenAccount | undefined>;
+  /** Kept as the account's last error. */
+  noteFailure(account: OpenAccount, error: { readonly code: string; readonly message: string }): Promise<void>;
+  /** Where somebody who has this start token begins. */
+  startLinks(
+    account: OpenAccount,
+    token: string,
+  ): { readonly deep_link?: string | undefined; readonly prefilled_message?: string | undefined };
+  /** What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts. */
+  compose(answer: ComposedAnswer): readonly MessagePart[];
+  /** Answers the provider's id of the message. Throws `SendFailure`; whatever else is thrown counts as `unknown`. */
+  send(to: Destination, part: MessagePart, options: SendOptions): Promise<string | undefined>;
+  /** The provider's id of a part of unknown outcome; undefined where it has not arrived. Absent: the provider cannot say. */
+  findSent?(to: Destination, part: MessagePart, sentAfter: Date, signal: AbortSignal): Promise<string | undefined>;
+  /** Says that an answer is being written, repeated every few seconds while the turn goes on; whether it works is nobody's business. */
+  showTyping?(to: Destination, signal: AbortSignal): Promise<void>;
+  /** Throws `AttachmentFailure` (final: too large, gone), or whatever else (tried again). */
+  openAttachment(account: OpenAccount, attachment: InboundAttachment, signal: AbortSignal): Promise<Readable>;
+}
+
+/**
+ * `unreadable`: send it plain. `paused`: the bucket waits for `retryAfterMs`. `unknown`: it may have arrived. `refused`:
+ * never. `unavailable`: it has not arrived and is sent later.
+ */
+export type SendFailureKind = 'unreadable' | 'paused' | 'unknown' | 'refused' | 'unavailable';
+
+/** Why a part was not sent. The message is for the tenant: it holds no secret. */
+export class SendFailure extends Error {
+  readonly kind: SendFailureKind;
+  readonly retryAfterMs: number | undefined;
+  readonly bucket: 'chat' | 'account';
+
+  constructor(
+    kind: SendFailureKind,
+    message: string,
+    options: {
+      readonly retryAfterMs?: number | undefined;
+      readonly bucket?: 'chat' | 'account';
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'SendFailure';
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
+    this.bucket = options.bucket ?? 'chat';
+  }
+}
+
+/** A file that came with a message and cannot be had. The message is for the model: why it lacks the file. */
+export class AttachmentFailure extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'AttachmentFailure';
+  }
+}
