@@ -105,8 +105,10 @@ create table channel_answers (
   project_id text not null,
   id text not null,
   chat_id text not null,
-  -- Null: a sentence of the channel's own.
+  -- Of the last message that it answers. Answers leave in this order.
+  position bigint not null,
   run_id text,
+  sentence text,
   sealed_reply text,
   -- open: there is more to plan, once the run rests. planned: its parts are being sent.
   state text not null check (state in ('open', 'planned', 'sent', 'failed')),
@@ -115,11 +117,12 @@ create table channel_answers (
   created_at timestamptz not null default now(),
   settled_at timestamptz,
   primary key (project_id, id),
-  foreign key (project_id, chat_id) references channel_chats (project_id, id) on delete cascade
+  foreign key (project_id, chat_id) references channel_chats (project_id, id) on delete cascade,
+  constraint channel_answers_one_source check (num_nonnulls(run_id, sentence) = 1)
 );
 create unique index channel_answers_of_runs on channel_answers (project_id, run_id) where run_id is not null;
-create index channel_answers_of_chats on channel_answers (project_id, chat_id, id);
-create index channel_answers_open on channel_answers (project_id, chat_id, run_id) where state = 'open';
+create index channel_answers_of_chats on channel_answers (project_id, chat_id);
+create index channel_answers_open on channel_answers (project_id, chat_id, position) where state = 'open';
 -- Not by project: what is old goes in all projects together.
 create index channel_answers_settled on channel_answers (settled_at) where settled_at is not null;
 
@@ -156,6 +159,7 @@ create table channel_parts (
   attempts integer not null default 0,
   -- Times that a replica died while it was being sent.
   losses integer not null default 0,
+  -- Since when it may have arrived; null: it has not.
   sending_since timestamptz,
   provider_message_id text,
   error jsonb,

@@ -5,7 +5,7 @@ import { startPlatform } from '../../../test/support/platform.ts';
 import { eventually, smithOf } from '../../../test/support/turns.ts';
 import { createManualClock } from '../../kernel/clock/clock.ts';
 import { removeSettled } from './due-store.ts';
-import { claimQueues } from './queue-store.ts';
+import { claimSmiths } from './queue-store.ts';
 
 const MINUTE_MS = 60_000;
 const clock = createManualClock(new Date());
@@ -161,7 +161,7 @@ test('a project with many queues delays no other, and one that is full is left a
     values: [due],
   });
   const look = async (after: string, allowed: ReadonlyMap<string, number> = new Map()) => {
-    const { queues, next } = await claimQueues(db, { now, after, allowed, limit: 32 });
+    const { queues, next } = await claimSmiths(db, { now, after, allowed, limit: 32 });
     return { projects: Object.groupBy(queues, ({ project_id }) => project_id), next };
   };
   const first = await look('');

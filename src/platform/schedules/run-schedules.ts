@@ -7,7 +7,7 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import type { Engine } from '../engine/index.ts';
 import { FIRES_CHANNEL } from './channel.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { createFireDispatcher } from './dispatch-fires.ts';
 import { removeSettled } from './due-store.ts';
 import { passAllDue } from './pass-due-times.ts';
 
@@ -36,7 +36,7 @@ export interface Schedules extends Worker {
 
 export function createSchedules(deps: ScheduleDependencies): Schedules {
   const { db, logger } = deps;
-  const dispatcher = new Dispatcher({ ...deps, wake: () => dispatches.wake() });
+  const dispatcher = createFireDispatcher({ ...deps, wake: () => dispatches.wake() });
   const dispatches = createPeriodicWorker({
     name: 'schedule dispatcher',
     intervalMs: DISPATCH_INTERVAL_MS,

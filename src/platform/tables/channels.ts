@@ -84,7 +84,9 @@ interface ChannelAnswersTable {
   project_id: ProjectId;
   id: string;
   chat_id: string;
+  position: number;
   run_id: string | null;
+  sentence: string | null;
   sealed_reply: string | null;
   state: 'open' | 'planned' | 'sent' | 'failed';
   segments: Generated<number>;

@@ -1,4 +1,4 @@
-/** What an error at the start of a turn means for its delivery. */
+/** What an error at the start of a turn means for what waits to begin it. */
 import { ApiError, type ErrorCatalogue } from '../../kernel/http/errors.ts';
 import { platformErrors } from '../errors.ts';
 
@@ -7,7 +7,7 @@ export type StartFailure =
   | { readonly kind: 'busy' }
   /** The project has as many runs in flight here as it may, or this replica takes no more. */
   | { readonly kind: 'full' }
-  /** Nothing that the delivery is to blame for. */
+  /** Nothing that what waits is to blame for. */
   | { readonly kind: 'failed'; readonly isUnavailable: boolean }
   /** No turn will begin. */
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } };

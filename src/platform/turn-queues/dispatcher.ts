@@ -1,0 +1,209 @@
+/**
+ * Turns that wait in queues, begun by this replica: those of a queue one after the other, at most MAX_STARTS together. What
+ * a queue is, and what is in it, its owner says (`TurnQueues`).
+ *
+ *   due ──claim──▶ leased ──turn begun, or none can begin──▶ settled: due again while more waits
+ *    ▲               │
+ *    └── busy, full, failed, or lease over
+ */
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Claim, ClaimedQueue, ClaimRequest, QueueOwner } from './claim-queues.ts';
+
+const MAX_STARTS = 32;
+/** Room for fewer than these is not worth a look. */
+const MIN_CLAIM = 16;
+/** Of turns that this replica has begun and that go on: memory is what each takes. */
+const MAX_TURNS = 1_000;
+/** Of a project that is full, no more is tried for so long than turns of it have ended here. */
+const FULL_MS = 500;
+/** Smiths that were busy and are remembered, so that the end of a turn wakes them; and those whose turns have ended last. */
+const MAX_REMEMBERED = 50_000;
+const MAX_RESTED = 10_000;
+
+/** What has come of a claimed queue. */
+export interface Attempted<Settled> {
+  readonly settled: Settled;
+  /** `busy`: the smith has a turn in progress. `full`: the project has as many as it may. */
+  readonly outcome: 'begun' | 'busy' | 'full' | 'other';
+  /** Of a turn that this replica executes: its end. */
+  readonly done?: Promise<unknown> | undefined;
+  /** Once it is settled. */
+  readonly then?: (() => void) | undefined;
+}
+
+/** The queues of one kind: where they are, and how their turns are begun. */
+export interface TurnQueues<Queue extends ClaimedQueue, Settled> {
+  claim(request: ClaimRequest): Promise<Claim<Queue>>;
+  /** Reads what waits in claimed queues; gives how each is attempted, which throws where its lease is to end by itself. */
+  read(queues: readonly Queue[]): Promise<(queue: Queue) => Promise<Attempted<Settled>>>;
+  settle(settled: readonly Settled[]): Promise<void>;
+  /** Has the queues of these smiths looked at now. */
+  resume(owners: readonly QueueOwner[]): Promise<void>;
+}
+
+export interface DispatcherDependencies<Queue extends ClaimedQueue, Settled> {
+  readonly queues: TurnQueues<Queue, Settled>;
+  readonly logger: { warn(fields: object, message: string): void };
+  /** There is room for more, or something is due. */
+  readonly wake: () => void;
+}
+
+/** A project that had no place left for a run on this replica. */
+interface FullProject {
+  /** When it is tried again in any case, by a clock that only goes forward. */
+  readonly untilMs: number;
+  /** Turns of it that have come to rest here since. */
+  freed: number;
+}
+
+export class Dispatcher<Queue extends ClaimedQueue, Settled> {
+  readonly #deps: DispatcherDependencies<Queue, Settled>;
+  readonly #now: () => Date;
+  readonly #starting = new Set<Promise<void>>();
+  readonly #full = new Map<string, FullProject>();
+  readonly #busy = new Map<string, QueueOwner>();
+  /** When a turn of a smith last came to rest here, by a clock that only goes forward. */
+  readonly #rested = new LRUCache<string, number>({ max: MAX_RESTED });
+  readonly #freed = new Map<string, QueueOwner>();
+  #turns = 0;
+  #after = '';
+  #settling: Promise<void> | undefined;
+  #resuming: Promise<void> | undefined;
+  #settled: Settled[] = [];
+
+  constructor(deps: DispatcherDependencies<Queue, Settled>, now: () => Date) {
+    this.#deps = deps;
+    this.#now = now;
+  }
+
+  /** Begins what waits, as far as there is room. */
+  async dispatch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const limit = Math.min(MAX_STARTS - this.#starting.size, MAX_TURNS - this.#turns);
+      if (limit < MIN_CLAIM) return;
+      const from = this.#after;
+      const lookedMs = performance.now();
+      const request = { now: this.#now(), after: from, allowed: this.#takeAllowed(), limit };
+      const { queues, next } = await this.#deps.queues.claim(request);
+      for (const queue of queues) if (queue.is_busy) this.#waitFor(queue, lookedMs);
+      await this.#begin(queues.filter(({ is_busy }) => !is_busy));
+      this.#after = next;
+      // From the first project to the last nothing is due that may be begun.
+      if (queues.length === 0 && from === '' && next === '') return;
+    }
+  }
+
+  /** A turn has come to rest here: what waits for its smith, or for room in its project, is tried at once. */
+  turnRested({ projectId, smithId }: QueueOwner): void {
+    const full = this.#full.get(projectId);
+    if (full !== undefined) full.freed += 1;
+    const key = keyOf(projectId, smithId);
+    this.#rested.set(key, performance.now());
+    if (this.#busy.delete(key)) this.#resume(key, { projectId, smithId });
+    if (full !== undefined) this.#deps.wake();
+  }
+
+  /** Waits for the starts under way; turns that have begun are the engine's. */
+  async drain(): Promise<void> {
+    while (this.#starting.size > 0 || this.#settling !== undefined || this.#resuming !== undefined) {
+      await Promise.all([...this.#starting, this.#settling, this.#resuming]);
+    }
+  }
+
+  async #begin(queues: readonly Queue[]): Promise<void> {
+    if (queues.length === 0) return;
+    const attempt = await this.#deps.queues.read(queues);
+    for (const queue of queues) this.#attempt(queue, attempt(queue));
+  }
+
+  #attempt(queue: Queue, attempt: Promise<Attempted<Settled>>): void {
+    const { project_id: projectId, smith_id: smithId } = queue;
+    this.#busy.delete(keyOf(projectId, smithId));
+    const startedMs = performance.now();
+    const done = attempt
+      .then(async ({ settled, outcome, done: turn, then }) => {
+        if (outcome === 'full') this.#full.set(projectId, { untilMs: performance.now() + FULL_MS, freed: 0 });
+        this.#countTurn(turn);
+        await this.#settle(settled);
+        if (outcome === 'busy') this.#waitFor(queue, startedMs);
+        then?.();
+      })
+      .catch((error: unknown) => {
+        this.#deps.logger.warn({ err: error, projectId, smithId }, 'a queue was not settled; its lease ends');
+      })
+      .finally(() => {
+        this.#starting.delete(done);
+        if (this.#starting.size <= MAX_STARTS - MIN_CLAIM) this.#deps.wake();
+      });
+    this.#starting.add(done);
+  }
+
+  #countTurn(done: Promise<unknown> | undefined): void {
+    if (done === undefined) return;
+    this.#turns += 1;
+    void done.finally(() => {
+      this.#turns -= 1;
+      if (this.#turns === MAX_TURNS - MIN_CLAIM) this.#deps.wake();
+    });
+  }
+
+  /** A smith was busy when it was looked at. The end of its turn may have come between the look and now. */
+  #waitFor({ project_id: projectId, smith_id: smithId }: Queue, lookedMs: number): void {
+    const key = keyOf(projectId, smithId);
+    if ((this.#rested.get(key) ?? 0) >= lookedMs) this.#resume(key, { projectId, smithId });
+    else if (this.#busy.size < MAX_REMEMBERED) this.#busy.set(key, { projectId, smithId });
+  }
+
+  #resume(key: string, owner: QueueOwner): void {
+    this.#freed.set(key, owner);
+    this.#resuming ??= this.#resumeFreed().finally(() => {
+      this.#resuming = undefined;
+    });
+  }
+
+  #takeAllowed(): ReadonlyMap<string, number> {
+    const nowMs = performance.now();
+    const allowed = new Map<string, number>();
+    for (const [project, full] of this.#full) {
+      if (full.untilMs <= nowMs) this.#full.delete(project);
+      else allowed.set(project, full.freed);
+      full.freed = 0;
+    }
+    return allowed;
+  }
+
+  async #settle(settled: Settled): Promise<void> {
+    this.#settled.push(settled);
+    this.#settling ??= this.#settleAll().finally(() => {
+      this.#settling = undefined;
+    });
+    await this.#settling;
+  }
+
+  /** One statement for what ended together, until nothing is left. */
+  async #settleAll(): Promise<void> {
+    await nextTick();
+    while (this.#settled.length > 0) {
+      const settled = this.#settled;
+      this.#settled = [];
+      await this.#deps.queues.settle(settled);
+    }
+  }
+
+  async #resumeFreed(): Promise<void> {
+    await nextTick();
+    while (this.#freed.size > 0) {
+      const owners = [...this.#freed.values()];
+      this.#freed.clear();
+      await this.#deps.queues.resume(owners).catch((error: unknown) => {
+        this.#deps.logger.warn({ err: error }, 'smiths that are free were not told; they are looked at in a while');
+      });
+      this.#deps.wake();
+    }
+  }
+}
+
+function keyOf(projectId: string, smithId: string): string {
+  return `${projectId}/${smithId}`;
+}
