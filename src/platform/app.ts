@@ -20,6 +20,12 @@ import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
+import {
+  type Channel,
+  createMessaging,
+  defineChannelSweep,
+  type Messaging,
+} from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
@@ -57,6 +63,7 @@ import { deploymentOperations } from './resources/deployments/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import {
+  createChannelFiles,
   createResultFiles,
   createSandboxFiles,
   createTurnFiles,
@@ -67,6 +74,7 @@ import {
 import { fileOperations } from './resources/files/operations.ts';
 import { hostedOperations } from './resources/hosted/operations.ts';
 import { hostedToolOperations } from './resources/hosted-tools/operations.ts';
+import { inboundEventOperations } from './resources/inbound-events/operations.ts';
 import { jwksOperations } from './resources/jwks/operations.ts';
 import { mcpServerOperations } from './resources/mcp-servers/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
@@ -134,6 +142,8 @@ export interface GivenDependencies {
   readonly metrics: Metrics;
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
+  /** Further messaging channels, or others in place of the server's own. */
+  readonly channels?: readonly Channel[];
   readonly overloadDelayMs?: number;
   /** How long a call waits for others to give back what they reserved of a budget; a default when absent. */
   readonly budgetWaitMs?: number;
@@ -151,6 +161,7 @@ export interface Platform extends ServiceLifecycle {
   readonly engine: Engine;
   readonly issuer: TokenIssuer;
   readonly operations: readonly Operation<never>[];
+  readonly messaging: Messaging;
 }
 
 interface Dependencies extends GivenDependencies {
@@ -167,6 +178,7 @@ interface Dependencies extends GivenDependencies {
   readonly discovery: Discovery;
   readonly hostedChat: HostedChat;
   readonly mcpSurface: McpSurface;
+  readonly messaging: Messaging;
 }
 
 /** Every operation of the platform. */
@@ -200,7 +212,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...catalogOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
-    ...deploymentOperations(deps),
+    ...deploymentOperations({ ...deps, channels: deps.messaging.channels }),
+    ...inboundEventOperations(),
     ...hostedOperations(deps),
     ...traceOperations(deps),
     ...usageOperations(deps),
@@ -257,12 +270,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     schemas,
     models: createModelOpener(vault, outbound, allowPrivate, schemas),
     onTurnEnded: (owner) => memory.turnEnded(owner),
-    onTurnRested: (owner) => {
-      schedules.turnRested(owner);
-      hostedChat.turnRested(owner);
-      mcpSurface.turnRested(owner);
+    onTurnRested: (turn) => {
+      schedules.turnRested(turn);
+      hostedChat.turnRested(turn);
+      mcpSurface.turnRested(turn);
+      messaging.turnRested(turn);
+      messaging.runRested(turn);
     },
     onRunSettled: (run) => {
+      messaging.runRested(run);
       traceExport.runEnded(run);
       sandbox.runEnded(run);
     },
@@ -309,11 +325,17 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const now = () => clock.now();
   defineWebhookJobs(jobs, { db, now });
   defineScheduleJobs(jobs, { db, now });
+  defineChannelSweep(jobs, { db, now });
   const schedules = createSchedules({ db, engine, logger, metrics, now });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
   const mcpSurface = createMcpSurface({
     ...{ engine, vault, logger, schemas, publicUrl: deps.publicUrl, replyWaitMs: deps.mcpReplyWaitMs },
     readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
+  });
+  const messaging = createMessaging({
+    ...{ db, engine, vault, logger, metrics, now },
+    files: createChannelFiles(deps),
+    channels: deps.channels ?? [],
   });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
@@ -332,6 +354,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       discovery,
       hostedChat,
       mcpSurface,
+      messaging,
     },
   });
   defineBudgetJobs(jobs, { db });
@@ -364,6 +387,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     engine,
     issuer,
     operations,
+    messaging,
     ...createLifecycle({
       app,
       resources: [
@@ -381,6 +405,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         jobsWorker(jobs),
         createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
         schedules,
+        messaging,
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
         createBudgetWatch({ db, logger }),

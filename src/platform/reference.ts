@@ -27,8 +27,8 @@ export const referenceTopics: readonly Topic[] = [
   },
   {
     name: 'Deployments',
-    description: 'Where people reach a smith or an agent: pages that this server hosts.',
-    prefixes: ['deployments', 'hosted'],
+    description: 'Where people reach a smith or an agent: pages that this server hosts, and messaging channels.',
+    prefixes: ['deployments', 'hosted', 'inbound_events'],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {

@@ -50,6 +50,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'maintenance',
       'traces',
       'schedules',
+      'channels',
       'hosted',
       'mcp-surface',
       'webhooks',
@@ -63,8 +64,11 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   sandbox: { paths: ['src/platform/sandbox/'], may: ['tools', 'usage', 'feed', 'tables'] },
   billing: { paths: ['src/platform/billing/'], may: ['feed', 'tables'] },
   traces: { paths: ['src/platform/traces/'], may: ['engine', 'usage', 'tools', 'models', 'tables'] },
-  // The kinds of channels, and what deployments of each are made of.
-  channels: { paths: ['src/platform/channels/'], may: ['tables'] },
+  // The kinds of channels, what deployments of each are made of, and how messages come and go.
+  channels: {
+    paths: ['src/platform/channels/'],
+    may: ['surfaces', 'turn-queues', 'smiths', 'engine', 'feed', 'tables'],
+  },
   // A surface for people without an account.
   hosted: {
     paths: ['src/platform/hosted/'],
@@ -75,7 +79,9 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: ['src/platform/mcp-surface/'],
     may: ['surfaces', 'engine', 'schemas', 'access', 'tables'],
   },
-  schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'engine', 'tables'] },
+  schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'turn-queues', 'engine', 'tables'] },
+  // Turns that begin on their own account.
+  'turn-queues': { paths: ['src/platform/turn-queues/'], may: ['tables'] },
   maintenance: { paths: ['src/platform/maintenance/'], may: ['feed', 'access', 'tables'] },
   boot: { paths: ['src/platform/boot/'], may: ['resources', 'access', 'tables'] },
   operator: { paths: ['src/platform/operator/'], may: ['resources', 'billing', 'feed', 'access', 'tables'] },
@@ -229,6 +235,7 @@ const FRONT_DOORS = [
   'src/platform/mcp/',
   'src/platform/schedules/',
   'src/platform/channels/',
+  'src/platform/turn-queues/',
   'src/platform/hosted/',
   'src/platform/mcp-surface/',
   'src/platform/schemas/',

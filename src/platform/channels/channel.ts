@@ -93,7 +93,7 @@ export interface Channel {
   noteFailure(account: OpenAccount, error: { readonly code: string; readonly message: string }): Promise<void>;
   /** Where somebody who has this start token begins. */
   startLinks(
-    account: OpenAccount,
+    account: Pick<OpenAccount, 'accountId' | 'settings'>,
     token: string,
   ): { readonly deep_link?: string | undefined; readonly prefilled_message?: string | undefined };
   /** What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts. */

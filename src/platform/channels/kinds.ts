@@ -1,4 +1,4 @@
-/** The nine kinds of deployments: what each is told when it is made, and which of them can be made yet. */
+/** The nine kinds of deployments: what each is told when it is made. */
 import type { DeploymentKind } from '../tables.ts';
 
 /** Members of `setup`, with which a deployment is bound or made at its provider later. */
@@ -8,8 +8,10 @@ export interface SetupMembers {
 }
 
 export interface KindOfDeployment {
-  /** Whether deployments of this kind can be made; else the code that says why not, without and with `setup`. */
-  readonly availability: 'built' | { readonly refusal: string; readonly setupRefusal?: string };
+  /** The code that says that its account is not set up, or that it is not offered. */
+  readonly refusal: string;
+  /** The same, for what `setup` needs. */
+  readonly setupRefusal?: string;
   /** The code that refuses `setup`, or the members that it takes. */
   readonly setup: string | SetupMembers;
   /** Of the other side; absent where there is no single one. */
@@ -28,44 +30,45 @@ const NOTHING: SetupMembers = { allowed: [], required: [] };
 
 export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
   whatsapp: {
-    availability: { refusal: 'whatsapp_unconfigured' },
+    refusal: 'whatsapp_unconfigured',
     setup: NOTHING,
     address: PHONE,
     renames: false,
   },
   telegram: {
-    availability: { refusal: 'telegram_bot_unconfigured' },
+    refusal: 'telegram_bot_unconfigured',
     setup: NOTHING,
     address: { pattern: /^-?[1-9]\d{0,18}$/, what: 'the id of a chat' },
     renames: false,
   },
   slack: {
-    availability: { refusal: 'slack_app_unconfigured', setupRefusal: 'slack_factory_unconfigured' },
+    refusal: 'slack_app_unconfigured',
+    setupRefusal: 'slack_factory_unconfigured',
     setup: { allowed: ['display_name', 'owner_email'], required: ['display_name'] },
     address: { pattern: /^T[A-Z0-9]{2,30}:[UW][A-Z0-9]{2,30}$/, what: 'a workspace and a user, `T…:U…`' },
     renames: true,
   },
   discord: {
-    availability: { refusal: 'empty_config' },
+    refusal: 'empty_config',
     setup: NOTHING,
     address: { pattern: /^\d{15,20}$/, what: 'the id of a user' },
     renames: false,
   },
-  sms: { availability: { refusal: 'unsupported' }, setup: NOTHING, address: PHONE, renames: false },
+  sms: { refusal: 'unsupported', setup: NOTHING, address: PHONE, renames: false },
   voice: {
-    availability: { refusal: 'unsupported' },
+    refusal: 'unsupported',
     setup: 'setup_unsupported',
     address: PHONE,
     renames: false,
   },
   email: {
-    availability: { refusal: 'email_unconfigured' },
+    refusal: 'email_unconfigured',
     setup: { allowed: ['display_name', 'owner_email'], required: [] },
     address: { pattern: /^[^\s@]{1,64}@[^\s@]{1,255}$/, what: 'the mailbox', isOwn: true },
     renames: true,
   },
-  mcp: { availability: 'built', setup: 'mcp_no_setup', renames: false },
-  web: { availability: 'built', setup: 'web_no_setup', renames: true },
+  mcp: { refusal: 'unsupported', setup: 'mcp_no_setup', renames: false },
+  web: { refusal: 'unsupported', setup: 'web_no_setup', renames: true },
 };
 
 export const DEPLOYMENT_KINDS = Object.keys(kinds) as readonly DeploymentKind[];

@@ -45,9 +45,9 @@ export interface EngineDependencies {
   /** Told of each turn that has ended and is to be found by recall. */
   readonly onTurnEnded: (owner: { readonly projectId: string; readonly smithId: string }) => void;
   /** Told of each turn that has come to rest on this replica: its smith is free. */
-  readonly onTurnRested: (owner: { readonly projectId: string; readonly smithId: string }) => void;
+  readonly onTurnRested: (turn: RunPlace & { readonly smithId: string }) => void;
   /** Told of each run that this replica has brought to its end, however. */
-  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string }) => void;
+  readonly onRunSettled: (run: RunPlace) => void;
   readonly runsInFlightPerProject: number;
   /** Who may run, and what it costs the wallet. */
   readonly credits: Credits;
@@ -55,6 +55,13 @@ export interface EngineDependencies {
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
   readonly budgetWaitMs?: number | undefined;
+}
+
+/** A run, and what it was started through. */
+export interface RunPlace {
+  readonly projectId: string;
+  readonly runId: string;
+  readonly channel: string;
 }
 
 export interface Engine {
@@ -76,7 +83,7 @@ export interface Engine {
   execute(execution: Execution): LiveTurn;
   findLive(runId: string): LiveTurn | undefined;
   /** Takes note of a run that was settled without being executed. */
-  runSettled(run: { readonly projectId: string; readonly runId: string }): void;
+  runSettled(run: RunPlace): void;
   /** Has the replica that the run's row names execute it. */
   handOver(run: HandedOverRun): Promise<void>;
   /** The timeline beyond `after`, in its native wire form. */
@@ -186,10 +193,10 @@ export function createEngine(deps: EngineDependencies): Engine {
       if (live.get(key.runId) === turn) live.delete(key.runId);
       admission.release();
       signals.announce([key.runId]);
-      if (row !== undefined) deps.onTurnRested({ projectId: key.projectId, smithId: key.smithId });
+      if (row !== undefined) deps.onTurnRested({ ...placeOf(row), smithId: key.smithId });
       if (row !== undefined && isSettled(row.status)) {
         held.endRun(key.runId);
-        deps.onRunSettled({ projectId: key.projectId, runId: key.runId });
+        deps.onRunSettled(placeOf(row));
       }
       if (row !== undefined && isSettled(row.status) && state.config.memory?.indexed === true) {
         deps.onTurnEnded({ projectId: key.projectId, smithId: key.smithId });
@@ -233,4 +240,8 @@ export function createEngine(deps: EngineDependencies): Engine {
     await heartbeat.stop();
     if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
   }
+}
+
+function placeOf({ project_id: projectId, id: runId, channel }: RunRow): RunPlace {
+  return { projectId, runId, channel };
 }

@@ -1,5 +1,6 @@
 /** What visitors are shown of a turn: what it says, and how it stands. Nothing of tools, thoughts, models or errors. */
 import { eventFrame } from '../../kernel/http/event-stream.ts';
+import { FAILED_SENTENCE, PAUSED_SENTENCE } from '../channels/index.ts';
 import type { RunRow, ShownFrame } from '../engine/index.ts';
 
 export type HostedStatus = RunRow['status'];
@@ -10,10 +11,6 @@ export type HostedNews =
   /** The parts from this one on are said again. */
   | { readonly type: 'reset'; readonly part: number }
   | { readonly type: 'status'; readonly status: HostedStatus };
-
-/** In place of everything that went wrong. */
-export const FAILED_SENTENCE = 'Sorry, there is no answer at this moment. Please try again later.';
-const PAUSED_SENTENCE = 'This has to wait for somebody’s decision. The answer follows here.';
 
 const STATUSES: Readonly<Record<string, HostedStatus>> = {
   'run.completed': 'completed',

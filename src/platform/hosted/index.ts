@@ -2,5 +2,5 @@
 export { collectForVisitor, type HostedAnswer, streamToVisitor } from './answer-visitor.ts';
 export { createHostedChat, type HostedChat } from './chat.ts';
 export { findPage } from './find-page.ts';
-export { FAILED_SENTENCE, statusFrame } from './hosted-frames.ts';
+export { statusFrame } from './hosted-frames.ts';
 export { showPage } from './show-page.ts';

@@ -6,8 +6,8 @@
  *    ▲               │
  *    └── busy, full, failed, or lease over
  */
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { createBatcher } from '../../kernel/event-loop/batcher.ts';
 import type { Claim, ClaimedQueue, ClaimRequest, QueueOwner } from './claim-queues.ts';
 
 const MAX_STARTS = 32;
@@ -23,7 +23,8 @@ const MAX_RESTED = 10_000;
 
 /** What has come of a claimed queue. */
 export interface Attempted<Settled> {
-  readonly settled: Settled;
+  /** Undefined: it stays claimed, and is settled by whoever goes on with it. */
+  readonly settled: Settled | undefined;
   /** `busy`: the smith has a turn in progress. `full`: the project has as many as it may. */
   readonly outcome: 'begun' | 'busy' | 'full' | 'other';
   /** Of a turn that this replica executes: its end. */
@@ -65,16 +66,25 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
   readonly #busy = new Map<string, QueueOwner>();
   /** When a turn of a smith last came to rest here, by a clock that only goes forward. */
   readonly #rested = new LRUCache<string, number>({ max: MAX_RESTED });
-  readonly #freed = new Map<string, QueueOwner>();
+  readonly #resuming = new Set<Promise<void>>();
+  readonly #settle: (settled: Settled) => Promise<void>;
+  readonly #resume: (owner: QueueOwner) => Promise<void>;
   #turns = 0;
   #after = '';
-  #settling: Promise<void> | undefined;
-  #resuming: Promise<void> | undefined;
-  #settled: Settled[] = [];
 
   constructor(deps: DispatcherDependencies<Queue, Settled>, now: () => Date) {
     this.#deps = deps;
     this.#now = now;
+    // One statement for what ends together.
+    this.#settle = createBatcher(async (settled) => {
+      await deps.queues.settle(settled);
+      return [];
+    });
+    this.#resume = createBatcher(async (owners) => {
+      await deps.queues.resume([...new Map(owners.map((owner) => [keyOf(owner), owner])).values()]);
+      deps.wake();
+      return [];
+    });
   }
 
   /** Begins what waits, as far as there is room. */
@@ -98,17 +108,15 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
   turnRested({ projectId, smithId }: QueueOwner): void {
     const full = this.#full.get(projectId);
     if (full !== undefined) full.freed += 1;
-    const key = keyOf(projectId, smithId);
+    const key = keyOf({ projectId, smithId });
     this.#rested.set(key, performance.now());
-    if (this.#busy.delete(key)) this.#resume(key, { projectId, smithId });
+    if (this.#busy.delete(key)) this.#resumeQueuesOf({ projectId, smithId });
     if (full !== undefined) this.#deps.wake();
   }
 
   /** Waits for the starts under way; turns that have begun are the engine's. */
   async drain(): Promise<void> {
-    while (this.#starting.size > 0 || this.#settling !== undefined || this.#resuming !== undefined) {
-      await Promise.all([...this.#starting, this.#settling, this.#resuming]);
-    }
+    while (this.#starting.size > 0 || this.#resuming.size > 0) await Promise.all([...this.#starting, ...this.#resuming]);
   }
 
   async #begin(queues: readonly Queue[]): Promise<void> {
@@ -119,13 +127,13 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   #attempt(queue: Queue, attempt: Promise<Attempted<Settled>>): void {
     const { project_id: projectId, smith_id: smithId } = queue;
-    this.#busy.delete(keyOf(projectId, smithId));
+    this.#busy.delete(keyOf({ projectId, smithId }));
     const startedMs = performance.now();
     const done = attempt
       .then(async ({ settled, outcome, done: turn, then }) => {
         if (outcome === 'full') this.#full.set(projectId, { untilMs: performance.now() + FULL_MS, freed: 0 });
         this.#countTurn(turn);
-        await this.#settle(settled);
+        if (settled !== undefined) await this.#settle(settled);
         if (outcome === 'busy') this.#waitFor(queue, startedMs);
         then?.();
       })
@@ -150,16 +158,19 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   /** A smith was busy when it was looked at. The end of its turn may have come between the look and now. */
   #waitFor({ project_id: projectId, smith_id: smithId }: Queue, lookedMs: number): void {
-    const key = keyOf(projectId, smithId);
-    if ((this.#rested.get(key) ?? 0) >= lookedMs) this.#resume(key, { projectId, smithId });
-    else if (this.#busy.size < MAX_REMEMBERED) this.#busy.set(key, { projectId, smithId });
+    const owner = { projectId, smithId };
+    const key = keyOf(owner);
+    if ((this.#rested.get(key) ?? 0) >= lookedMs) this.#resumeQueuesOf(owner);
+    else if (this.#busy.size < MAX_REMEMBERED) this.#busy.set(key, owner);
   }
 
-  #resume(key: string, owner: QueueOwner): void {
-    this.#freed.set(key, owner);
-    this.#resuming ??= this.#resumeFreed().finally(() => {
-      this.#resuming = undefined;
-    });
+  #resumeQueuesOf(owner: QueueOwner): void {
+    const done = this.#resume(owner)
+      .catch((error: unknown) => {
+        this.#deps.logger.warn({ err: error }, 'smiths that are free were not told; they are looked at in a while');
+      })
+      .finally(() => this.#resuming.delete(done));
+    this.#resuming.add(done);
   }
 
   #takeAllowed(): ReadonlyMap<string, number> {
@@ -172,38 +183,8 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     }
     return allowed;
   }
-
-  async #settle(settled: Settled): Promise<void> {
-    this.#settled.push(settled);
-    this.#settling ??= this.#settleAll().finally(() => {
-      this.#settling = undefined;
-    });
-    await this.#settling;
-  }
-
-  /** One statement for what ended together, until nothing is left. */
-  async #settleAll(): Promise<void> {
-    await nextTick();
-    while (this.#settled.length > 0) {
-      const settled = this.#settled;
-      this.#settled = [];
-      await this.#deps.queues.settle(settled);
-    }
-  }
-
-  async #resumeFreed(): Promise<void> {
-    await nextTick();
-    while (this.#freed.size > 0) {
-      const owners = [...this.#freed.values()];
-      this.#freed.clear();
-      await this.#deps.queues.resume(owners).catch((error: unknown) => {
-        this.#deps.logger.warn({ err: error }, 'smiths that are free were not told; they are looked at in a while');
-      });
-      this.#deps.wake();
-    }
-  }
 }
 
-function keyOf(projectId: string, smithId: string): string {
+function keyOf({ projectId, smithId }: QueueOwner): string {
   return `${projectId}/${smithId}`;
 }

@@ -39,7 +39,7 @@ export async function cancelTurn(
   }
   if (isSettled(current.status)) return;
   if (await overrule(db, current)) {
-    engine.runSettled({ projectId: run.projectId, runId: run.runId });
+    engine.runSettled({ projectId: run.projectId, runId: run.runId, channel: current.channel });
     // Whoever holds a call of it lets go; without this message, a little later.
     await signals.requestCancel(run.runId);
   }

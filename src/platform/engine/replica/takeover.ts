@@ -27,7 +27,7 @@ export interface TakeoverDependencies {
   readonly execute: (execution: Execution) => LiveTurn;
   /** Wakes those who follow the run. */
   readonly announce: (runIds: readonly string[]) => void;
-  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string }) => void;
+  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string; readonly channel: string }) => void;
   readonly draining: AbortSignal;
 }
 
@@ -116,7 +116,7 @@ class Takeover {
     );
     await setAside(db, replicaId, run, failure);
     announce([run.id]);
-    onRunSettled({ projectId: run.project_id, runId: run.id });
+    onRunSettled({ projectId: run.project_id, runId: run.id, channel: run.channel });
     return true;
   }
 

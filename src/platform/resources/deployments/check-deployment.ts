@@ -60,10 +60,8 @@ function checkSetup(
   if (missing !== undefined) throw new ApiError('display_name_required', { param: `setup.${missing}` });
 }
 
-/** Throws why no deployment of the kind can be made: its account is not set up, or it is not offered. */
-export function requireBuilt({ kind, setup }: DeploymentIn): void {
-  const { availability } = kinds[kind];
-  if (availability === 'built') return;
-  const { refusal, setupRefusal = refusal } = availability;
-  throw new ApiError(setup == null ? refusal : setupRefusal, { param: 'kind' });
+/** Why no deployment of the kind can be made: its account is not set up, or it is not offered. */
+export function unavailable({ kind, setup }: DeploymentIn): ApiError {
+  const { refusal, setupRefusal = refusal } = kinds[kind];
+  return new ApiError(setup == null ? refusal : setupRefusal, { param: 'kind' });
 }

@@ -1,31 +1,28 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
-import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { requireReferences } from '../../access/references.ts';
 import { deploymentSecretContext, hashPassword, readWebPage } from '../../channels/index.ts';
-import { holdAgents, holdSmiths } from '../../smiths/index.ts';
-import type { TenantTransaction } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { checkBinding, requireBuilt, requireOwnTarget } from './check-deployment.ts';
+import { checkBinding, requireOwnTarget } from './check-deployment.ts';
+import { connectChannel } from './connect-channel.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
+import { holdTarget } from './hold-target.ts';
 import { renderDeployment } from './render-deployment.ts';
-import type { Deployment, DeploymentIn } from './schema.ts';
+import type { CreatedDeployment, DeploymentIn } from './schema.ts';
 import { insertDeployment } from './store.ts';
 
 const MAX_PASSWORD_CHARS = 256;
 
 /** What is right about every kind is told first, then whether the target is there, then whether its kind can be made. */
-export function createDeployment({ publicUrl, vault }: DeploymentDependencies) {
-  return async ({ tx, caller, body }: ProjectChange<{ body: DeploymentIn }>): Promise<Deployment> => {
+export function createDeployment(deps: DeploymentDependencies) {
+  const { publicUrl, vault } = deps;
+  return async (request: ProjectChange<{ body: DeploymentIn }>): Promise<CreatedDeployment> => {
+    const { tx, caller, body } = request;
     const { kind, target } = body;
     requireOwnTarget(caller, target);
     checkBinding(body);
-    if (kind !== 'web' && kind !== 'mcp') {
-      await holdTarget(tx, caller, target);
-      requireBuilt(body);
-    }
+    if (kind !== 'web' && kind !== 'mcp') return connectChannel(deps, request);
     refuseProvider(body);
     const { metadata, secrets } = kind === 'web' ? await readPage(body) : readMcpServer(body);
     await holdTarget(tx, caller, target);
@@ -72,24 +69,6 @@ function sealSecrets(vault: Vault, projectId: string, id: string, secrets: JsonO
   const secret_keys = Object.keys(secrets);
   if (secret_keys.length === 0) return { sealed_secrets: null, secret_keys };
   return { sealed_secrets: vault.seal(JSON.stringify(secrets), deploymentSecretContext(projectId, id)), secret_keys };
-}
-
-/** Neither is archived before the transaction ends. Throws `not_found` and `agent_unpublished`. */
-async function holdTarget(
-  tx: TenantTransaction,
-  caller: ProjectCaller,
-  { type, id }: DeploymentIn['target'],
-): Promise<void> {
-  const notFound = () =>
-    new ApiError('not_found', { param: 'target.id', message: `This token can get no such ${type}. Nothing was made.` });
-  await requireReferences(tx, caller, type, [id], notFound);
-  if (type === 'smith') {
-    if ((await holdSmiths(tx, [id])).length === 0) throw notFound();
-    return;
-  }
-  const agent = (await holdAgents(tx, [id])).get(id);
-  if (agent === undefined) throw notFound();
-  if (agent.active_version === null) throw new ApiError('agent_unpublished', { param: 'target.id' });
 }
 
 /** Throws `invalid_request`. */

@@ -1,8 +1,13 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { McpSurface } from '../../mcp-surface/index.ts';
+import type { Channel } from '../../channels/index.ts';
 
 export interface DeploymentDependencies {
   readonly publicUrl: string;
   readonly vault: Vault;
   readonly mcpSurface: McpSurface;
+  readonly clock: Clock;
+  /** The messaging channels that this server serves, by kind. */
+  readonly channels: ReadonlyMap<string, Channel>;
 }

@@ -7,7 +7,15 @@ import type { DeploymentDependencies } from './dependencies.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
 import { mcpPath } from './render-deployment.ts';
-import { Deployment, DeploymentIn, DeploymentPatch, DeploymentPath, DeploymentQuery, McpMessage } from './schema.ts';
+import {
+  CreatedDeployment,
+  Deployment,
+  DeploymentIn,
+  DeploymentPatch,
+  DeploymentPath,
+  DeploymentQuery,
+  McpMessage,
+} from './schema.ts';
 import { updateDeployment } from './update-deployment.ts';
 
 /** A message to a smith has 100,000 characters at most. */
@@ -36,10 +44,11 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       scope: 'deployments:write',
       summary: 'Put a smith, or an agent, where people are',
       description:
-        'Hosted pages (`web`) and MCP servers (`mcp`) can be made today. `page_url` is where people write: a smith’s page is ' +
-        'one smith for all of them, each with threads of its own; an agent’s page has a smith for each, with the ' +
-        '`external_id` `web:<deployment>:<visitor_id>`. `mcp_url` is what MCP clients are given. A smith token deploys its ' +
-        'own smith alone.',
+        'A hosted page (`web`) has a `page_url`, where people write. A smith’s page is one smith for all of them, each with ' +
+        'threads of its own; an agent’s page has a smith for each, with the `external_id` `web:<deployment>:<visitor_id>`. ' +
+        '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind. A smith’s is for one person: `address`, or `setup` ' +
+        'and whoever writes the `start_token`. An agent’s is for all others who write, each with a smith of the ' +
+        '`external_id` `<kind>:<address>`. A smith token deploys its own smith alone.',
       status: 201,
       body: DeploymentIn,
       example: {
@@ -47,7 +56,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         kind: 'web',
         provider_metadata: { title: 'Help', greeting: 'How can I help you?' },
       },
-      reply: Deployment,
+      reply: CreatedDeployment,
       errors: [
         'not_found',
         'invalid_kind',
@@ -55,6 +64,8 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'target_not_supported',
         'agent_unpublished',
         'address_required',
+        'address_in_use',
+        'catch_all_exists',
         'invalid_address',
         'web_no_setup',
         'mcp_no_setup',
@@ -105,7 +116,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       posture: 'any',
       scope: 'deployments:write',
       summary: 'Delete a deployment',
-      description: 'Its page is gone at once. Smiths and what was said stay.',
+      description: 'Its page is gone at once, its address is free. Smiths and what was said stay.',
       params: DeploymentPath,
       handler: deleteDeployment,
     }),

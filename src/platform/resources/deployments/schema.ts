@@ -59,7 +59,10 @@ export const DeploymentIn = component(
     ),
     setup: Type.Optional(
       nullable(
-        boundedObject({ members: 20, bytes: MAX_METADATA_BYTES }, 'In place of `address`, where a kind takes it.'),
+        boundedObject(
+          { members: 20, bytes: MAX_METADATA_BYTES },
+          'In place of `address`, where a kind takes it: the reply has a `start_token`, and whoever writes that is bound.',
+        ),
       ),
     ),
   }),
@@ -79,9 +82,7 @@ export const DeploymentPatch = component(
   }),
 );
 
-export const Deployment = component(
-  'Deployment',
-  Type.Object({
+const shown = {
     id: Type.String(),
     target: Target,
     kind: oneOf(DEPLOYMENT_KINDS),
@@ -92,9 +93,24 @@ export const Deployment = component(
     mcp_url: Type.String({ description: 'Empty for other kinds than `mcp`.' }),
     page_url: Type.String({ description: 'Empty for other kinds than `web`.' }),
     status: oneOf(['pending', 'active', 'disconnected'], {
-      description: '`disconnected`: its smith or agent is archived. It stays until it is deleted.',
+      description: '`pending`: nobody is bound yet. `disconnected`: its smith or agent is archived. It stays until it is deleted.',
     }),
     created_at: nullable(timestamp()),
+};
+
+export const Deployment = component('Deployment', Type.Object(shown));
+
+export const CreatedDeployment = component(
+  'CreatedDeployment',
+  Type.Object({
+    ...shown,
+    start_token: Type.Optional(
+      Type.String({
+        description: 'With `setup`: whoever writes it to the account within a day, in any text, is bound. Shown once.',
+      }),
+    ),
+    deep_link: Type.Optional(Type.String({ description: 'Opens the channel with the token, where it has such links.' })),
+    prefilled_message: Type.Optional(Type.String({ description: 'What the person sends to be bound.' })),
   }),
 );
 
@@ -109,5 +125,6 @@ export const DeploymentQuery = Type.Object(pageQuery);
 export type DeploymentIn = Static<typeof DeploymentIn>;
 export type DeploymentPatch = Static<typeof DeploymentPatch>;
 export type Deployment = Static<typeof Deployment>;
+export type CreatedDeployment = Static<typeof CreatedDeployment>;
 export type DeploymentPath = Static<typeof DeploymentPath>;
 export type DeploymentQuery = Static<typeof DeploymentQuery>;

@@ -4,7 +4,7 @@ import { pageById } from '../../../kernel/db/kysely.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
-import type { JsonObject, TenantTables } from '../../tables.ts';
+import type { JsonObject, MessagingKind, TenantTables } from '../../tables.ts';
 
 const COLUMNS = [
   'id',
@@ -50,6 +50,46 @@ export async function insertDeployment(db: TenantDb, deployment: NewDeployment):
     .values({ ...deployment, provider_metadata: json(deployment.provider_metadata) })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
+}
+
+/** Whom a deployment of a messaging channel is for, beside what every deployment has. */
+export interface NewConnection extends NewDeployment {
+  readonly start_token_hash: string | null;
+  readonly start_token_expires_at: Date | null;
+}
+
+/** Undefined where another deployment has the address, or is the account's for all senders. */
+export async function insertConnection(db: TenantDb, connection: NewConnection): Promise<DeploymentRow | undefined> {
+  return db
+    .insertInto('deployments')
+    .values({ ...connection, provider_metadata: json(connection.provider_metadata) })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+/** What the project's account of a kind is called and set to; it stays until the transaction ends. Undefined for none. */
+export async function holdAccount(
+  db: TenantDb,
+  kind: MessagingKind,
+): Promise<{ readonly accountId: string; readonly settings: JsonObject } | undefined> {
+  return db
+    .selectFrom('channel_accounts')
+    .select(['account_id as accountId', 'settings'])
+    .where('kind', '=', kind)
+    .forShare()
+    .executeTakeFirst();
+}
+
+/** What waits there begins no turn any more. */
+export async function ignoreWaiting(db: TenantDb, id: string): Promise<void> {
+  await db.raw({
+    text: `
+      update inbound_events e set state = 'ignored', message = null, sealed_reply = null
+      from channel_chats c
+      where c.project_id = $1 and c.deployment_id = $2 and e.project_id = $1 and e.chat_id = c.id and e.state = 'waiting'`,
+    values: [id],
+  });
 }
 
 export async function replaceMetadata(db: TenantDb, id: string, metadata: JsonObject): Promise<DeploymentRow> {

@@ -1,5 +1,6 @@
 /** What other resources may ask of files. */
 export { blobKey } from './blob-key.ts';
+export { createChannelFiles } from './channel-files.ts';
 export type { FileDependencies, FileLimits } from './create-file.ts';
 export { defineFileExpiry } from './expire-files.ts';
 export { openBlob } from './get-content.ts';

@@ -1,10 +1,10 @@
 import { EventStream } from '../../../kernel/http/event-stream.ts';
 import { readLastEventId } from '../../../kernel/http/last-event-id.ts';
 import type { IdempotencyClaim, RequestContext } from '../../../kernel/http/operation.ts';
+import { FAILED_SENTENCE } from '../../channels/index.ts';
 import type { Engine } from '../../engine/index.ts';
 import {
   collectForVisitor,
-  FAILED_SENTENCE,
   type HostedAnswer,
   type HostedChat,
   statusFrame,

@@ -1,0 +1,144 @@
+/**
+ * What a provider has delivered, in one transaction: whom each message reaches, and its place in that conversation. Once
+ * it has committed the provider may be told that its call is done.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import { provisionForDeployment } from '../../smiths/index.ts';
+import { TenantDatabase, type TenantTransaction } from '../../store/tenant-db.ts';
+import type { InboundMessage, OpenAccount } from '../channel.ts';
+import { replyContext } from '../reply-secrets.ts';
+import { ALREADY_BOUND_SENTENCE, BOUND_SENTENCE, NEW_THREAD_SENTENCE } from '../sentences.ts';
+import { bindByToken } from './bind.ts';
+import { type DeliveredMessage, findRecipient, insertDelivered, insertUnbound, type Recipient } from './inbound-store.ts';
+import { findStartToken } from './start-tokens.ts';
+
+export interface AcceptDependencies {
+  readonly db: Database;
+  readonly vault: Pick<Vault, 'seal'>;
+  readonly now: () => Date;
+}
+
+/** A conversation that something was added to. */
+export interface TouchedChat {
+  readonly projectId: string;
+  readonly chatId: string;
+  /** The channel itself has something to say there. */
+  readonly isAnswered: boolean;
+}
+
+/** Each race for one message is lost once: then it is known. */
+const MAX_TRIES = 5;
+const PREVIEW_CHARS = 200;
+
+/** Accepts those that are new, in order. What fails leaves nothing. */
+export async function acceptMessages(
+  deps: AcceptDependencies,
+  account: OpenAccount,
+  messages: readonly InboundMessage[],
+): Promise<TouchedChat[]> {
+  const db = new TenantDatabase(deps.db, account.projectId);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.transaction(async (tx) => {
+        const touched: TouchedChat[] = [];
+        for (const message of messages) {
+          const chat = await acceptMessage(deps, tx, account, message);
+          if (chat !== undefined) touched.push(chat);
+        }
+        return touched;
+      });
+    } catch (error) {
+      if (!(error instanceof AcceptedMeanwhileError) || attempt === MAX_TRIES) throw error;
+    }
+  }
+}
+
+class AcceptedMeanwhileError extends Error {
+  constructor() {
+    super('Another call has accepted the same message');
+    this.name = 'AcceptedMeanwhileError';
+  }
+}
+
+/** The conversation that it was added to; undefined where there is none, or the message is a repetition. */
+async function acceptMessage(
+  { vault, now }: AcceptDependencies,
+  tx: TenantTransaction,
+  account: OpenAccount,
+  message: InboundMessage,
+): Promise<TouchedChat | undefined> {
+  const found = await findRecipient(tx, account, message);
+  if (found.is_known) return undefined;
+  const at = now();
+  const delivered = await chooseDelivery(tx, account, message, found, at);
+  if (delivered === undefined) {
+    await noteUnbound(tx, account, message, at);
+    return undefined;
+  }
+  const context = replyContext(account.projectId, account.accountId, message.chat);
+  const sealedReply = message.reply === undefined ? null : vault.seal(message.reply, context);
+  const chatId = await insertDelivered(tx, account, message, { ...delivered, sealedReply, now: at });
+  if (chatId === undefined) throw new AcceptedMeanwhileError();
+  return { projectId: account.projectId, chatId, isAnswered: delivered.sentence !== undefined };
+}
+
+type Delivery = Pick<DeliveredMessage, 'deploymentId' | 'smithId' | 'purpose' | 'sentence'>;
+
+/** Undefined: nobody claims the sender. */
+async function chooseDelivery(
+  tx: TenantTransaction,
+  account: OpenAccount,
+  message: InboundMessage,
+  found: Recipient,
+  now: Date,
+): Promise<Delivery | undefined> {
+  // Where its address says whom it is for, nobody is to be bound.
+  const token = message.deploymentId === undefined ? findStartToken(message.text) : undefined;
+  if (token !== undefined && !found.is_bound) {
+    const bound = await bindByToken(tx, account, message, token, now);
+    if (bound !== undefined) {
+      return { deploymentId: bound.id, smithId: bound.smith_id, purpose: 'none', sentence: BOUND_SENTENCE };
+    }
+  }
+  if (found.deployment_id === null) return undefined;
+  const deploymentId = found.deployment_id;
+  const smithId = found.smith_id ?? found.known_smith_id ?? (await provision(tx, account, message, found));
+  const place = { deploymentId, smithId };
+  // It is no message, whether it is right or wrong.
+  if (token !== undefined && found.is_bound) return { ...place, purpose: 'none', sentence: ALREADY_BOUND_SENTENCE };
+  switch (message.text.trim().toLowerCase()) {
+    case '/new':
+      return { ...place, purpose: 'new', sentence: NEW_THREAD_SENTENCE };
+    case '/stop':
+      return { ...place, purpose: 'stop', sentence: undefined };
+    default:
+      return { ...place, purpose: 'turn', sentence: undefined };
+  }
+}
+
+async function provision(
+  tx: TenantTransaction,
+  { kind }: OpenAccount,
+  { sender }: InboundMessage,
+  { agent_id }: Recipient,
+): Promise<string> {
+  const { id } = await provisionForDeployment(tx, { external_id: `${kind}:${sender}`, agent_id: agent_id ?? '' });
+  return id;
+}
+
+async function noteUnbound(
+  tx: TenantTransaction,
+  account: OpenAccount,
+  message: InboundMessage,
+  now: Date,
+): Promise<void> {
+  if (!(await insertUnbound(tx, account, message, now))) throw new AcceptedMeanwhileError();
+  const text = message.text.slice(0, PREVIEW_CHARS).toWellFormed();
+  await appendEvent(tx, {
+    type: 'unbound_message',
+    actor: null,
+    data: { kind: account.kind, sender: message.sender, text },
+  });
+}

@@ -1,0 +1,154 @@
+/** One part to its provider, and what its answer means for it. */
+import { backoffMs } from '../../../kernel/retry/backoff.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import { type Channel, type Destination, type OpenAccount, SendFailure } from '../channel.ts';
+import type { ChannelFiles } from '../channel-files.ts';
+import { replyContext } from '../reply-secrets.ts';
+import type { DuePart, PartKey, SettledPart } from './outbox-store.ts';
+
+/** Sends of one part: some forty minutes of them. */
+const MAX_ATTEMPTS = 12;
+const BACKOFF = { firstMs: 1_000, longestMs: 600_000, jitter: 'half' } as const;
+/** Replicas that may die while they send it. */
+const MAX_LOSSES = 2;
+/** However often the provider has asked for patience. */
+const MAX_AGE_MS = 86_400_000;
+const SEND_TIMEOUT_MS = 60_000;
+const DEFAULT_PAUSE_MS = 1_000;
+/** Who replaces an account may delete it first. */
+const ACCOUNT_MISSING_MS = 60_000;
+
+export interface SendDependencies {
+  readonly vault: Pick<Vault, 'open'>;
+  readonly files: ChannelFiles;
+  readonly logger: { warn(fields: object, message: string): void };
+  /** Says that the part is being sent; whether it is still this replica's to send. */
+  readonly mark: (part: PartKey) => Promise<boolean>;
+}
+
+export type PartOutcome = Pick<
+  SettledPart,
+  'result' | 'attempts' | 'provider_message_id' | 'error' | 'as_plain' | 'wait_ms' | 'rest_ms'
+> & {
+  readonly attempts: number;
+  /** What the provider asked for, for the whole account. */
+  readonly pauseAccountMs?: number;
+};
+
+type PartToSend = DuePart & { readonly part: NonNullable<DuePart['part']> };
+
+/** Undefined: another replica has it. */
+export async function sendPart(
+  deps: SendDependencies,
+  channel: Channel | undefined,
+  due: PartToSend,
+): Promise<PartOutcome | undefined> {
+  const { project_id, kind, part } = due;
+  const { attempts, answer_id, position } = part;
+  if (part.state === 'sending' && part.losses >= MAX_LOSSES) {
+    return { result: 'failed', attempts, error: { code: 'unknown_outcome', message: LOST } };
+  }
+  if (part.age_ms > MAX_AGE_MS) {
+    return { result: 'failed', attempts, error: { code: 'too_late', message: 'It could not be sent for a day.' } };
+  }
+  const account = await channel?.openAccount(project_id, part.deployment_id);
+  if (channel === undefined || account === undefined) {
+    const error = { code: 'account_missing', message: `There is no account for ${kind}. Save it again.` };
+    return { result: 'paused', attempts, error, wait_ms: ACCOUNT_MISSING_MS };
+  }
+  const to = destinationOf(deps, account, due);
+  const found = await findSent(deps, channel, to, due);
+  if (found !== undefined) {
+    return { result: 'sent', attempts, provider_message_id: found, rest_ms: channel.pace.chatMs };
+  }
+  if (!(await deps.mark({ ...due, answer_id, position, attempts }))) return undefined;
+  try {
+    const id = await channel.send(to, part.body, {
+      asPlain: part.as_plain,
+      openFile: (fileId) => deps.files.open(project_id, fileId),
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+    });
+    return { result: 'sent', attempts: attempts + 1, provider_message_id: id, rest_ms: channel.pace.chatMs };
+  } catch (error) {
+    return judge(deps, channel, account, due, error);
+  }
+}
+
+const LOST = 'It may have arrived: each time that it was sent this server ended before there was an answer.';
+
+function destinationOf({ vault }: SendDependencies, account: OpenAccount, due: PartToSend): Destination {
+  const { project_id, account_id, chat, part } = due;
+  const reply =
+    part.sealed_reply === null ? undefined : vault.open(part.sealed_reply, replyContext(project_id, account_id, chat));
+  return { account, chat, sender: part.sender, reply };
+}
+
+/** The provider's id of a part whose outcome was unknown, where the provider can say that it has arrived. */
+async function findSent(
+  { logger }: SendDependencies,
+  channel: Channel,
+  to: Destination,
+  { part, outbox_id }: PartToSend,
+): Promise<string | undefined> {
+  if (part.sending_since === null || channel.findSent === undefined) return undefined;
+  try {
+    return await channel.findSent(to, part.body, new Date(part.sending_since), AbortSignal.timeout(SEND_TIMEOUT_MS));
+  } catch (error) {
+    logger.warn({ err: error, outbox: outbox_id }, 'whether a message has arrived could not be found out');
+    return undefined;
+  }
+}
+
+async function judge(
+  { logger }: SendDependencies,
+  channel: Channel,
+  account: OpenAccount,
+  { part, project_id, kind }: PartToSend,
+  error: unknown,
+): Promise<PartOutcome> {
+  const attempts = part.attempts + 1;
+  const failure = error instanceof SendFailure ? error : undefined;
+  const { message, retryAfterMs = DEFAULT_PAUSE_MS } = failure ?? { message: 'The provider gave no answer.' };
+  logger.warn({ err: error, projectId: project_id, channel: kind, attempts }, 'a message was not sent');
+  switch (failure?.kind) {
+    case 'paused': {
+      const pause = { result: 'paused', attempts, wait_ms: retryAfterMs } as const;
+      const isAccounts = failure.bucket === 'account';
+      return isAccounts ? { ...pause, pauseAccountMs: retryAfterMs } : { ...pause, rest_ms: retryAfterMs };
+    }
+    case 'unreadable':
+      if (!part.as_plain) return { result: 'retry', attempts, as_plain: true, wait_ms: 0 };
+      return fail(channel, account, attempts, { code: 'send_refused', message });
+    case 'refused':
+      return fail(channel, account, attempts, { code: 'send_refused', message });
+    case 'unavailable':
+      return later(channel, account, attempts, { result: 'retry', code: 'send_failed', message });
+    case 'unknown':
+    case undefined:
+      return later(channel, account, attempts, { result: 'unknown', code: 'unknown_outcome', message });
+  }
+}
+
+async function later(
+  channel: Channel,
+  account: OpenAccount,
+  attempts: number,
+  { result, ...error }: { readonly result: 'retry' | 'unknown'; readonly code: string; readonly message: string },
+): Promise<PartOutcome> {
+  if (attempts >= MAX_ATTEMPTS) return fail(channel, account, attempts, error);
+  return { result, attempts, error, wait_ms: waitMs(attempts) };
+}
+
+function waitMs(attempts: number): number {
+  return Math.ceil(backoffMs(attempts, BACKOFF));
+}
+
+async function fail(
+  channel: Channel,
+  account: OpenAccount,
+  attempts: number,
+  error: { readonly code: string; readonly message: string },
+): Promise<PartOutcome> {
+  await channel.noteFailure(account, error);
+  return { result: 'failed', attempts, error };
+}

@@ -1,0 +1,63 @@
+/** Says that an answer is being written, as long as its turn goes on at this replica. Whether that works is nobody's business. */
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import type { LiveTurn } from '../../engine/index.ts';
+import type { Channel } from '../channel.ts';
+import type { WaitingChat, WaitingMessage } from '../inbound/queue-store.ts';
+import { replyContext } from '../reply-secrets.ts';
+
+/** An answer that comes at once needs no sign. */
+const FIRST_MS = 700;
+const EVERY_MS = 4_000;
+/** A turn that takes longer says nothing any more. */
+const LONGEST_MS = 15 * 60_000;
+const CALL_TIMEOUT_MS = 5_000;
+const MAX_SHOWN = 200;
+
+export interface Typing {
+  show(chat: WaitingChat, last: WaitingMessage, turn: LiveTurn): void;
+  stop(): void;
+}
+
+export function createTyping({
+  channels,
+  vault,
+}: {
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly vault: Pick<Vault, 'open'>;
+}): Typing {
+  const shown = new Set<NodeJS.Timeout>();
+
+  async function showOnce(channel: Channel, chat: WaitingChat, { sealed_reply }: WaitingMessage): Promise<void> {
+    const account = await channel.openAccount(chat.project_id, chat.deployment_id);
+    if (account === undefined) return;
+    const context = replyContext(chat.project_id, chat.account_id, chat.chat);
+    const reply = sealed_reply === null ? undefined : vault.open(sealed_reply, context);
+    const to = { account, chat: chat.chat, sender: chat.sender, reply };
+    await channel.showTyping?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
+  }
+
+  return {
+    show(chat, last, turn) {
+      const channel = channels.get(chat.kind);
+      if (channel?.showTyping === undefined || shown.size >= MAX_SHOWN) return;
+      const untilMs = performance.now() + LONGEST_MS;
+      let timer = setTimeout(tick, FIRST_MS).unref();
+      shown.add(timer);
+      function tick(): void {
+        shown.delete(timer);
+        void showOnce(channel as Channel, chat, last).catch(() => undefined);
+        if (performance.now() > untilMs) return;
+        timer = setTimeout(tick, EVERY_MS).unref();
+        shown.add(timer);
+      }
+      void turn.done.finally(() => {
+        clearTimeout(timer);
+        shown.delete(timer);
+      });
+    },
+    stop() {
+      for (const timer of shown) clearTimeout(timer);
+      shown.clear();
+    },
+  };
+}

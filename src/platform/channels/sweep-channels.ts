@@ -1,0 +1,51 @@
+/** What of channels is old goes: events that began their turns long ago, answers that were said, and who guessed tokens. */
+import type { Database } from '../../kernel/db/database.ts';
+import type { Jobs } from '../../kernel/jobs/jobs.ts';
+
+const SWEEP_CHANNELS = 'sweep-channels';
+const KEPT_MS = 30 * 86_400_000;
+const GUESSES_MS = 2 * 3_600_000;
+const ROWS_A_BATCH = 5_000;
+
+interface SweepDependencies {
+  readonly db: Database;
+  readonly now: () => Date;
+}
+
+/** Defines the job and its times. Call before `jobs.start`. */
+export function defineChannelSweep(jobs: Jobs, deps: SweepDependencies): void {
+  jobs.define(SWEEP_CHANNELS, ({ signal }) => sweepChannels(deps, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_CHANNELS, '32 * * * *', {});
+}
+
+export async function sweepChannels({ db, now }: SweepDependencies, signal: AbortSignal): Promise<void> {
+  const nowMs = now().getTime();
+  for (const { text, ageMs } of SWEEPS) {
+    const before = new Date(nowMs - ageMs);
+    for (let removed = ROWS_A_BATCH; removed === ROWS_A_BATCH && !signal.aborted; ) {
+      removed = (await db.query({ text, values: [before, ROWS_A_BATCH] })).rowCount;
+    }
+  }
+}
+
+const SWEEPS = [
+  {
+    ageMs: KEPT_MS,
+    text: `
+      delete from inbound_events where (project_id, id) in (
+        select project_id, id from inbound_events where state <> 'waiting' and created_at < $1 limit $2)`,
+  },
+  {
+    // Their parts go with them.
+    ageMs: KEPT_MS,
+    text: `
+      delete from channel_answers where (project_id, id) in (
+        select project_id, id from channel_answers where settled_at < $1 limit $2)`,
+  },
+  {
+    ageMs: GUESSES_MS,
+    text: `
+      delete from channel_guesses where (project_id, kind, account_id, sender) in (
+        select project_id, kind, account_id, sender from channel_guesses where hour < $1 limit $2)`,
+  },
+];
