@@ -20,12 +20,7 @@ import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
-import {
-  type Channel,
-  createMessaging,
-  defineChannelSweep,
-  type Messaging,
-} from './channels/index.ts';
+import { type Channel, createMessaging, defineChannelSweep, type Messaging } from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';

@@ -22,6 +22,7 @@ import {
   fillPath,
   missingId,
   pathIn,
+  receiveMessage,
   slotsOf,
   startConversation,
   startResponse,
@@ -405,6 +406,7 @@ async function startWorkOf(smithId: string): Promise<string[]> {
   return [
     smithId,
     deployment.body.id,
+    await receiveMessage(platform, home.projectId, smithId),
     answer.body.id,
     withPrefix('trc', answer.body.id),
     answer.body.output.tool_calls[0].approval_id,

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { createWorld, pathIn, registerMcpServer, uniqueName } from './world.ts';
+import { createWorld, pathIn, receiveMessage, registerMcpServer, uniqueName } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -63,6 +63,7 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'smiths.schedules.list': () => idOf(tenant.post(`/v1/smiths/${world.smithId}/schedules`, { cron: '0 0 1 1 *' })),
   'deployments.list': () =>
     idOf(tenant.post('/v1/deployments', { target: { type: 'smith', id: world.smithId }, kind: 'web' })),
+  'inbound_events.list': () => receiveMessage(platform, world.projectId, world.smithId),
   'usage.events.list': () => idOf(tenant.post('/v1/usage/events', { meter: 'pages', quantity: 1 })),
   'budgets.list': async () => {
     const smithId = await idOf(tenant.post('/v1/smiths', { model: 'builtin/demo' }));

@@ -36,6 +36,7 @@ export interface World {
   readonly scheduleId: string;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
+  readonly inboundEventId: string;
   /** Completed. */
   readonly hostedRun: { readonly visitorId: string; readonly runId: string };
   readonly fileId: string;
@@ -95,6 +96,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
   '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
+  '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
@@ -302,6 +304,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await registerWebhook(tenant)),
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await openPage(tenant)),
+    inboundEventId: await receiveMessage(platform, projectId, smithId),
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),
@@ -388,6 +391,18 @@ async function openPage(tenant: Client): Promise<Pick<World, 'deploymentId' | 'h
     .post(`/v1/hosted/${deploymentId}/chat`, { visitor_id: visitorId, message: 'Write 2 words' });
   assert.equal(chat.body?.status, 'completed', chat.text);
   return { deploymentId, hostedRun: { visitorId, runId: chat.body.run_id } };
+}
+
+/** As a channel of the smith's has delivered it; answers with the event's id. */
+export async function receiveMessage({ db }: TestPlatform, projectId: string, smithId: string): Promise<string> {
+  const id = mintId('ievt');
+  await db.query({
+    text: `
+      insert into inbound_events (project_id, id, source, account_id, type, subject, idempotency_key, data, smith_id, state)
+      values ($1, $2, 'telegram', '', 'message', 'Ada wrote', $2, '{}', $3, 'ignored')`,
+    values: [projectId, id, smithId],
+  });
+  return id;
 }
 
 async function startSkill(tenant: Client) {

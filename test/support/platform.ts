@@ -86,6 +86,7 @@ export interface TestPlatformOptions {
   /** Default: one of the server's own. */
   readonly stripe?: FakeStripe;
   readonly toolSources?: readonly ToolSource[];
+  readonly channels?: GivenDependencies['channels'];
   readonly overloadDelayMs?: number;
   readonly outboundAllow?: readonly string[];
   /** Default: the one host of examples, and what the system knows. */
@@ -181,6 +182,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     logger,
     metrics: createMetrics(),
     toolSources: options.toolSources ?? [],
+    channels: options.channels ?? [],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
     ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
     ...(options.mcpReplyWaitMs === undefined ? {} : { mcpReplyWaitMs: options.mcpReplyWaitMs }),

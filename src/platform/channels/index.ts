@@ -1,19 +1,15 @@
 /** Channels: the kinds of deployments and what deployments of each are made of. Their operations are a resource. */
 export { channelAccountContext } from './accounts/account-secrets.ts';
-export { deploymentSecretContext } from './deployment-secrets.ts';
-export { disconnectDeployments } from './disconnect-deployments.ts';
 export {
   AttachmentFailure,
   type Channel,
-  type Destination,
-  type InboundAttachment,
   type InboundMessage,
-  type MessagePart,
   type OpenAccount,
   SendFailure,
-  type SendOptions,
 } from './channel.ts';
 export type { ChannelFiles } from './channel-files.ts';
+export { deploymentSecretContext } from './deployment-secrets.ts';
+export { disconnectDeployments } from './disconnect-deployments.ts';
 export { hashStartToken, mintStartToken, START_TOKEN_HOURS } from './inbound/start-tokens.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';

@@ -20,6 +20,7 @@ import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
 import { createHeldQuestions } from './replica/held-questions.ts';
 import { createTakeover } from './replica/takeover.ts';
 import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
+import type { RunRow } from './store/run-row.ts';
 import {
   type FollowEnd,
   type FollowedRun,

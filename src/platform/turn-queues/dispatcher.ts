@@ -30,7 +30,7 @@ export interface Attempted<Settled> {
   /** Of a turn that this replica executes: its end. */
   readonly done?: Promise<unknown> | undefined;
   /** Once it is settled. */
-  readonly then?: (() => void) | undefined;
+  readonly onSettled?: (() => void) | undefined;
 }
 
 /** The queues of one kind: where they are, and how their turns are begun. */
@@ -116,7 +116,8 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   /** Waits for the starts under way; turns that have begun are the engine's. */
   async drain(): Promise<void> {
-    while (this.#starting.size > 0 || this.#resuming.size > 0) await Promise.all([...this.#starting, ...this.#resuming]);
+    while (this.#starting.size > 0 || this.#resuming.size > 0)
+      await Promise.all([...this.#starting, ...this.#resuming]);
   }
 
   async #begin(queues: readonly Queue[]): Promise<void> {
@@ -130,12 +131,12 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     this.#busy.delete(keyOf({ projectId, smithId }));
     const startedMs = performance.now();
     const done = attempt
-      .then(async ({ settled, outcome, done: turn, then }) => {
+      .then(async ({ settled, outcome, done: turn, onSettled }) => {
         if (outcome === 'full') this.#full.set(projectId, { untilMs: performance.now() + FULL_MS, freed: 0 });
         this.#countTurn(turn);
         if (settled !== undefined) await this.#settle(settled);
         if (outcome === 'busy') this.#waitFor(queue, startedMs);
-        then?.();
+        onSettled?.();
       })
       .catch((error: unknown) => {
         this.#deps.logger.warn({ err: error, projectId, smithId }, 'a queue was not settled; its lease ends');

@@ -11,7 +11,13 @@ import type { InboundMessage, OpenAccount } from '../channel.ts';
 import { replyContext } from '../reply-secrets.ts';
 import { ALREADY_BOUND_SENTENCE, BOUND_SENTENCE, NEW_THREAD_SENTENCE } from '../sentences.ts';
 import { bindByToken } from './bind.ts';
-import { type DeliveredMessage, findRecipient, insertDelivered, insertUnbound, type Recipient } from './inbound-store.ts';
+import {
+  type DeliveredMessage,
+  findRecipient,
+  insertDelivered,
+  insertUnbound,
+  type Recipient,
+} from './inbound-store.ts';
 import { findStartToken } from './start-tokens.ts';
 
 export interface AcceptDependencies {

@@ -106,7 +106,10 @@ async function fetchOne(
       if (error instanceof ApiError && error.code === 'payload_too_large') {
         return { ...attachment, problem: tooLarge(files) };
       }
-      logger.warn({ err: error, projectId: chat.project_id, attempt }, 'a file that came with a message was not fetched');
+      logger.warn(
+        { err: error, projectId: chat.project_id, attempt },
+        'a file that came with a message was not fetched',
+      );
       if (attempt === MAX_TRIES) return { ...attachment, problem: 'It could not be fetched.' };
       await wait(backoffMs(attempt, BACKOFF), undefined, { signal: stopping });
     }

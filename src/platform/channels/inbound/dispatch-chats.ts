@@ -87,7 +87,7 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
         outcome: 'begun',
         done: live?.done,
         // The turn may have ended before there was a row for its answer.
-        then: () => deps.onSaid({ projectId: chat.project_id, chatId: chat.id }),
+        onSettled: () => deps.onSaid({ projectId: chat.project_id, chatId: chat.id }),
       };
     } catch (error) {
       const failure = judgeFailure(error);
@@ -133,7 +133,7 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
       answer: { id: mintId('ans'), sentence, sealed_reply: null },
       outcome: 'next',
     });
-    return { settled, outcome: 'other', then: tell(chat) };
+    return { settled, outcome: 'other', onSettled: tell(chat) };
   }
 
   function giveUp(chat: WaitingChat, error: unknown): Outcome {
@@ -154,7 +154,7 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
       answer: { id: mintId('ans'), sentence: FAILED_SENTENCE, sealed_reply: replyOf(batch) },
       outcome: 'next',
     });
-    return { settled, outcome: 'other', then: tell(chat) };
+    return { settled, outcome: 'other', onSettled: tell(chat) };
   }
 
   function tell(chat: WaitingChat): () => void {

@@ -1,8 +1,8 @@
 /** What an answer says now, as its run stands. */
 import { type Engine, getRun } from '../../engine/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import type { JsonObject } from '../../tables.ts';
 import { collectAnswer, requireSegment, STEP_GAP } from '../../surfaces/index.ts';
+import type { JsonObject } from '../../tables.ts';
 import type { Channel, ComposedAnswer } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { FAILED_SENTENCE, PAUSED_SENTENCE } from '../sentences.ts';

@@ -7,7 +7,7 @@ import { json } from '../../../kernel/db/values.ts';
 import type { MessagingKind } from '../../tables.ts';
 import type { MessagePart } from '../channel.ts';
 
-export const LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 /** Projects that one look goes through. */
 const PROJECTS_A_LOOK = 500;
 /** An account that is not free for longer than this has nothing claimed. */
@@ -56,7 +56,13 @@ export async function claimOutboxes(
     values: [after, now, limit],
   });
   const outboxes = rows.filter(({ project_id }) => project_id !== null);
-  const served = outboxes.length < limit ? undefined : outboxes.map(({ project_id }) => project_id).sort().at(-1);
+  const served =
+    outboxes.length < limit
+      ? undefined
+      : outboxes
+          .map(({ project_id }) => project_id)
+          .sort()
+          .at(-1);
   return { outboxes, next: served ?? rows[0]?.last_project ?? '' };
 }
 
@@ -139,7 +145,11 @@ export async function reserveSends(
 }
 
 /** The provider wants nothing of the account before. */
-export async function pauseAccount(db: Database, { project_id, kind, account_id }: AccountKey, until: Date): Promise<void> {
+export async function pauseAccount(
+  db: Database,
+  { project_id, kind, account_id }: AccountKey,
+  until: Date,
+): Promise<void> {
   await db.query({
     text: `
       insert into channel_buckets as b (project_id, kind, account_id, free_at) values ($1, $2, $3, $4)

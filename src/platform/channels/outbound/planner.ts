@@ -93,7 +93,10 @@ export function createPlanner(deps: PlannerDependencies): Planner {
     try {
       return await composeAnswer(deps, channel, answer, stopping.signal);
     } catch (error) {
-      logger.warn({ err: error, answer: answer.id, runId: answer.run_id }, 'an answer was not composed; it is tried again');
+      logger.warn(
+        { err: error, answer: answer.id, runId: answer.run_id },
+        'an answer was not composed; it is tried again',
+      );
       return undefined;
     }
   }

@@ -122,7 +122,11 @@ export class Sender {
       paced.set(name, group);
     }
     if (paced.size === 0) return waitsMs;
-    const wanted = [...paced.values()].map(({ key, paceMs, parts }) => ({ ...key, count: parts.length, pace_ms: paceMs }));
+    const wanted = [...paced.values()].map(({ key, paceMs, parts }) => ({
+      ...key,
+      count: parts.length,
+      pace_ms: paceMs,
+    }));
     for (const reserved of await reserveSends(this.#deps.db, wanted, nowDate)) {
       const group = paced.get(accountName(reserved));
       if (group === undefined) continue;

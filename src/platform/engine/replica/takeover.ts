@@ -27,7 +27,11 @@ export interface TakeoverDependencies {
   readonly execute: (execution: Execution) => LiveTurn;
   /** Wakes those who follow the run. */
   readonly announce: (runIds: readonly string[]) => void;
-  readonly onRunSettled: (run: { readonly projectId: string; readonly runId: string; readonly channel: string }) => void;
+  readonly onRunSettled: (run: {
+    readonly projectId: string;
+    readonly runId: string;
+    readonly channel: string;
+  }) => void;
   readonly draining: AbortSignal;
 }
 

@@ -83,19 +83,20 @@ export const DeploymentPatch = component(
 );
 
 const shown = {
-    id: Type.String(),
-    target: Target,
-    kind: oneOf(DEPLOYMENT_KINDS),
-    address: nullable(Type.String()),
-    provider: nullable(Type.String()),
-    provider_metadata: jsonObject(),
-    secret_keys: Type.Array(Type.String(), { description: 'Names of the secrets that are kept.' }),
-    mcp_url: Type.String({ description: 'Empty for other kinds than `mcp`.' }),
-    page_url: Type.String({ description: 'Empty for other kinds than `web`.' }),
-    status: oneOf(['pending', 'active', 'disconnected'], {
-      description: '`pending`: nobody is bound yet. `disconnected`: its smith or agent is archived. It stays until it is deleted.',
-    }),
-    created_at: nullable(timestamp()),
+  id: Type.String(),
+  target: Target,
+  kind: oneOf(DEPLOYMENT_KINDS),
+  address: nullable(Type.String()),
+  provider: nullable(Type.String()),
+  provider_metadata: jsonObject(),
+  secret_keys: Type.Array(Type.String(), { description: 'Names of the secrets that are kept.' }),
+  mcp_url: Type.String({ description: 'Empty for other kinds than `mcp`.' }),
+  page_url: Type.String({ description: 'Empty for other kinds than `web`.' }),
+  status: oneOf(['pending', 'active', 'disconnected'], {
+    description:
+      '`pending`: nobody is bound yet. `disconnected`: its smith or agent is archived. It stays until it is deleted.',
+  }),
+  created_at: nullable(timestamp()),
 };
 
 export const Deployment = component('Deployment', Type.Object(shown));
@@ -109,7 +110,9 @@ export const CreatedDeployment = component(
         description: 'With `setup`: whoever writes it to the account within a day, in any text, is bound. Shown once.',
       }),
     ),
-    deep_link: Type.Optional(Type.String({ description: 'Opens the channel with the token, where it has such links.' })),
+    deep_link: Type.Optional(
+      Type.String({ description: 'Opens the channel with the token, where it has such links.' }),
+    ),
     prefilled_message: Type.Optional(Type.String({ description: 'What the person sends to be bound.' })),
   }),
 );

@@ -8,7 +8,9 @@ export const InboundEvent = component(
   Type.Object({
     id: Type.String(),
     source: Type.String({ description: 'The kind of the deployment that it came through.' }),
-    type: Type.String({ description: '`message`, `unbound_message` where nobody claims the sender, or what else the kind has.' }),
+    type: Type.String({
+      description: '`message`, `unbound_message` where nobody claims the sender, or what else the kind has.',
+    }),
     subject: Type.String({ description: 'Who wrote where, in a line.' }),
     idempotency_key: Type.String({ description: 'The provider’s: a repetition is the same event.' }),
     smith_id: nullable(Type.String()),
