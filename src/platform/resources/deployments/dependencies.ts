@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
-import type { McpSurface } from '../../mcp-surface/index.ts';
 import type { Channel } from '../../channels/index.ts';
+import type { McpSurface } from '../../mcp-surface/index.ts';
 
 export interface DeploymentDependencies {
   readonly publicUrl: string;
