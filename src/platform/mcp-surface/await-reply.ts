@@ -1,7 +1,8 @@
 /** A turn as the caller of a tool hears of it: its reply in one piece, and on the way what was said so far. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../../kernel/http/errors.ts';
-import type { Engine } from '../engine/index.ts';
+import { type Engine, getRun } from '../engine/index.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import { AnswerText, collectAnswer, type Segment } from '../surfaces/index.ts';
 import type { CallContext } from './exchange.ts';
 import { replyOf } from './reply-result.ts';
@@ -40,12 +41,10 @@ export async function awaitReply(
     return gone.aborted ? undefined : goesOn(segment);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // This server leaves; the turn does not.
-    if (error.code === 'service_overloaded') return goesOn(segment);
-    const status = error.code === 'run_cancelled' ? 'cancelled' : 'failed';
-    return replyOf(run, status, [
-      status === 'cancelled' ? 'The turn was cancelled.' : `The turn failed: ${error.message}`,
-    ]);
+    // What the run failed with may have the code with which this server leaves a turn that goes on.
+    const { status } = await getRun(tenantDb(engine.db, run.project_id), run.id);
+    if (status === 'cancelled') return replyOf(run, status, ['The turn was cancelled.']);
+    return status === 'failed' ? replyOf(run, status, [`The turn failed: ${error.message}`]) : goesOn(segment);
   } finally {
     clearTimeout(timer);
     stop?.();

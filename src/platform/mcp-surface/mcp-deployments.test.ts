@@ -237,12 +237,18 @@ describe('a client that leaves', () => {
     cut.abort();
   }
 
-  test('ends its turn in 2026-07-28', async () => {
-    const id = await makeSmith();
+  test('ends its turn in 2026-07-28, whether or not it was told of progress', async () => {
+    const [ada, bob] = [await makeSmith(), await makeSmith()];
+    const call = { name: 'ask', arguments: { message: LONG } };
     const cut = new AbortController();
-    const call = { name: 'ask', arguments: { message: LONG }, progressToken: 'p' };
-    await leave(await openModernCall(await tokenOf(id), onAgent.path, call, cut.signal), cut);
-    await runWithStatus(id, 'cancelled');
+    const told = { ...call, progressToken: 'p' };
+    await leave(await openModernCall(await tokenOf(ada), onAgent.path, told, cut.signal), cut);
+    const silent = new AbortController();
+    const unanswered = openModernCall(await tokenOf(bob), onAgent.path, call, silent.signal);
+    await runWithStatus(bob, 'in_progress');
+    silent.abort();
+    await assert.rejects(unanswered);
+    for (const id of [ada, bob]) await runWithStatus(id, 'cancelled');
   });
 
   test('does not in 2025-11-25', async () => {
