@@ -20,7 +20,14 @@ import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
-import { type Channel, createMessaging, defineChannelSweep, type Messaging } from './channels/index.ts';
+import {
+  type Channel,
+  createMessaging,
+  createTelegramChannel,
+  createTelegramPolling,
+  defineChannelSweep,
+  type Messaging,
+} from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
@@ -50,6 +57,8 @@ import { billingOperations } from './resources/billing/operations.ts';
 import { budgetOperations } from './resources/budgets/operations.ts';
 import { type Catalog, createCatalog } from './resources/catalog/index.ts';
 import { catalogOperations } from './resources/catalog/operations.ts';
+import { channelAccountOperations } from './resources/channel-accounts/operations.ts';
+import { channelWebhookOperations } from './resources/channel-webhooks/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
@@ -210,6 +219,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...deploymentOperations({ ...deps, channels: deps.messaging.channels }),
     ...inboundEventOperations(),
     ...hostedOperations(deps),
+    ...channelAccountOperations(deps),
+    ...channelWebhookOperations(deps),
     ...traceOperations(deps),
     ...usageOperations(deps),
     ...budgetOperations(),
@@ -330,7 +341,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const messaging = createMessaging({
     ...{ db, engine, vault, logger, metrics, now },
     files: createChannelFiles(deps),
-    channels: deps.channels ?? [],
+    channels: [createTelegramChannel({ db, vault, outbound }), ...(deps.channels ?? [])],
   });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
@@ -401,6 +412,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
         schedules,
         messaging,
+        createTelegramPolling({ db, vault, outbound, logger, accept: messaging.accept }),
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
         createBudgetWatch({ db, logger }),

@@ -30,6 +30,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Where people reach a smith or an agent: pages that this server hosts, and messaging channels.',
     prefixes: ['deployments', 'hosted', 'inbound_events'],
   },
+  {
+    name: 'Channels',
+    description: 'Accounts at providers, through which people write to deployments: bots and numbers.',
+    prefixes: ['tenant.telegram', 'telegram'],
+  },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {
     name: 'Agents',

@@ -24,7 +24,7 @@ const withJsonBody = described.filter(({ requestBody }) => requestBody?.content[
 /** What the ids of the examples stand for: the reader's own. */
 function withOwnIds(
   text: string,
-  { agentId, smithId, otherSmithId, approvalId, sessionId, hostedRun, freshCode }: World,
+  { agentId, smithId, otherSmithId, approvalId, sessionId, hostedRun, freshCode, telegram }: World,
   id: string,
   fileId: string,
 ): string {
@@ -37,6 +37,7 @@ function withOwnIds(
   };
   if (id === 'organization.billing.redeem') return JSON.stringify({ code: freshCode() });
   if (id === 'hosted.stop') return JSON.stringify({ visitor_id: hostedRun.visitorId, run_id: hostedRun.runId });
+  if (id === 'tenant.telegram.put') return JSON.stringify({ ...JSON.parse(text), api_base_url: telegram.url });
   if (id === 'organization.billing.confirm') return JSON.stringify({ session_id: sessionId });
   return text.replaceAll(/"(agt|smt|apr|file)_[0-9A-Z]{26}"/g, (_, prefix: string) => JSON.stringify(own[prefix]));
 }

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
+import type { FakeTelegram } from '../fakes/telegram-server.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
 import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 
@@ -34,6 +35,8 @@ export interface World {
   readonly deliveryId: string;
   /** Of `smithId`; disabled. */
   readonly scheduleId: string;
+  /** Where bots are made up, one a call. */
+  readonly telegram: FakeTelegram;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
   readonly inboundEventId: string;
@@ -97,6 +100,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
   '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
+  '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
@@ -164,6 +168,9 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.schedules.create': () => ({ name: uniqueName(), cron: '0 0 1 1 *' }),
   'smiths.schedules.update': () => ({ name: uniqueName() }),
   'smiths.schedules.run_now': () => ({}),
+  // An update, with a secret in its head.
+  'telegram.webhook.receive': undefined,
+  'tenant.telegram.put': ({ telegram }) => ({ bot_token: telegram.newToken(), api_base_url: telegram.url }),
   'deployments.create': ({ agentId }) => ({ target: { type: 'agent', id: agentId }, kind: 'web' }),
   // A JSON-RPC message.
   'deployments.mcp': undefined,
@@ -305,6 +312,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await openPage(tenant)),
     inboundEventId: await receiveMessage(platform, projectId, smithId),
+    telegram: platform.telegram,
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),

@@ -24,6 +24,7 @@ import { createOrganization, createProject } from '../../src/platform/resources/
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
+import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
 import { shareInProcess } from './shared.ts';
@@ -68,6 +69,8 @@ export interface TestPlatform {
   readonly platform: Platform;
   /** What takes the cards of organizations. */
   readonly stripe: FakeStripe;
+  /** Where tests have their bots. */
+  readonly telegram: FakeTelegram;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -95,6 +98,8 @@ export interface TestPlatformOptions {
   readonly budgetWaitMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
   readonly mcpReplyWaitMs?: number;
+  /** Default: one that only this machine reaches. */
+  readonly publicUrl?: string;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
 }
@@ -111,12 +116,14 @@ const lookUpKnownHost: Lookup = async (hostname) => {
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
+const LOCAL_URL = 'http://127.0.0.1:8787';
+
 /** Has an entry of the one host that can be looked up: `example`. */
 const CATALOG_FILE = fileURLToPath(new URL('./catalog.json', import.meta.url));
 
 type TestServer = Pick<
   TestPlatform,
-  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'close'
+  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'telegram' | 'close'
 >;
 
 const borrowServer = shareInProcess(() => openServer({}));
@@ -139,6 +146,9 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
   const stripe = options.stripe ?? (await startStripe());
+  const publicUrl = options.publicUrl ?? LOCAL_URL;
+  let url = '';
+  const telegram = await startTelegram({ reach: (webhook) => webhook.replace(publicUrl, url) });
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -173,7 +183,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
         ...options.billing,
       },
     },
-    publicUrl: 'http://127.0.0.1:8787',
+    publicUrl,
     db,
     blobs,
     vault,
@@ -190,7 +200,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });
   await platform.start();
-  const url = await platform.app.listen({ host: '127.0.0.1', port: 0 });
+  url = await platform.app.listen({ host: '127.0.0.1', port: 0 });
   return {
     url,
     db,
@@ -199,9 +209,11 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     blobs,
     platform,
     stripe,
+    telegram,
     async close() {
       await platform.stop();
       if (options.stripe === undefined) await stripe.close();
+      await telegram.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

@@ -1,6 +1,16 @@
 /** Channels: the kinds of deployments and what deployments of each are made of. Their operations are a resource. */
 export { channelAccountContext } from './accounts/account-secrets.ts';
 export {
+  type AccountRow,
+  findAccount,
+  noteAccountError,
+  removeAccount,
+  storeAccount,
+} from './accounts/account-store.ts';
+export { ACCOUNTS_CHANNEL } from './accounts/channel.ts';
+export type { CheckedAccount } from './accounts/checked-account.ts';
+export { openAccount, sealSecrets, settingOf } from './accounts/open-account.ts';
+export {
   AttachmentFailure,
   type Channel,
   type InboundMessage,
@@ -9,11 +19,21 @@ export {
 } from './channel.ts';
 export type { ChannelFiles } from './channel-files.ts';
 export { deploymentSecretContext } from './deployment-secrets.ts';
-export { disconnectDeployments } from './disconnect-deployments.ts';
+export { disconnectDeployments, disconnectKind } from './disconnect-deployments.ts';
 export { hashStartToken, mintStartToken, START_TOKEN_HOURS } from './inbound/start-tokens.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';
 export { hashPassword, isPassword } from './page-password.ts';
 export { FAILED_SENTENCE, PAUSED_SENTENCE } from './sentences.ts';
 export { defineChannelSweep } from './sweep-channels.ts';
+export {
+  checkTelegramBot,
+  createTelegramChannel,
+  createTelegramPolling,
+  disconnectTelegramBot,
+  readTelegramCall,
+  SECRET_HEADER,
+  TELEGRAM_URL,
+  verifyTelegramCall,
+} from './telegram/index.ts';
 export { MAX_TITLE_CHARS, readTitle, readWebPage, type WebPage } from './web-page.ts';

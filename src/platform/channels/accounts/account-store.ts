@@ -1,0 +1,85 @@
+/** Rows of channel accounts: the one that a project has of each kind. Secrets leave here sealed. */
+import { type Selectable, sql } from 'kysely';
+import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
+import { json } from '../../../kernel/db/values.ts';
+import type { TenantDb } from '../../store/tenant-db.ts';
+import type { MessagingKind, TenantTables } from '../../tables.ts';
+
+const COLUMNS = [
+  'kind',
+  'account_id',
+  'settings',
+  'sealed_secrets',
+  'secret_keys',
+  'webhook_key_hash',
+  'last_error',
+  'created_at',
+  'updated_at',
+] as const;
+
+export type AccountRow = Pick<Selectable<TenantTables['channel_accounts']>, (typeof COLUMNS)[number]>;
+
+export type NewAccount = Pick<
+  AccountRow,
+  'kind' | 'account_id' | 'settings' | 'sealed_secrets' | 'secret_keys' | 'webhook_key_hash'
+>;
+
+export async function findAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
+  return db.selectFrom('channel_accounts').select(COLUMNS).where('kind', '=', kind).executeTakeFirst();
+}
+
+/** Undefined too where the project is archived: nobody writes to it any more. */
+export async function findLiveAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
+  const { rows } = await db.raw<AccountRow>({
+    text: `
+      select ${COLUMNS.map((column) => `a.${column}`).join(', ')}
+      from channel_accounts a join projects p on p.id = a.project_id
+      where a.project_id = $1 and a.kind = $2 and p.archived_at is null`,
+    values: [kind],
+  });
+  return rows[0];
+}
+
+/** In place of the one that is there. Undefined where another project has the provider's account. */
+export async function storeAccount(
+  db: TenantDb,
+  { settings, ...account }: NewAccount,
+): Promise<AccountRow | undefined> {
+  const values = { ...account, settings: json(settings) };
+  try {
+    return await db
+      .insertInto('channel_accounts')
+      .values(values)
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'kind']).doUpdateSet({
+          ...values,
+          last_error: null,
+          updated_at: sql<Date>`now()`,
+        }),
+      )
+      .returning(COLUMNS)
+      .executeTakeFirstOrThrow();
+  } catch (error) {
+    if (isUniqueViolation(error, 'channel_accounts_one_project')) return undefined;
+    throw error;
+  }
+}
+
+/** The account as it was; undefined where there is none. */
+export async function removeAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
+  return db.deleteFrom('channel_accounts').where('kind', '=', kind).returning(COLUMNS).executeTakeFirst();
+}
+
+/** As long as the project still has this account. */
+export async function noteAccountError(
+  db: TenantDb,
+  account: { readonly kind: MessagingKind; readonly accountId: string },
+  error: { readonly code: string; readonly message: string },
+): Promise<void> {
+  await db
+    .updateTable('channel_accounts')
+    .set({ last_error: json({ ...error, at: new Date().toISOString() }) })
+    .where('kind', '=', account.kind)
+    .where('account_id', '=', account.accountId)
+    .execute();
+}
