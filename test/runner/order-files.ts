@@ -42,7 +42,9 @@ const USUAL_SECONDS: Readonly<Record<string, number>> = {
   'src/kernel/http/watch-connections.test.ts': 15,
   'test/boot/stop-while-starting.test.ts': 14,
   'test/boot/operating-guide.test.ts': 14,
+  'test/faults/hosted-kill.test.ts': 14,
   'test/faults/uploads.test.ts': 14,
+  'src/platform/resources/hosted/browser-client.test.ts': 14,
   'src/platform/engine/hand-over.test.ts': 13,
 };
 const MS_PER_BYTE = 0.2;

@@ -68,21 +68,30 @@ test('events are read however their text is cut', () => {
 });
 
 test('a refusal is met by what mends it', () => {
-  const judge = (code: string, httpStatus: number, tries = 0, param: string | null = null) =>
-    judgeRefusal({ status: httpStatus, code, param, tries });
+  const judge = (code: string, status: number, more: { tries?: number; param?: string; hasBegun?: boolean } = {}) =>
+    judgeRefusal({ status, code, param: null, tries: 0, hasBegun: false, ...more });
   assert.equal(judge('password_required', 401), 'password');
-  assert.equal(judge('not_found', 404, 0, 'thread_id'), 'forget thread');
+  assert.equal(judge('not_found', 404, { param: 'thread_id' }), 'forget thread');
   assert.equal(judge('not_found', 404), 'give up');
   assert.equal(judge('conversation_locked', 400), 'try again');
   assert.equal(judge('storage_unavailable', 503), 'try again');
-  assert.equal(judge('storage_unavailable', 503, 8), 'give up');
+  assert.equal(judge('storage_unavailable', 503, { tries: 8 }), 'give up');
   assert.equal(judge('rate_limit_exceeded', 429), 'give up');
+});
+
+test('nobody gives up an answer that has begun, nor a server that is not reached', () => {
+  const judge = (status: number, hasBegun: boolean) =>
+    judgeRefusal({ status, code: '', param: null, tries: 1_000, hasBegun });
+  assert.deepEqual(
+    [judge(0, false), judge(0, true), judge(503, true), judge(429, true), judge(404, true)],
+    ['try again', 'try again', 'try again', 'try again', 'give up'],
+  );
 });
 
 test('tries come further apart, and never before the server said', () => {
   assert.deepEqual(
     [0, 1, 2, 9].map((tries) => waitBefore(tries, 0)),
-    [1_000, 2_000, 4_000, 15_000],
+    [250, 500, 1_000, 15_000],
   );
   assert.equal(waitBefore(0, 30), 30_000);
 });

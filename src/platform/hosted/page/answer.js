@@ -78,19 +78,22 @@ export function createFrameParser(onFrame) {
 }
 
 /**
- * What a refusal means for the visitor.
- * @param {{ status: number, code: string, param: string | null, tries: number }} refusal
+ * What a refusal means for the visitor. `status`: 0 where the server was not reached, or the stream ended before the answer.
+ * `hasBegun`: the answer is there, and the key of the message gets it.
+ * @param {{ status: number, code: string, param: string | null, tries: number, hasBegun: boolean }} refusal
  * @returns {'password' | 'forget thread' | 'try again' | 'give up'}
  */
-export function judgeRefusal({ status, code, param, tries }) {
+export function judgeRefusal({ status, code, param, tries, hasBegun }) {
   if (code === 'password_required') return 'password';
   if (code === 'not_found' && param === 'thread_id') return 'forget thread';
-  const passes = status >= 500 || code === 'conversation_locked' || code === 'idempotency_in_progress';
-  return passes && tries < MAX_TRIES ? 'try again' : 'give up';
+  const isCut = status === 0;
+  const passes = isCut || status >= 500 || PASSING.includes(code) || (hasBegun && status === 429);
+  return passes && (isCut || hasBegun || tries < MAX_TRIES) ? 'try again' : 'give up';
 }
 
-/** In a row, without a frame in between. */
-export const MAX_TRIES = 8;
+const PASSING = ['conversation_locked', 'idempotency_in_progress'];
+/** In a row, of a message that has not been taken. */
+const MAX_TRIES = 8;
 
 /**
  * Milliseconds before the next try.
@@ -98,5 +101,5 @@ export const MAX_TRIES = 8;
  * @param {number} retryAfterSeconds 0 where nobody has said
  */
 export function waitBefore(tries, retryAfterSeconds) {
-  return Math.max(retryAfterSeconds * 1000, Math.min(1000 * 2 ** tries, 15_000));
+  return Math.max(retryAfterSeconds * 1000, Math.min(250 * 2 ** tries, 15_000));
 }

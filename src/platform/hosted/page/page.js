@@ -1,22 +1,15 @@
-/** The page: what the visitor types and reads. `marked` and `DOMPurify` stand before it in the document. */
-import {
-  applyFrame,
-  createAnswer,
-  createFrameParser,
-  isFinal,
-  judgeRefusal,
-  MAX_TRIES,
-  textOf,
-  waitBefore,
-} from './answer.js';
+/** The page: what the visitor types and reads. What it imports, `marked` and `DOMPurify` stand before it in the document. */
+import { applyFrame, createAnswer, createFrameParser, isFinal, judgeRefusal, textOf, waitBefore } from './answer.js';
+import { showMarkdown } from './markdown.js';
+import { makeId, openMemory } from './memory.js';
 
-const { marked, DOMPurify } = globalThis;
 const find = (selector) => document.querySelector(selector);
-const [list, form, input, status] = ['#messages', '#write', '#message', '#status'].map(find);
-const [sendButton, stopButton, newButton] = ['#send', '#stop', '#new'].map(find);
-const [passwordForm, passwordInput] = ['#unlock', '#password'].map(find);
-const { page: pageId, state: pageState } = document.body.dataset;
-const base = `/v1/hosted/${pageId}`;
+const [list, status, spoken] = ['#messages', '#status', '#spoken'].map(find);
+const [writeForm, input, sendButton, stopButton, newButton] = ['#write', '#message', '#send', '#stop', '#new'].map(
+  find,
+);
+const [unlockForm, passwordInput] = ['#unlock', '#password'].map(find);
+const { page: pageId, state: pageState, locked } = document.body.dataset;
 
 const SENTENCES = {
   password: 'This page is protected. Enter its password.',
@@ -25,248 +18,248 @@ const SENTENCES = {
   gone: 'This page is out of service.',
   failed: 'Sorry, that did not work. Please send it again later.',
   answering: 'The answer is being written.',
+  waiting: 'The answer has to wait.',
+  reconnecting: 'There is no connection. Trying again…',
   stopped: 'Stopped.',
+  empty: 'There was nothing to say.',
 };
-/** Of the conversation, kept in the browser. */
-const MAX_KEPT = 200;
+/** The server says something every 15 seconds, if only that it is there. */
+const SILENCE_MS = 45_000;
+const NEAR_END_PX = 80;
+/** As a refusal: the server was not reached, or said no more. */
+const CUT = { status: 0, code: '', param: null, retryAfterSeconds: 0 };
 
-const memory = loadMemory();
-let answering;
-
-DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-  if (node.tagName !== 'A') return;
-  node.setAttribute('target', '_blank');
-  node.setAttribute('rel', 'noopener noreferrer nofollow');
-});
+const memory = openMemory(pageId);
+/** The exchange that goes on: `{ pending, answer, element, abort }`. */
+let current;
+let frameRequest = 0;
 
 for (const { role, text } of memory.messages) addMessage(role, text);
-if (memory.pending) void answer(memory.pending, addMessage('assistant', ''));
 if (pageState === 'disconnected') tell(SENTENCES.gone);
+else if (memory.pending) void exchange(memory.pending);
+else if (locked === 'true' && !memory.password) void askForPassword(SENTENCES.password).then(() => tell(''));
 showState();
 
-form.addEventListener('submit', (event) => {
+writeForm.addEventListener('submit', (event) => {
   event.preventDefault();
   const message = input.value.trim();
-  if (message === '' || answering) return;
+  if (message === '' || current) return;
   input.value = '';
-  remember('user', message);
+  input.focus();
   addMessage('user', message);
-  memory.pending = { key: makeId(), message, threadId: memory.threadId };
-  save();
-  void answer(memory.pending, addMessage('assistant', ''));
+  memory.remember('user', message);
+  memory.pending = { key: makeId(), message, threadId: memory.threadId, sentAt: Date.now(), hasBegun: false };
+  memory.save();
+  void exchange(memory.pending);
 });
 input.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  form.requestSubmit();
+  writeForm.requestSubmit();
 });
 stopButton.addEventListener('click', () => {
-  const { runId } = answering?.answer ?? {};
-  if (runId) void post('/stop', { run_id: runId }, {}).catch(() => {});
+  const { answer, abort } = current ?? {};
+  if (answer?.runId) post('/stop', { run_id: answer.runId }, {}).catch(() => tell(SENTENCES.reconnecting));
+  else abort?.abort();
 });
 newButton.addEventListener('click', () => {
-  if (answering) return;
-  Object.assign(memory, { threadId: null, messages: [], pending: null });
-  save();
+  Object.assign(memory, { threadId: null, messages: [] });
+  memory.save();
   for (const message of list.querySelectorAll('.message:not(.greeting)')) message.remove();
+  spoken.textContent = '';
   input.focus();
 });
 
-/** Asks until the answer is there, and goes on where it was cut off. */
-async function answer(pending, element) {
-  const current = createAnswer();
-  answering = { answer: current };
+/** Asks until the answer is there, or there is none. */
+async function exchange(pending) {
+  const answer = createAnswer();
+  const element = addMessage('assistant', '');
+  current = { pending, answer, element, abort: new AbortController() };
   showState();
   tell(SENTENCES.answering);
-  for (let tries = 0; !isFinal(current) && tries <= MAX_TRIES; tries += 1) {
-    const { lastId } = current;
-    const { password } = memory;
-    const refusal = await read(pending, current, element).catch(() => undefined);
-    // A decision may take as long as it takes.
-    if (current.lastId > lastId || current.status === 'paused') tries = 0;
-    if (isFinal(current)) break;
-    const verdict = refusal === undefined ? 'try again' : judgeRefusal({ ...refusal, tries });
-    if (verdict === 'password') await askForPassword(password !== undefined);
+  const refusal = await readToEnd(current);
+  current = undefined;
+  memory.pending = null;
+  const said = textOf(answer);
+  if (isFinal(answer) || said !== '') keepAnswer(element, answer, said);
+  else takeBack(element, pending);
+  memory.save();
+  showState();
+  tell(sentenceAfter(answer, refusal));
+  // Where the focus was on a button that is gone.
+  if ([document.body, stopButton].includes(document.activeElement)) input.focus();
+}
+
+/** Undefined once the answer is whole, else why there is none. Goes on where it was cut off. */
+async function readToEnd(asked) {
+  const {
+    pending,
+    answer,
+    abort: { signal },
+  } = asked;
+  for (let tries = 0; ; tries += 1) {
+    const { lastId } = answer;
+    const refusal = await readOnce(asked).catch(() => CUT);
+    if (isFinal(answer)) return undefined;
+    if (signal.aborted) return CUT;
+    if (answer.lastId > lastId) tries = 0;
+    const verdict = judgeRefusal({ ...refusal, tries, hasBegun: pending.hasBegun });
+    if (verdict === 'give up') return refusal;
+    if (verdict === 'password') await askForPassword(memory.password ? SENTENCES.wrongPassword : SENTENCES.password);
     if (verdict === 'forget thread') Object.assign(pending, { threadId: null, key: makeId() });
-    if (verdict === 'give up') return giveUp(pending, element, refusal);
-    if (verdict === 'try again') await pause(waitBefore(tries, refusal?.retryAfterSeconds ?? 0));
+    if (verdict === 'try again') await pause(waitBefore(tries, refusal.retryAfterSeconds), signal);
+    memory.save();
   }
-  if (!isFinal(current)) return giveUp(pending, element, undefined);
-  memory.threadId = current.threadId ?? memory.threadId;
-  const text = textOf(current) || SENTENCES.stopped;
-  show(element, text);
-  finish(text);
 }
 
-/** Undefined once the stream has ended, else why there is none. */
-async function read(pending, current, element) {
-  const { message, threadId, key } = pending;
-  const response = await post(
-    '/chat',
-    { message, ...(threadId ? { thread_id: threadId } : {}) },
-    {
-      accept: 'text/event-stream',
-      'idempotency-key': key,
-      ...(current.lastId > 0 ? { 'last-event-id': String(current.lastId) } : {}),
-    },
-  );
-  if (!response.ok) {
-    const { error = {} } = await response.json().catch(() => ({}));
-    const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
-    return { status: response.status, code: error.code ?? '', param: error.param ?? null, retryAfterSeconds };
+/** One stream, to its end or its cut; what it was refused with, if it was. */
+async function readOnce({ pending, answer, element, abort }) {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  const signal = AbortSignal.any([abort.signal, silence.signal]);
+  try {
+    const response = await sendMessage(pending, answer.lastId, signal);
+    if (!response.ok) return await readRefusal(response);
+    const parse = createFrameParser((frame) => take(frame, pending, answer));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+      parse(piece.value);
+      showSoon(element, answer);
+    }
+    return CUT;
+  } catch (error) {
+    if (!abort.signal.aborted) tell(SENTENCES.reconnecting);
+    throw error;
+  } finally {
+    clearTimeout(timer);
   }
-  const parse = createFrameParser((frame) => {
-    applyFrame(current, frame);
-    showSoon(element, () => textOf(current));
-    stopButton.disabled = current.runId === null;
-  });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) parse(piece.value);
-  return undefined;
 }
 
-function post(path, body, headers) {
+function take(frame, pending, answer) {
+  applyFrame(answer, frame);
+  tell(answer.status === 'paused' ? SENTENCES.waiting : SENTENCES.answering);
+  if (pending.hasBegun || answer.runId === null) return;
+  pending.hasBegun = true;
+  memory.save();
+}
+
+function sendMessage({ message, threadId, key }, lastId, signal) {
+  const headers = { accept: 'text/event-stream', 'idempotency-key': key };
+  if (lastId > 0) headers['last-event-id'] = String(lastId);
+  return post('/chat', { message, ...(threadId ? { thread_id: threadId } : {}) }, headers, signal);
+}
+
+function post(path, body, headers, signal) {
   const { visitorId: visitor_id, password } = memory;
-  return fetch(base + path, {
+  return fetch(`/v1/hosted/${pageId}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ visitor_id, ...(password ? { password } : {}), ...body }),
+    signal,
   });
 }
 
-function giveUp(pending, element, refusal) {
-  element.remove();
-  list.querySelector('.message.user:last-of-type')?.remove();
-  memory.messages.pop();
-  if (input.value === '') input.value = pending.message;
-  const isOver = refusal?.code === 'invalid_state' || refusal?.code === 'not_found';
-  finish(undefined);
-  tell(isOver ? SENTENCES.gone : refusal?.status === 429 ? SENTENCES.tooMany : SENTENCES.failed);
+async function readRefusal(response) {
+  const { error = {} } = await response.json().catch(() => ({}));
+  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
+  return { status: response.status, code: error.code ?? '', param: error.param ?? null, retryAfterSeconds };
 }
 
-function finish(text) {
-  answering = undefined;
-  memory.pending = null;
-  if (text !== undefined) remember('assistant', text);
-  save();
-  showState();
-  tell('');
+function sentenceAfter({ status: end }, refusal) {
+  if (end === 'cancelled' || refusal === CUT) return SENTENCES.stopped;
+  if (refusal === undefined) return '';
+  if (refusal.code === 'invalid_state' || refusal.code === 'not_found') return SENTENCES.gone;
+  return refusal.status === 429 ? SENTENCES.tooMany : SENTENCES.failed;
+}
+
+function keepAnswer(element, { threadId, status: end }, said) {
+  const text = said || (end === 'cancelled' ? SENTENCES.stopped : SENTENCES.empty);
+  memory.threadId = threadId ?? memory.threadId;
+  memory.remember('assistant', text);
+  showNow(element, text);
   // Read out in one piece, once it is whole.
-  if (text !== undefined) find('#spoken').textContent = list.lastElementChild.textContent;
-  input.focus();
+  spoken.textContent = element.textContent;
 }
 
-function askForPassword(wasWrong) {
+/** As if it had not been sent: it can be sent again. */
+function takeBack(element, { message }) {
+  element.previousElementSibling.remove();
+  element.remove();
+  memory.messages.pop();
+  if (input.value === '') input.value = message;
+}
+
+async function askForPassword(sentence) {
   memory.password = undefined;
-  tell(wasWrong ? SENTENCES.wrongPassword : SENTENCES.password);
-  passwordForm.hidden = false;
+  tell(sentence);
+  unlockForm.hidden = false;
+  writeForm.hidden = true;
   passwordInput.focus();
-  return new Promise((resolve) => {
-    passwordForm.onsubmit = (event) => {
+  await new Promise((resolve) => {
+    unlockForm.onsubmit = (event) => {
       event.preventDefault();
-      memory.password = passwordInput.value;
-      passwordInput.value = '';
-      passwordForm.hidden = true;
-      tell(SENTENCES.answering);
       resolve();
     };
   });
+  memory.password = passwordInput.value;
+  memory.save();
+  passwordInput.value = '';
+  unlockForm.hidden = true;
+  writeForm.hidden = false;
+  tell(SENTENCES.answering);
+  input.focus();
 }
 
 function addMessage(role, text) {
   const element = document.createElement('div');
   element.className = `message ${role}`;
   element.dir = 'auto';
-  list.append(element);
+  element.setAttribute('role', 'group');
+  element.setAttribute('aria-label', role === 'user' ? 'You' : 'Answer');
   if (role === 'user') element.textContent = text;
-  else show(element, text);
-  element.scrollIntoView({ block: 'end' });
+  else showMarkdown(element, text);
+  list.append(element);
+  list.scrollTop = list.scrollHeight;
   return element;
 }
 
-/** Markdown of a model: nothing in it runs, loads or looks like a part of the page. */
-function show(element, text) {
-  element.innerHTML = DOMPurify.sanitize(marked.parse(text, { gfm: true, breaks: true }), {
-    USE_PROFILES: { html: true },
-    FORBID_TAGS: [
-      'img',
-      'picture',
-      'video',
-      'audio',
-      'source',
-      'style',
-      'form',
-      'input',
-      'button',
-      'select',
-      'textarea',
-    ],
-    FORBID_ATTR: ['style', 'class', 'id', 'name'],
-  });
+function showSoon(element, answer) {
+  frameRequest ||= requestAnimationFrame(() => showNow(element, textOf(answer)));
 }
 
-const waiting = new Map();
-function showSoon(element, text) {
-  if (waiting.has(element)) return void waiting.set(element, text);
-  waiting.set(element, text);
-  requestAnimationFrame(() => {
-    const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
-    show(element, waiting.get(element)());
-    waiting.delete(element);
-    if (isAtEnd) list.scrollTop = list.scrollHeight;
-  });
+function showNow(element, text) {
+  cancelAnimationFrame(frameRequest);
+  frameRequest = 0;
+  const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END_PX;
+  showMarkdown(element, text);
+  if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
 function showState() {
-  const isBusy = answering !== undefined;
+  const isBusy = current !== undefined;
+  const isOut = pageState === 'disconnected';
   sendButton.hidden = isBusy;
   stopButton.hidden = !isBusy;
-  stopButton.disabled = !answering?.answer.runId;
   newButton.disabled = isBusy;
-  const isOut = pageState === 'disconnected';
   sendButton.disabled = isOut;
   input.disabled = isOut;
 }
 
 function tell(text) {
-  status.textContent = text;
+  if (status.textContent !== text) status.textContent = text;
 }
 
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function remember(role, text) {
-  memory.messages.push({ role, text });
-  memory.messages = memory.messages.slice(-MAX_KEPT);
-}
-
-function loadMemory() {
-  const fresh = { visitorId: makeId(), threadId: null, messages: [], pending: null };
-  try {
-    const kept = JSON.parse(localStorage.getItem(keptAs()) ?? 'null');
-    return { ...fresh, ...kept, password: sessionStorage.getItem(keptAs()) ?? undefined };
-  } catch {
-    // A browser that keeps nothing: the conversation lasts as long as the page is open.
-    return fresh;
-  }
-}
-
-function save() {
-  const { password, ...kept } = memory;
-  try {
-    localStorage.setItem(keptAs(), JSON.stringify(kept));
-    if (password) sessionStorage.setItem(keptAs(), password);
-  } catch {
-    // See loadMemory.
-  }
-}
-
-function keptAs() {
-  return `hosted/${pageId}`;
-}
-
-/** 128 random bits; `randomUUID` is not there without https. */
-function makeId() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+/** Until then, until the browser has a network again, or until the visitor stops it. */
+function pause(ms, signal) {
+  const { promise, resolve } = Promise.withResolvers();
+  const timer = setTimeout(resolve, ms);
+  addEventListener('online', resolve);
+  signal.addEventListener('abort', resolve);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    removeEventListener('online', resolve);
+    signal.removeEventListener('abort', resolve);
+  });
 }
