@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 export const MEASURES = [
   'runs',
   'first-byte',
+  'hosted',
   'streams',
   'memory',
   'gateway',

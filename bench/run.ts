@@ -10,6 +10,7 @@ import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
 import { measureGateway } from './measures/measure-gateway.ts';
+import { measureHosted } from './measures/measure-hosted.ts';
 import { measureIngest } from './measures/measure-ingest.ts';
 import { measureLists } from './measures/measure-lists.ts';
 import { measureMcp } from './measures/measure-mcp.ts';
@@ -31,6 +32,7 @@ const RESULTS = join(import.meta.dirname, 'results/latest.json');
 const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings | Promise<Findings>>([
   ['runs', measureRuns],
   ['first-byte', measureFirstByte],
+  ['hosted', measureHosted],
   ['streams', measureStreams],
   ['memory', measureMemory],
   ['gateway', measureGateway],
