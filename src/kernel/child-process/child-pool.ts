@@ -8,6 +8,7 @@
  * Children are started when they are needed, used again, and ended when they have been idle for a while. Keys (a project)
  * take turns, and where there is more than one child no key has them all.
  */
+import { untilAborted } from '../cancellation/until-aborted.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Child, type ChildOptions } from './child.ts';
 import { ChildEndedError } from './child-errors.ts';
@@ -94,7 +95,7 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
       }
       child = this.#start();
       this.#busy.set(child, key);
-      await untilAborted(child.ready(), signal);
+      await (signal === undefined ? child.ready() : untilAborted(child.ready(), signal));
       return child;
     } catch (error) {
       if (child === undefined) this.#release(key);
@@ -237,16 +238,4 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
 
 function idleReason(): Error {
   return new Error('the child process was idle');
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -3,6 +3,7 @@
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
@@ -21,7 +22,7 @@ import { failTurn, pauseTurn, settleAfter } from './end-turn.ts';
 import { findAnswerProblem } from './find-answer-problem.ts';
 import { listRequestServers } from './list-request-servers.ts';
 import { ServerCalls } from './run-server-calls.ts';
-import { markInterruptedCalls, planCall, untilAborted } from './tool-calls.ts';
+import { markInterruptedCalls, planCall } from './tool-calls.ts';
 import { reserveForCall } from './turn-budgets.ts';
 import { TurnContext, type TurnDependencies } from './turn-context.ts';
 import {

@@ -1,8 +1,8 @@
 /** What the MCP servers that a turn's request brought list: each is asked once a run, and the answer is a step of it. */
+import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type ListedTools, type RequestServer, showTools } from '../../tools/request-servers.ts';
 import type { NewFrame } from '../timeline/frames.ts';
-import { untilAborted } from './tool-calls.ts';
 import type { TurnContext } from './turn-context.ts';
 
 /** The lists by label. Throws what a list failed with, once that has been told, and the turn's abort. */

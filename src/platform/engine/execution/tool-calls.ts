@@ -1,4 +1,5 @@
 /** The calls that a model asks for: what becomes of each, and how this server runs its own. */
+import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Tool, ToolOutcome } from '../../tools/tool.ts';
@@ -47,19 +48,6 @@ export async function runCall(
     if (signal.aborted) throw signal.reason;
     logger.warn({ err: error, tool: step.name, runId }, 'tool failed');
     return { error: error instanceof Error ? error.message : 'The tool failed.' };
-  }
-}
-
-/** The work's outcome, or the abort's reason as soon as it fires: the work may ignore the signal. */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, stopped.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

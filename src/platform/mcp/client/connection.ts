@@ -11,6 +11,7 @@ import type {
   Tool,
   Transport,
 } from '@modelcontextprotocol/client';
+import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject, McpProtocol } from '../../tables.ts';
 import { CallStream } from './call-stream.ts';
@@ -20,7 +21,6 @@ import { describeFailure, findStatus, McpFailure } from './failure.ts';
 import type { McpLimits } from './limits.ts';
 import { loadClient } from './load-client.ts';
 import type { SuspendedCall } from './suspended-call.ts';
-import { untilAborted } from './until-aborted.ts';
 
 export interface McpEndpoint {
   readonly url: string;

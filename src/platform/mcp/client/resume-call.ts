@@ -5,6 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult, JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import type { JsonObject } from '../../tables.ts';
 import { capFetch } from './capped-fetch.ts';
 import type { McpClientDependencies, McpEndpoint } from './connection.ts';
@@ -12,7 +13,6 @@ import { type Elicitation, readElicitation } from './elicitation.ts';
 import { describeFailure, findStatus, McpFailure } from './failure.ts';
 import { loadClient } from './load-client.ts';
 import type { SuspendedCall, SuspendedSession } from './suspended-call.ts';
-import { untilAborted } from './until-aborted.ts';
 
 type Client = Awaited<ReturnType<typeof loadClient>>;
 

@@ -7,7 +7,6 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   try {
     return await Promise.race([work, stopped.promise]);
   } finally {
-    work.catch(() => {});
     signal.removeEventListener('abort', onAbort);
   }
 }
