@@ -2,6 +2,7 @@
  * Where messages wait for a smith that is busy: one line a smith on each replica, whose head asks for the turn until it gets
  * it. The database decides who has the smith; replicas take turns as it happens.
  */
+import { untilAborted } from '../../kernel/cancellation/until-aborted.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 
 /** Somebody who is being looked at by a person waits no longer. */
@@ -71,17 +72,11 @@ async function startAtHead<T>(line: Line, start: () => Promise<T>, patience: Abo
   }
 }
 
-/** Throws `conversation_locked` where the signal fires first. */
+/** Throws `conversation_locked` where the signal fires first; what is awaited never fails. */
 async function unless(patience: AbortSignal, awaited: Promise<void>): Promise<void> {
-  const { promise: over, reject } = Promise.withResolvers<never>();
-  const give = () => reject(busy());
-  patience.addEventListener('abort', give, { once: true });
-  if (patience.aborted) give();
-  try {
-    await Promise.race([awaited, over]);
-  } finally {
-    patience.removeEventListener('abort', give);
-  }
+  await untilAborted(awaited, patience).catch(() => {
+    throw busy();
+  });
 }
 
 function isBusy(error: unknown): boolean {
