@@ -14,14 +14,12 @@ import {
   findRunForResults,
   headersOf,
   nameMessage,
-  parseTools,
-  prepareServers,
+  prepareTools,
   type ResolvedSmith,
   readFreshCredentials,
   readMessages,
   readReasoningEffort,
   readResponseFormat,
-  requireStores,
   resolveSmithForTurn,
   streamCompletion,
   type ToolResults,
@@ -99,14 +97,13 @@ async function resume(
 
 async function start(
   engine: Engine,
-  { db, caller, body, idempotency }: Request,
+  request: Request,
   turn: { readonly smith: ResolvedSmith; readonly threadId: string | undefined; readonly input: ChatInput },
 ): Promise<BegunSegment> {
+  const { db, caller, body, idempotency } = request;
   const { smith, threadId, input } = turn;
   requireCalls(input.results);
-  const { tools, toolChoice, fileSearch, mcp } = parseTools(body.tools, body.tool_choice);
-  await requireStores(db, caller, fileSearch);
-  const { servers, credentials } = await prepareServers(engine, caller.projectId, mcp);
+  const { tools, credentials } = await prepareTools(engine, request);
   const model = chooseModel(body.model);
   const responseFormat = await readResponseFormat(body.response_format, {
     schemas: engine.schemas,
@@ -114,7 +111,8 @@ async function start(
     param: 'response_format',
   });
   const asksForSchema = responseFormat.type === 'json' && responseFormat.schema !== undefined;
-  const isAlone = tools.length === 0 && fileSearch === undefined && servers === undefined && threadId === undefined;
+  const bringsTools = tools.client.length > 0 || tools.file_search !== null || tools.mcp !== undefined;
+  const isAlone = !bringsTools && threadId === undefined;
   return startTurn(engine, {
     projectId: caller.projectId,
     smithId: smith.id,
@@ -140,12 +138,7 @@ async function start(
         reasoning_effort: readReasoningEffort(body.reasoning_effort, 'reasoning_effort'),
         max_output_tokens: body.max_completion_tokens ?? body.max_tokens ?? null,
       },
-      tools: {
-        client: tools,
-        choice: toolChoice,
-        file_search: fileSearch ?? null,
-        ...(servers === undefined ? {} : { mcp: servers }),
-      },
+      tools,
     },
     credentials,
     idempotency,

@@ -14,15 +14,13 @@ import {
   describeRequest,
   findListingRuns,
   invalid,
-  parseTools,
   placeError,
   planTurn,
-  prepareServers,
+  prepareTools,
   type ResolvedSmith,
   readFreshCredentials,
   readReasoningEffort,
   readResponseFormat,
-  requireStores,
   resolveSmithForTurn,
   responseOf,
   streamResponse,
@@ -111,16 +109,17 @@ async function resume(
 
 async function start(
   engine: Engine,
-  { db, caller, body, idempotency }: Request,
+  request: Request,
   smith: ResolvedSmith,
   plan: Extract<TurnPlan, { kind: 'start' }>,
 ): Promise<BegunSegment> {
+  const { db, caller, body, idempotency } = request;
   const { projectId } = caller;
   const { continues, conversationId } = plan;
-  const { tools, toolChoice, fileSearch, mcp } = parseTools(body.tools, body.tool_choice);
-  await requireStores(db, caller, fileSearch);
-  const known = { brought: plan.lists, runs: mcp.length === 0 ? [] : await findListingRuns(db, smith.id, plan) };
-  const { servers, credentials } = await prepareServers(engine, projectId, mcp, known);
+  const { tools, credentials } = await prepareTools(engine, request, async () => ({
+    brought: plan.lists,
+    runs: await findListingRuns(db, smith.id, plan),
+  }));
   const model = chooseModel(body.model);
   const responseFormat = await readResponseFormat(body.text?.format, {
     schemas: engine.schemas,
@@ -151,12 +150,7 @@ async function start(
         reasoning_effort: readReasoningEffort(body.reasoning?.effort, 'reasoning.effort'),
         max_output_tokens: body.max_output_tokens ?? null,
       },
-      tools: {
-        client: tools,
-        choice: toolChoice,
-        file_search: fileSearch ?? null,
-        ...(servers === undefined ? {} : { mcp: servers }),
-      },
+      tools,
     },
     credentials,
     idempotency,

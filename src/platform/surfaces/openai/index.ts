@@ -15,8 +15,8 @@ export {
   runOfItem,
 } from './item-ids.ts';
 export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
-export { parseTools, requireStores } from './parse-tools.ts';
-export { prepareServers, readFreshCredentials } from './request-servers.ts';
+export { prepareTools } from './prepare-tools.ts';
+export { readFreshCredentials } from './request-servers.ts';
 export { type ResolvedSmith, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
 export { awaitResponse, streamResponse } from './responses/answer-response.ts';
 export { listInputItems } from './responses/input-items.ts';
