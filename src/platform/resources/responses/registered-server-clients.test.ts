@@ -1,13 +1,18 @@
 /** Tools of a registered MCP server, the protocol's own reference server, by the clients that people use. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createOpenAI } from '@ai-sdk/openai';
-import { type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages';
-import { ChatOpenAI } from '@langchain/openai';
-import { generateText, type ModelMessage, streamText } from 'ai';
-import OpenAI from 'openai';
 import { type EverythingServer, startEverythingServer } from '../../../../test/support/everything-server.ts';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
+import {
+  addressOf,
+  createResponse,
+  nameWay,
+  openaiFor,
+  questionOf,
+  startAi,
+  startLangchain,
+  WAYS,
+} from '../../../../test/support/response-clients.ts';
 
 const SUM = 'call the tool everything__get-sum with';
 /** One call that needs nobody, one that is approved, and one that is rejected. */
@@ -30,10 +35,8 @@ async function makeSmith() {
   const refreshed = await project.post('/v1/tenant/mcp/everything/refresh');
   assert.equal(refreshed.body.status, 'ready', refreshed.text);
   const smithId = await project.createSmith();
-  const token = await project.smithToken(smithId, ['runs:read', 'runs:write', 'approvals:write']);
   return {
-    token,
-    baseURL: `${platform.url}/v1`,
+    ...(await addressOf(platform, project, smithId)),
     /** The turn is one, and made these calls: the rejected one is not among them. */
     async assertMade() {
       const runs = (await project.get(`/v1/smiths/${smithId}/runs`)).body.data;
@@ -50,26 +53,20 @@ async function makeSmith() {
   };
 }
 
-const isStreamed = [false, true];
-const how = (streamed: boolean) => (streamed ? 'streamed' : 'in one piece');
 const LAST = /Echo: hi[\s\S]*The sum of 2 and 3 is 5[\s\S]*denied/;
 
-for (const streamed of isStreamed) {
-  describe(how(streamed), () => {
+for (const streamed of WAYS) {
+  describe(nameWay(streamed), () => {
     test('openai calls, approves and rejects', async () => {
       const smith = await makeSmith();
-      const openai = new OpenAI({ apiKey: smith.token, baseURL: smith.baseURL, maxRetries: 0 });
-      const create = (body: OpenAI.Responses.ResponseCreateParamsNonStreaming) =>
-        streamed ? openai.responses.stream({ ...body, stream: true }).finalResponse() : openai.responses.create(body);
+      const openai = openaiFor(smith);
       const outputs: unknown[] = [];
-      let answer = await create({ model: 'ironcraft', input: ASK });
+      let answer = await createResponse(openai, streamed, { input: ASK });
       for (const approve of [true, false]) {
         outputs.push(...answer.output);
-        const asked = answer.output.find(({ type }) => type === 'mcp_approval_request');
-        assert.ok(asked?.type === 'mcp_approval_request', JSON.stringify(answer.output));
+        const asked = questionOf(answer);
         assert.deepEqual([asked.server_label, asked.name], ['everything', 'get-sum']);
-        answer = await create({
-          model: 'ironcraft',
+        answer = await createResponse(openai, streamed, {
           previous_response_id: answer.id,
           input: [{ type: 'mcp_approval_response', approval_request_id: asked.id, approve }],
         });
@@ -85,8 +82,7 @@ for (const streamed of isStreamed) {
     });
 
     test('openai calls in a chat completion', async () => {
-      const smith = await makeSmith();
-      const openai = new OpenAI({ apiKey: smith.token, baseURL: smith.baseURL, maxRetries: 0 });
+      const openai = openaiFor(await makeSmith());
       const body = {
         model: 'ironcraft',
         messages: [{ role: 'user' as const, content: 'Call the tool everything__echo with {"message":"chat"}' }],
@@ -101,29 +97,14 @@ for (const streamed of isStreamed) {
 
     test('ai calls, approves and rejects', async () => {
       const smith = await makeSmith();
-      const provider = createOpenAI({ apiKey: smith.token, baseURL: smith.baseURL });
-      const messages: ModelMessage[] = [{ role: 'user', content: ASK }];
-      const ask = async () => {
-        const call = { model: provider.responses('ironcraft'), messages, maxRetries: 0 };
-        const result = streamed ? streamText(call) : await generateText(call);
-        const content = await result.content;
-        messages.push(...(await result.response).messages);
-        return { content, text: await result.text };
-      };
+      const ai = startAi(smith, streamed);
       const results: unknown[] = [];
-      let answer = await ask();
+      let answer = await ai.say(ASK);
       for (const approved of [true, false]) {
-        results.push(...answer.content.filter(({ type }) => type === 'tool-result'));
-        const asked = answer.content.find(({ type }) => type === 'tool-approval-request');
-        assert.ok(asked?.type === 'tool-approval-request', JSON.stringify(answer.content));
-        const { approvalId } = asked;
-        messages.push({
-          role: 'tool',
-          content: [{ type: 'tool-approval-response', approvalId, approved, providerExecuted: true }],
-        });
-        answer = await ask();
+        results.push(...ai.resultsOf(answer));
+        answer = await ai.decide(answer, approved);
       }
-      results.push(...answer.content.filter(({ type }) => type === 'tool-result'));
+      results.push(...ai.resultsOf(answer));
       assert.partialDeepStrictEqual(results, [
         { output: { serverLabel: 'everything', name: 'echo', output: 'Echo: hi' } },
         { output: { serverLabel: 'everything', name: 'get-sum', output: 'The sum of 2 and 3 is 5.' } },
@@ -134,33 +115,12 @@ for (const streamed of isStreamed) {
 
     test('langchain calls, approves and rejects', async () => {
       const smith = await makeSmith();
-      const model = new ChatOpenAI({
-        model: 'ironcraft',
-        apiKey: smith.token,
-        configuration: { baseURL: smith.baseURL },
-        maxRetries: 0,
-        useResponsesApi: true,
-      });
-      const ask = async (messages: BaseMessage[], previous?: string) => {
-        const options = previous === undefined ? {} : { previous_response_id: previous };
-        if (!streamed) return model.invoke(messages, options);
-        let whole: AIMessageChunk | undefined;
-        for await (const chunk of await model.stream(messages, options)) whole = whole?.concat(chunk) ?? chunk;
-        assert.ok(whole);
-        return whole;
-      };
-      const itemsOf = (answer: AIMessageChunk) =>
-        (answer.additional_kwargs.tool_outputs ?? []) as { type: string; id: string; output?: string }[];
-      let answer = await ask([new HumanMessage(ASK)]);
+      const chain = startLangchain(smith, streamed);
       const outputs: (string | undefined)[] = [];
+      let answer = await chain.say(ASK);
       for (const approve of [true, false]) {
-        outputs.push(...itemsOf(answer).flatMap(({ type, output }) => (type === 'mcp_call' ? [output] : [])));
-        const asked = itemsOf(answer).find(({ type }) => type === 'mcp_approval_request');
-        assert.ok(asked, JSON.stringify(answer.additional_kwargs));
-        const decision = new HumanMessage({
-          content: [{ type: 'mcp_approval_response', approval_request_id: asked.id, approve }] as never,
-        });
-        answer = await ask([decision], String(answer.response_metadata.id));
+        outputs.push(...chain.itemsOf(answer).flatMap(({ type, output }) => (type === 'mcp_call' ? [output] : [])));
+        answer = await chain.decide(answer, approve);
       }
       assert.deepEqual(outputs, ['Echo: hi', 'The sum of 2 and 3 is 5.']);
       assert.match(answer.text, LAST);
