@@ -23,7 +23,7 @@ export { disconnectDeployments, disconnectKind } from './disconnect-deployments.
 export { hashStartToken, mintStartToken, START_TOKEN_HOURS } from './inbound/start-tokens.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';
-export { hashPassword, isPassword } from './page-password.ts';
+export { hashPassword, isPassword, MAX_PASSWORD_CHARS, readPassword } from './page-password.ts';
 export { FAILED_SENTENCE, PAUSED_SENTENCE } from './sentences.ts';
 export { defineChannelSweep } from './sweep-channels.ts';
 export {

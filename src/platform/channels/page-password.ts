@@ -1,10 +1,28 @@
 /** Passwords of hosted pages, kept as hashes that cost time to guess: `scrypt$<salt>$<hash>`. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { JsonObject } from '../tables.ts';
 
+export const MAX_PASSWORD_CHARS = 256;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** Node's default, 16 MiB and some 50 ms. */
 const COST = { N: 16_384, r: 8, p: 1 };
+
+/** Of the secrets of a page; undefined: everyone may write. Throws `invalid_request`. */
+export function readPassword({ password, ...unknown }: JsonObject): string | undefined {
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) {
+    const message = `A page has no secret \`${other}\`. Send \`password\`, or leave \`secrets\` out.`;
+    throw new ApiError('invalid_request', { param: `secrets.${other}`, message });
+  }
+  if (password === undefined) return undefined;
+  if (typeof password === 'string' && password !== '' && password.length <= MAX_PASSWORD_CHARS) return password;
+  throw new ApiError('invalid_request', {
+    param: 'secrets.password',
+    message: `A page's password is a text of 1 to ${MAX_PASSWORD_CHARS} characters.`,
+  });
+}
 
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);

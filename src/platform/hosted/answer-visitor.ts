@@ -1,13 +1,15 @@
 /** A turn as its visitor reads it: as a stream that can be lost and taken up again, or in one piece. */
 import { ApiError } from '../../kernel/http/errors.ts';
 import { EventStream } from '../../kernel/http/event-stream.ts';
+import { FAILED_SENTENCE } from '../channels/index.ts';
 import { type Engine, getRun, type RunRow, type ShownFrame } from '../engine/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
-import { type HostedStatus, newsFrame, readNews, sentenceOf, statusFrame } from './hosted-frames.ts';
+import { AnswerText } from '../surfaces/index.ts';
+import { type HostedPlace, type HostedStatus, newsFrame, readNews, sentenceOf } from './hosted-frames.ts';
 
 /** `run.started`, in whose place the status stands that begins the stream. */
 const FIRST_FRAME = 1;
-const PART_GAP = '\n\n';
+const SENTENCE_GAP = '\n\n';
 
 export interface HostedAnswer {
   /** Null: no turn began. */
@@ -19,15 +21,15 @@ export interface HostedAnswer {
 
 /** The frames beyond `after`. A stream that ends without a status other than `in_progress` goes on when it is asked for again. */
 export function streamToVisitor(engine: Engine, run: RunRow, after: number): EventStream {
-  const place = { runId: run.id, threadId: run.thread_id };
+  const place = placeOf(run);
   return new EventStream(async (sink, closed) => {
-    if (after < FIRST_FRAME) sink.write(statusFrame(place, 'in_progress', FIRST_FRAME));
+    if (after < FIRST_FRAME) sink.write(newsFrame(place, { type: 'status', status: 'in_progress' }, FIRST_FRAME));
     let isTold = false;
     const render = (frame: ShownFrame): string => {
       const news = readNews(frame);
       if (news === undefined) return '';
       isTold = news.type === 'status';
-      return news.type === 'status' ? statusFrame(place, news.status, frame.seq) : newsFrame(run.id, news, frame.seq);
+      return newsFrame(place, news, frame.seq);
     };
     const end = await engine.follow(
       followed(run),
@@ -41,19 +43,21 @@ export function streamToVisitor(engine: Engine, run: RunRow, after: number): Eve
       },
       closed,
     );
+    if (end !== 'rested' || isTold) return;
     // Whoever had read everything is told again how it ended.
-    if (end === 'rested' && !isTold) sink.write(statusFrame(place, (await readRun(engine, run)).status));
+    const { status } = await getRun(tenantDb(engine.db, run.project_id), run.id);
+    sink.write(newsFrame(place, { type: 'status', status }));
   });
 }
 
 /** Resolves once the turn rests. Throws `service_overloaded` where it goes on at another replica. */
 export async function collectForVisitor(engine: Engine, run: RunRow, signal: AbortSignal): Promise<HostedAnswer> {
-  const parts = new Map<number, string>();
-  let status: HostedStatus = 'in_progress';
+  const said = new AnswerText();
+  let status = 'in_progress' as HostedStatus;
   const take = (frame: ShownFrame): void => {
     const news = readNews(frame);
-    if (news?.type === 'text') parts.set(news.part, (parts.get(news.part) ?? '') + news.text);
-    if (news?.type === 'reset') for (const part of [...parts.keys()]) if (part >= news.part) parts.delete(part);
+    if (news?.type === 'text') said.showText(news.text, news.part);
+    if (news?.type === 'reset') said.restartFrom(news.part);
     if (news?.type === 'status') status = news.status;
   };
   const write = (frames: readonly ShownFrame[]): boolean => {
@@ -67,20 +71,29 @@ export async function collectForVisitor(engine: Engine, run: RunRow, signal: Abo
     signal,
   );
   if (end !== 'rested') throw goesOn();
-  return { run_id: run.id, thread_id: run.thread_id, status, message: textOf(parts, status) };
+  const parts = [status === 'failed' ? '' : said.text, sentenceOf(status) ?? ''];
+  const message = parts.filter((part) => part !== '').join(SENTENCE_GAP);
+  return { run_id: run.id, thread_id: run.thread_id, status, message };
 }
 
-function textOf(parts: ReadonlyMap<number, string>, status: HostedStatus): string {
-  const said = status === 'failed' ? [] : [...parts.values()];
-  return [...said, sentenceOf(status) ?? ''].filter((part) => part !== '').join(PART_GAP);
+/** Where no turn could begin. */
+export function streamFailure(threadId: string | null): EventStream {
+  return new EventStream(async (sink) => {
+    sink.write(newsFrame({ runId: null, threadId }, { type: 'status', status: 'failed' }));
+  });
+}
+
+/** Where no turn could begin. */
+export function tellFailure(threadId: string | null): HostedAnswer {
+  return { run_id: null, thread_id: threadId, status: 'failed', message: FAILED_SENTENCE };
+}
+
+function placeOf(run: RunRow): HostedPlace {
+  return { runId: run.id, threadId: run.thread_id };
 }
 
 function followed(run: RunRow) {
   return { projectId: run.project_id, smithId: run.smith_id, runId: run.id };
-}
-
-function readRun(engine: Engine, run: RunRow): Promise<RunRow> {
-  return getRun(tenantDb(engine.db, run.project_id), run.id);
 }
 
 function goesOn(): ApiError {

@@ -17,7 +17,7 @@ import {
 import { admitVisitor } from './admit-visitor.ts';
 import { findPage, type HostedPage } from './find-page.ts';
 import { createPageBounds } from './page-bounds.ts';
-import { saveThread } from './visitor-store.ts';
+import { findSmithOfRun, saveThread } from './visitor-store.ts';
 
 export interface VisitorMessage {
   readonly visitorId: string;
@@ -110,24 +110,13 @@ export function createHostedChat({ db, engine, vault, logger, waitMs }: HostedCh
     async stop(pageId, { visitorId, runId, address, password }) {
       const page = await findPage(db, pageId);
       await bounds.checkPassword(page, address, password);
-      const smithId = await findSmithOfRun(db, page, visitorId, runId);
+      const run = { pageId: page.id, visitorId, runId };
+      const smithId = await findSmithOfRun(tenantDb(db, page.projectId), run);
+      if (smithId === undefined) throw new ApiError('not_found', { param: 'run_id' });
       await cancelTurn(engine, { projectId: page.projectId, smithId, runId });
     },
     turnRested: line.turnRested,
   };
-}
-
-async function findSmithOfRun(db: Database, page: HostedPage, visitorId: string, runId: string): Promise<string> {
-  const { rows } = await tenantDb(db, page.projectId).raw<{ smith_id: string }>({
-    text: `
-      select smith_id from runs
-      where project_id = $1 and id = $2 and channel = '${CHANNEL}'
-        and metadata ->> 'deployment_id' = $3 and metadata ->> 'visitor_id' = $4`,
-    values: [runId, page.id, visitorId],
-  });
-  const [run] = rows;
-  if (run === undefined) throw new ApiError('not_found', { param: 'run_id' });
-  return run.smith_id;
 }
 
 /** What visitors can do something about, or have to wait for. Everything else is between the tenant and its models. */

@@ -12,13 +12,18 @@ export type HostedNews =
   | { readonly type: 'reset'; readonly part: number }
   | { readonly type: 'status'; readonly status: HostedStatus };
 
+/** Where the news comes from; null where no turn began. */
+export interface HostedPlace {
+  readonly runId: string | null;
+  readonly threadId: string | null;
+}
+
 const STATUSES: Readonly<Record<string, HostedStatus>> = {
   'run.completed': 'completed',
   'run.paused': 'paused',
   'run.failed': 'failed',
   'run.cancelled': 'cancelled',
 };
-
 /** Undefined for what visitors are not shown. */
 export function readNews({ type, data }: ShownFrame): HostedNews | undefined {
   if (type === 'message.delta') return { type: 'text', text: String(data.text), part: Number(data.step) };
@@ -34,17 +39,13 @@ export function sentenceOf(status: HostedStatus): string | undefined {
 }
 
 /** A frame of the stream. `seq`: its place on the timeline, from which a reader goes on. */
-export function newsFrame(runId: string, news: Exclude<HostedNews, { type: 'status' }>, seq: number): string {
-  return eventFrame(news.type, JSON.stringify({ v: 1, run_id: runId, ...news }), seq);
+export function newsFrame(place: HostedPlace, news: HostedNews, seq?: number): string {
+  return eventFrame(news.type, JSON.stringify(describeNews(place, news)), seq);
 }
 
-export function statusFrame(
-  place: { readonly runId: string | null; readonly threadId: string | null },
-  status: HostedStatus,
-  seq?: number,
-): string {
-  const { runId: run_id, threadId: thread_id } = place;
+function describeNews({ runId: run_id, threadId: thread_id }: HostedPlace, news: HostedNews) {
+  if (news.type !== 'status') return { v: 1, run_id, ...news };
+  const { type, status } = news;
   const message = sentenceOf(status);
-  const data = { v: 1, run_id, type: 'status', thread_id, status, ...(message === undefined ? {} : { message }) };
-  return eventFrame('status', JSON.stringify(data), seq);
+  return { v: 1, run_id, type, thread_id, status, ...(message === undefined ? {} : { message }) };
 }

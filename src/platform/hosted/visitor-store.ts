@@ -1,4 +1,4 @@
-/** Rows of visitors, their threads and the days of pages. */
+/** Rows of visitors, their threads and runs, and the days of pages. */
 import type { TenantDb } from '../store/tenant-db.ts';
 
 /** The smith that the visitor speaks to, and whether the thread is one of theirs; undefined for one who is new. */
@@ -91,4 +91,19 @@ export async function saveThread(
       on conflict (project_id, deployment_id, thread_id) do nothing`,
     values: [thread.pageId, thread.visitorId, thread.threadId, thread.smithId],
   });
+}
+
+/** The smith of a run that this visitor's message began; undefined where it is not theirs. */
+export async function findSmithOfRun(
+  db: TenantDb,
+  run: { readonly pageId: string; readonly visitorId: string; readonly runId: string },
+): Promise<string | undefined> {
+  const { rows } = await db.raw<{ smith_id: string }>({
+    text: `
+      select smith_id from runs
+      where project_id = $1 and id = $2 and channel = 'web'
+        and metadata ->> 'deployment_id' = $3 and metadata ->> 'visitor_id' = $4`,
+    values: [run.runId, run.pageId, run.visitorId],
+  });
+  return rows[0]?.smith_id;
 }

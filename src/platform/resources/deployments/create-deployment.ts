@@ -2,7 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { deploymentSecretContext, hashPassword, readWebPage } from '../../channels/index.ts';
+import { deploymentSecretContext, hashPassword, readPassword, readWebPage } from '../../channels/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { checkBinding, requireOwnTarget } from './check-deployment.ts';
 import { connectChannel } from './connect-channel.ts';
@@ -11,8 +11,6 @@ import { holdTarget } from './hold-target.ts';
 import { renderDeployment } from './render-deployment.ts';
 import type { CreatedDeployment, DeploymentIn } from './schema.ts';
 import { insertDeployment } from './store.ts';
-
-const MAX_PASSWORD_CHARS = 256;
 
 /** What is right about every kind is told first, then whether the target is there, then whether its kind can be made. */
 export function createDeployment(deps: DeploymentDependencies) {
@@ -77,20 +75,5 @@ function refuseProvider({ provider }: DeploymentIn): void {
   throw new ApiError('invalid_request', {
     param: 'provider',
     message: 'This kind is served by this server and has no provider. Leave `provider` out.',
-  });
-}
-
-/** Undefined: everyone may write. Throws `invalid_request`. */
-function readPassword({ password, ...unknown }: JsonObject): string | undefined {
-  const [other] = Object.keys(unknown);
-  if (other !== undefined) {
-    const message = `A page has no secret \`${other}\`. Send \`password\`, or leave \`secrets\` out.`;
-    throw new ApiError('invalid_request', { param: `secrets.${other}`, message });
-  }
-  if (password === undefined) return undefined;
-  if (typeof password === 'string' && password !== '' && password.length <= MAX_PASSWORD_CHARS) return password;
-  throw new ApiError('invalid_request', {
-    param: 'secrets.password',
-    message: `A page's password is a text of 1 to ${MAX_PASSWORD_CHARS} characters.`,
   });
 }

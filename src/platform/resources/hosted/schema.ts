@@ -1,11 +1,11 @@
 /** Hosted pages, as their visitors see them. */
 import Type, { type Static } from 'typebox';
 import { closedObject, component, nullable, oneOf, unionByType } from '../../../kernel/http/schema.ts';
+import { MAX_PASSWORD_CHARS } from '../../channels/index.ts';
 import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 
 const MAX_VISITOR_CHARS = 128;
 const MAX_MESSAGE_CHARS = 16_000;
-const MAX_PASSWORD_CHARS = 256;
 const MAX_RUN_ID_CHARS = 64;
 
 export const HostedPagePath = Type.Object({ depid: Type.String() });
