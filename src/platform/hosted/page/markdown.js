@@ -14,7 +14,18 @@ const ALLOWED = {
   ALLOW_DATA_ATTR: false,
 };
 
-marked.use({ gfm: true, breaks: true, renderer: { checkbox: ({ checked }) => (checked ? '☑ ' : '☐ ') } });
+/** Without attributes, as HTML that models write beside Markdown; other HTML is shown as it is. */
+const PLAIN_TAG = /&lt;(\/?(?:b|br|code|del|details|em|hr|i|kbd|pre|s|strong|sub|summary|sup|u)\s*\/?)&gt;/gi;
+
+marked.use({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+    // Not left to DOMPurify: what it would take away, the browser has parsed, and told the page's policy of.
+    html: ({ text }) => text.replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(PLAIN_TAG, '<$1>'),
+  },
+});
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   if (node.tagName !== 'A') return;

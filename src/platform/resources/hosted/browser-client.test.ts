@@ -94,7 +94,7 @@ describe('a hosted page in Chromium', { skip: NEEDS_CHROMIUM }, () => {
   });
 
   test('an answer too deep to be Markdown is shown as it is', async () => {
-    const deep = '>'.repeat(20_000);
+    const deep = '>'.repeat(5_000);
     upstream.respondWith({ type: 'answer', deltas: [deep] });
     const { send, rest, answer, leave } = await visit();
     await send('Quote.');
