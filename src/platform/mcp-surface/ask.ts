@@ -74,7 +74,7 @@ export async function ask(
     if (error instanceof ApiError) return refusalResult(error, asked.threadId);
     throw error;
   }
-  const reply = await awaitReply(engine, begun.segment, call, replyWaitMs);
+  const reply = await awaitReply(engine, begun.segment, call, { waitMs: replyWaitMs });
   if (reply === undefined && call.endsWithClient) {
     const { id: runId, project_id: projectId, smith_id: smithId } = begun.segment.run;
     await cancelTurn(engine, { projectId, smithId, runId });

@@ -14,12 +14,12 @@ const PROGRESS_EVERY_MS = 1_000;
 const SAY_SOMETHING_AFTER = 5;
 const PROGRESS_CHARS = 200;
 
-/** Resolves once the turn rests, or has taken too long to wait for; undefined when the client has gone. */
+/** `before`: what was said in earlier segments. Resolves once the turn rests, or has taken too long to wait for; undefined when the client has gone. */
 export async function awaitReply(
   engine: Engine,
   segment: Segment,
   { gone, report }: Pick<CallContext, 'gone' | 'report'>,
-  waitMs: number,
+  { waitMs, before = [] }: { readonly waitMs: number; readonly before?: readonly string[] },
 ): Promise<CallToolResult | undefined> {
   const { run } = segment;
   const said = new AnswerText();
@@ -29,14 +29,10 @@ export async function awaitReply(
   try {
     const answered = await collectAnswer(engine, segment, AbortSignal.any([gone, patience.signal]), said);
     if (answered !== undefined) {
-      if (answered.status === 'completed') return replyOf(run, 'completed', [answered.refusal ?? answered.text]);
-      return replyOf(run, 'paused', [
-        answered.text,
-        pausedSentence(
-          run.id,
-          answered.approvals.map(({ tool }) => tool),
-        ),
-      ]);
+      if (answered.status === 'completed')
+        return replyOf(run, 'completed', [...before, answered.refusal ?? answered.text]);
+      const tools = answered.approvals.map(({ tool }) => tool);
+      return replyOf(run, 'paused', [...before, answered.text, pausedSentence(run.id, tools)]);
     }
     return gone.aborted ? undefined : goesOn(segment);
   } catch (error) {
@@ -57,7 +53,7 @@ function goesOn({ run }: Segment): CallToolResult {
 
 function pausedSentence(runId: string, tools: readonly string[]): string {
   const what = tools.length === 0 ? 'somebody' : `somebody’s decision on ${tools.join(', ')}`;
-  return `The turn waits for ${what}. Call get_reply with the run_id ${runId} for the rest of the reply.`;
+  return `The turn waits for ${what}. Call get_reply with the run_id ${runId} for the reply.`;
 }
 
 /** Tells which turn it is at once, then the end of what was said, as it changes. */

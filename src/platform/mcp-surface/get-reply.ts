@@ -3,7 +3,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type Engine, getRun, type RunRow, type SmithForTurn } from '../engine/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
-import { newestSegment } from '../surfaces/index.ts';
+import { collectAnswer, newestSegment, requireSegment } from '../surfaces/index.ts';
 import { CHANNEL } from './ask.ts';
 import { awaitReply } from './await-reply.ts';
 import type { CallContext, Exchange } from './exchange.ts';
@@ -41,7 +41,13 @@ export async function getReply(
     if (error instanceof ApiError) return refusalResult(error, undefined);
     throw error;
   }
-  return awaitReply(engine, newestSegment(run), call, replyWaitMs);
+  const newest = newestSegment(run);
+  const before: string[] = [];
+  // Whoever was answered before it paused has not heard what was said until then.
+  for (let number = 1; number < newest.number; number += 1) {
+    before.push((await collectAnswer(engine, requireSegment(run, number), call.gone))?.text ?? '');
+  }
+  return awaitReply(engine, newest, call, { waitMs: replyWaitMs, before });
 }
 
 /** One that this deployment has begun with this smith. Throws `not_found`. */

@@ -4,9 +4,17 @@ import { after, before, describe, test } from 'node:test';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { type McpDeployment, publishAgent, publishMcp } from '../../../test/support/mcp-deployment.ts';
+import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import {
+  type McpDeployment,
+  messageOf,
+  publishAgent,
+  publishMcp,
+  sendLegacy,
+} from '../../../test/support/mcp-deployment.ts';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { createTestTools } from '../../../test/support/tools.ts';
+import { makeUpstreamSmith } from '../../../test/support/turns.ts';
 
 const WHO = { name: 'test', version: '1' };
 const PAGE = '<!doctype html><title>Card</title><h1>Card</h1>';
@@ -203,3 +211,28 @@ for (const [name, revision, connect] of clients) {
     });
   });
 }
+
+test('the reply of a turn that paused is all that it said, before and after', async () => {
+  const upstream = await startOpenAiUpstream();
+  const smith = await makeUpstreamSmith(platform, upstream);
+  upstream.respondWith([
+    { type: 'answer', deltas: ['Let me see.'], toolCalls: [{ name: 'guarded', arguments: '{}' }] },
+    { type: 'answer', deltas: ['Done.'] },
+  ]);
+  const { path } = await publishMcp(smith.project, { type: 'smith', id: smith.id });
+  const call = async (name: string, args: object): Promise<Called> =>
+    messageOf(await sendLegacy(smith.project, path, { id: 1, method: 'tools/call', params: { name, arguments: args } }))
+      .result;
+  const paused = await call('ask', { message: 'Hello' });
+  const { run_id } = paused.structuredContent;
+  assert.deepEqual([paused.structuredContent.status, paused.content[0]?.text], ['paused', 'Let me see.']);
+  const { body: run } = await smith.project.get(`/v1/smiths/${smith.id}/runs/${run_id}`);
+  const approval_id = run.output.tool_calls[0].approval_id;
+  await smith.submit(run.id, { kind: 'approval', approval_id, decision: 'approve' });
+  const reply = await call('get_reply', { run_id });
+  assert.deepEqual(
+    reply.content.map(({ text }) => text),
+    ['Let me see.', 'Done.'],
+  );
+  await upstream.close();
+});
