@@ -22,9 +22,11 @@ import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } fr
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
 import {
   type Channel,
+  createDiscordChannel,
   createMessaging,
   createTelegramChannel,
   createTelegramPolling,
+  createWhatsAppChannel,
   defineChannelSweep,
   type Messaging,
 } from './channels/index.ts';
@@ -341,7 +343,12 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const messaging = createMessaging({
     ...{ db, engine, vault, logger, metrics, now },
     files: createChannelFiles(deps),
-    channels: [createTelegramChannel({ db, vault, outbound }), ...(deps.channels ?? [])],
+    channels: [
+      createTelegramChannel({ db, vault, outbound }),
+      createWhatsAppChannel({ db, vault, outbound }),
+      createDiscordChannel({ db, vault, outbound, clock }),
+      ...(deps.channels ?? []),
+    ],
   });
   defineWalletJobs(jobs, deps);
   const operations = listOperations({

@@ -33,7 +33,7 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'Channels',
     description: 'Accounts at providers, through which people write to deployments: bots and numbers.',
-    prefixes: ['tenant.telegram', 'telegram'],
+    prefixes: ['tenant.telegram', 'telegram', 'tenant.whatsapp', 'whatsapp', 'tenant.discord', 'discord'],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {

@@ -80,6 +80,8 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'organization.billing.stripe_webhook',
     // A message is known by its id.
     'telegram.webhook.receive',
+    'whatsapp.webhook.receive',
+    'discord.webhook.receive',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

@@ -7,7 +7,9 @@ import { randomBytes } from 'node:crypto';
 import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
+import type { DiscordServer } from '../fakes/discord-api.ts';
 import type { FakeTelegram } from '../fakes/telegram-server.ts';
+import type { GraphServer } from '../fakes/whatsapp-graph.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
 import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 
@@ -37,6 +39,9 @@ export interface World {
   readonly scheduleId: string;
   /** Where bots are made up, one a call. */
   readonly telegram: FakeTelegram;
+  /** The same for numbers of WhatsApp, and applications of Discord. */
+  readonly graph: GraphServer;
+  readonly discord: DiscordServer;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
   readonly inboundEventId: string;
@@ -101,6 +106,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
+  '/v1/discord/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
@@ -170,6 +176,11 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'smiths.schedules.run_now': () => ({}),
   // An update, with a secret in its head.
   'telegram.webhook.receive': undefined,
+  // Signed.
+  'whatsapp.webhook.receive': undefined,
+  'discord.webhook.receive': undefined,
+  'tenant.whatsapp.put': ({ graph }) => graph.bodyOf(graph.addNumber()),
+  'tenant.discord.put': ({ discord }) => discord.bodyOf(discord.addApplication()),
   'tenant.telegram.put': ({ telegram }) => ({ bot_token: telegram.newToken(), api_base_url: telegram.url }),
   'deployments.create': ({ agentId }) => ({ target: { type: 'agent', id: agentId }, kind: 'web' }),
   // A JSON-RPC message.
@@ -313,6 +324,8 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await openPage(tenant)),
     inboundEventId: await receiveMessage(platform, projectId, smithId),
     telegram: platform.telegram,
+    graph: platform.graph,
+    discord: platform.discord,
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),

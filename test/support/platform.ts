@@ -23,8 +23,10 @@ import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
+import { type DiscordServer, startDiscord } from '../fakes/discord-api.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
+import { type GraphServer, startGraph } from '../fakes/whatsapp-graph.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
 import { shareInProcess } from './shared.ts';
@@ -71,6 +73,9 @@ export interface TestPlatform {
   readonly stripe: FakeStripe;
   /** Where tests have their bots. */
   readonly telegram: FakeTelegram;
+  /** Where they have numbers of WhatsApp. */
+  readonly graph: GraphServer;
+  readonly discord: DiscordServer;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -123,7 +128,7 @@ const CATALOG_FILE = fileURLToPath(new URL('./catalog.json', import.meta.url));
 
 type TestServer = Pick<
   TestPlatform,
-  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'telegram' | 'close'
+  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'telegram' | 'graph' | 'discord' | 'close'
 >;
 
 const borrowServer = shareInProcess(() => openServer({}));
@@ -148,7 +153,10 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const stripe = options.stripe ?? (await startStripe());
   const publicUrl = options.publicUrl ?? LOCAL_URL;
   let url = '';
-  const telegram = await startTelegram({ reach: (webhook) => webhook.replace(publicUrl, url) });
+  const reach = (webhook: string) => webhook.replace(publicUrl, url);
+  const telegram = await startTelegram({ reach });
+  const graph = await startGraph();
+  const discord = await startDiscord({ reach });
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -210,10 +218,14 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     platform,
     stripe,
     telegram,
+    graph,
+    discord,
     async close() {
       await platform.stop();
       if (options.stripe === undefined) await stripe.close();
       await telegram.close();
+      await graph.close();
+      await discord.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

@@ -20,6 +20,14 @@ export {
 export type { ChannelFiles } from './channel-files.ts';
 export { deploymentSecretContext } from './deployment-secrets.ts';
 export { disconnectDeployments, disconnectKind } from './disconnect-deployments.ts';
+export {
+  checkDiscordApplication,
+  createDiscordChannel,
+  DISCORD_URL,
+  disconnectDiscordApplication,
+  readDiscordCall,
+  verifyDiscordCall,
+} from './discord/index.ts';
 export { hashStartToken, mintStartToken, START_TOKEN_HOURS } from './inbound/start-tokens.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';
@@ -37,3 +45,13 @@ export {
   verifyTelegramCall,
 } from './telegram/index.ts';
 export { MAX_TITLE_CHARS, readTitle, readWebPage, type WebPage } from './web-page.ts';
+export {
+  checkWhatsAppNumber,
+  createWhatsAppChannel,
+  disconnectWhatsAppNumber,
+  GRAPH_URL,
+  HUB_SIGNATURE_HEADER,
+  knowsVerifyToken,
+  readWhatsAppCall,
+  verifyWhatsAppCall,
+} from './whatsapp/index.ts';

@@ -1,5 +1,6 @@
 /** The nine kinds of deployments: what each is told when it is made. */
 import type { DeploymentKind } from '../tables.ts';
+import { WHATSAPP_ADDRESS } from './whatsapp/address.ts';
 
 /** Members of `setup`, with which a deployment is bound or made at its provider later. */
 export interface SetupMembers {
@@ -18,6 +19,8 @@ export interface KindOfDeployment {
   readonly address?: {
     readonly pattern: RegExp;
     readonly what: string;
+    /** The one form of an address that can be written in several. */
+    readonly normalize?: (address: string) => string;
     /** It is the agent's own, rather than that of one person: an agent may have it. */
     readonly isOwn?: boolean;
   };
@@ -32,7 +35,7 @@ export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
   whatsapp: {
     refusal: 'whatsapp_unconfigured',
     setup: NOTHING,
-    address: PHONE,
+    address: WHATSAPP_ADDRESS,
     renames: false,
   },
   telegram: {

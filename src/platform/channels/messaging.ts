@@ -8,7 +8,7 @@ import type { Vault } from '../../kernel/vault/vault.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Channel, InboundMessage, OpenAccount } from './channel.ts';
 import type { ChannelFiles } from './channel-files.ts';
-import { acceptMessages } from './inbound/accept-messages.ts';
+import { type Accepted, acceptMessages } from './inbound/accept-messages.ts';
 import { createAttachments } from './inbound/attachments.ts';
 import { createChatDispatcher } from './inbound/dispatch-chats.ts';
 import { createPlanner } from './outbound/planner.ts';
@@ -38,9 +38,9 @@ export interface Messaging extends Worker {
   readonly channels: ReadonlyMap<string, Channel>;
   /**
    * Takes what a provider has delivered to the account, each message once. When it resolves the provider may be answered;
-   * when it rejects nothing was taken.
+   * when it rejects nothing was taken. `unbound`: messages of senders whom nobody claims, which are never answered.
    */
-  accept(account: OpenAccount, messages: readonly InboundMessage[]): Promise<void>;
+  accept(account: OpenAccount, messages: readonly InboundMessage[]): Promise<Pick<Accepted, 'unbound'>>;
   /** A turn has come to rest on this replica. */
   turnRested(turn: { readonly projectId: string; readonly smithId: string }): void;
   /** A run has paused here, or has been brought to its end here. */
@@ -72,11 +72,13 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
   return {
     channels,
     async accept(account, messages) {
-      const touched = await acceptMessages(deps, account, messages);
-      if (touched.length === 0) return;
-      dispatches.wake();
-      db.wake(MESSAGES_CHANNEL);
-      for (const chat of touched) if (chat.isAnswered) planner.lookAt(chat);
+      const { touched, unbound } = await acceptMessages(deps, account, messages);
+      if (touched.length > 0) {
+        dispatches.wake();
+        db.wake(MESSAGES_CHANNEL);
+        for (const chat of touched) if (chat.isAnswered) planner.lookAt(chat);
+      }
+      return { unbound };
     },
     turnRested: (turn) => dispatcher.turnRested(turn),
     runRested(run) {

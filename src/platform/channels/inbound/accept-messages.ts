@@ -34,6 +34,12 @@ export interface TouchedChat {
   readonly isAnswered: boolean;
 }
 
+export interface Accepted {
+  readonly touched: readonly TouchedChat[];
+  /** Messages of senders whom nobody claims. */
+  readonly unbound: number;
+}
+
 /** Each race for one message is lost once: then it is known. */
 const MAX_TRIES = 5;
 const PREVIEW_CHARS = 200;
@@ -43,17 +49,19 @@ export async function acceptMessages(
   deps: AcceptDependencies,
   account: OpenAccount,
   messages: readonly InboundMessage[],
-): Promise<TouchedChat[]> {
+): Promise<Accepted> {
   const db = new TenantDatabase(deps.db, account.projectId);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await db.transaction(async (tx) => {
         const touched: TouchedChat[] = [];
+        let unbound = 0;
         for (const message of messages) {
           const chat = await acceptMessage(deps, tx, account, message);
-          if (chat !== undefined) touched.push(chat);
+          if (chat === 'unbound') unbound += 1;
+          else if (chat !== 'known') touched.push(chat);
         }
-        return touched;
+        return { touched, unbound };
       });
     } catch (error) {
       if (!(error instanceof AcceptedMeanwhileError) || attempt === MAX_TRIES) throw error;
@@ -68,20 +76,20 @@ class AcceptedMeanwhileError extends Error {
   }
 }
 
-/** The conversation that it was added to; undefined where there is none, or the message is a repetition. */
+/** The conversation that it was added to; `known`: the message is a repetition. */
 async function acceptMessage(
   { vault, now }: AcceptDependencies,
   tx: TenantTransaction,
   account: OpenAccount,
   message: InboundMessage,
-): Promise<TouchedChat | undefined> {
+): Promise<TouchedChat | 'unbound' | 'known'> {
   const found = await findRecipient(tx, account, message);
-  if (found.is_known) return undefined;
+  if (found.is_known) return 'known';
   const at = now();
   const delivered = await chooseDelivery(tx, account, message, found, at);
   if (delivered === undefined) {
     await noteUnbound(tx, account, message, at);
-    return undefined;
+    return 'unbound';
   }
   const context = replyContext(account.projectId, account.accountId, message.chat);
   const sealedReply = message.reply === undefined ? null : vault.seal(message.reply, context);

@@ -21,7 +21,13 @@ export interface Markup {
 const RULE = '———';
 
 export function renderMarkdown(markdown: string, markup: Markup): string {
-  return renderBlocks(marked.lexer(markdown, { gfm: true, breaks: false, pedantic: false }), markup, 0).trim();
+  try {
+    return renderBlocks(marked.lexer(markdown, { gfm: true, breaks: false, pedantic: false }), markup, 0).trim();
+  } catch (error) {
+    // Quotations within quotations, a thousand deep: more than the parser has room for.
+    if (error instanceof RangeError) return markup.text(markdown).trim();
+    throw error;
+  }
 }
 
 function renderBlocks(tokens: readonly Token[], markup: Markup, depth: number): string {

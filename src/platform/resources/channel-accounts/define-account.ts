@@ -42,6 +42,7 @@ export function defineAccount<B extends TSchema>(deps: AccountDependencies, of: 
       method: 'DELETE',
       summary: `Delete the project’s ${name}`,
       description: 'No message reaches it any more. Its deployments become `disconnected`.',
+      errors: ['not_found'],
       handler: deleteAccount(deps, of),
     }),
   ];

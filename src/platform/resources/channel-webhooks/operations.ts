@@ -1,6 +1,10 @@
+import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
+import { type WhatsAppWebhookDependencies, whatsAppWebhook } from './whatsapp-webhook.ts';
 
 /** What providers call; one line a kind. */
-export function channelWebhookOperations(deps: TelegramWebhookDependencies) {
-  return [telegramWebhook(deps)];
+export function channelWebhookOperations(
+  deps: TelegramWebhookDependencies & WhatsAppWebhookDependencies & DiscordWebhookDependencies,
+) {
+  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps)];
 }

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { type Channel, hashStartToken, mintStartToken, START_TOKEN_HOURS } from '../../channels/index.ts';
+import { type Channel, hashStartToken, kinds, mintStartToken, START_TOKEN_HOURS } from '../../channels/index.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { unavailable } from './check-deployment.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
@@ -16,7 +16,8 @@ export async function connectChannel(
   { publicUrl, channels, clock }: DeploymentDependencies,
   { tx, caller, body }: ProjectChange<{ body: DeploymentIn }>,
 ): Promise<CreatedDeployment> {
-  const { kind, target, address, setup } = body;
+  const { kind, target, setup } = body;
+  const address = body.address == null ? null : (kinds[kind].address?.normalize?.(body.address) ?? body.address);
   await holdTarget(tx, caller, target);
   const { channel, account } = await requireAccount(tx, channels, body);
   refuseExtras(body);
@@ -27,7 +28,7 @@ export async function connectChannel(
     kind,
     smith_id: target.type === 'smith' ? target.id : null,
     agent_id: target.type === 'agent' ? target.id : null,
-    address: address ?? null,
+    address,
     provider: null,
     provider_metadata: body.provider_metadata ?? {},
     sealed_secrets: null,
@@ -37,7 +38,7 @@ export async function connectChannel(
     start_token_expires_at: token === undefined ? null : expires,
   });
   if (row === undefined) {
-    if (address == null) throw new ApiError('catch_all_exists', { param: 'target' });
+    if (address === null) throw new ApiError('catch_all_exists', { param: 'target' });
     throw new ApiError('address_in_use', { param: 'address' });
   }
   const deployment = renderDeployment(publicUrl, row);

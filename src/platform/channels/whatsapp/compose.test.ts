@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { composeWhatsApp } from './compose.ts';
+import { toWhatsAppMarkup } from './markup.ts';
+
+const noFiles = { files: [], suggestedReplies: [] };
+
+const markup: readonly [markdown: string, expected: string][] = [
+  ['**bold** and *italic* and ~~gone~~', '*bold* and _italic_ and ~gone~'],
+  ['**bold *and* italic**, __bold__, _italic_', '*bold _and_ italic*, *bold*, _italic_'],
+  ['snake_case_name, 2 * 3 * 4', 'snake_case_name, 2 * 3 * 4'],
+  ['**two\nlines**', '*two*\n*lines*'],
+  ['## Heading with **bold** ##', '*Heading with bold*'],
+  [
+    '[the docs](https://example.com/a) and ![a cat](https://example.com/cat.png)',
+    'the docs (https://example.com/a) and a cat (https://example.com/cat.png)',
+  ],
+  ['https://example.com/__init__.py', 'https://example.com/__init__.py'],
+  ['1. one\n2. **two**', '1. one\n2. *two*'],
+  ['> a *quotation*\n> of two lines', '> a _quotation_\n> of two lines'],
+  ['`**code**` and **`x`**', '`**code**` and *`x`*'],
+  ['```ts\nconst a = **b**;\n```\nafter', '```\nconst a = **b**;\n```\nafter'],
+  ['| a | b |\n|---|---|\n| 1 | 2 |', '```\n| a | b |\n|---|---|\n| 1 | 2 |\n```'],
+  ['a \\*star\\*', 'a *star*'],
+];
+
+for (const [markdown, expected] of markup) {
+  test(`${JSON.stringify(markdown)} in WhatsApp's markup`, () => assert.equal(toWhatsAppMarkup(markdown), expected));
+}
+
+test('a text of many signs takes no long time', () => {
+  for (const sign of ['**', '*a', '[', '](', '`', '~~x', '| ', '# ', '> ', '__a ', '\\', '- ']) {
+    const before = performance.now();
+    composeWhatsApp({ text: sign.repeat(20_000), ...noFiles });
+    const ms = performance.now() - before;
+    assert.ok(ms < 5_000, `${JSON.stringify(sign)}: ${ms} ms`);
+  }
+});
+
+test('a long answer is several messages, none of them too long, and all of it together', () => {
+  const text = Array.from({ length: 400 }, (_, n) => `${n} Grüße 👩‍👩‍👧 and more`).join('\n');
+  const parts = composeWhatsApp({ text, ...noFiles });
+  assert.ok(parts.length > 1);
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
+  assert.ok(texts.every((part) => part.length <= 4_096));
+  assert.equal(texts.join('\n'), text);
+});
+
+test('suggested replies are the last message’s, which is short enough for buttons', () => {
+  const suggestedReplies = ['Yes', 'No', 'Tell me everything about it', 'More'];
+  const paragraph = 'word '.repeat(100).trim();
+  const text = Array.from({ length: 12 }, () => paragraph).join('\n\n');
+  const parts = composeWhatsApp({ text, files: [], suggestedReplies });
+  const last = parts.at(-1);
+  assert.ok(last?.type === 'text' && last.text.length <= 1_024, JSON.stringify(last));
+  assert.deepEqual(last.replies, suggestedReplies.slice(0, 3));
+  assert.ok(parts.slice(0, -1).every((part) => part.type === 'text' && part.replies === undefined));
+  assert.equal(parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n'), text);
+  // Without a paragraph to end at.
+  const words = composeWhatsApp({ text: 'word '.repeat(500).trim(), files: [], suggestedReplies });
+  assert.ok(words.every((part) => part.type === 'text' && part.text.length <= 1_024));
+});
+
+test('files follow; those that WhatsApp takes none of are named', () => {
+  const file = (filename: string, mediaType: string) => ({ fileId: filename, filename, mediaType });
+  const files = [
+    file('a.png', 'image/png'),
+    file('b.zip', 'application/zip'),
+    file('c.csv', 'text/csv; charset=utf-8'),
+  ];
+  const parts = composeWhatsApp({ text: 'Here', files, suggestedReplies: [] });
+  assert.deepEqual(
+    parts.map((part) => (part.type === 'text' ? part.text : part.file.filename)),
+    ['Here\n\nb.zip cannot be sent over WhatsApp.', 'a.png', 'c.csv'],
+  );
+  assert.deepEqual(composeWhatsApp({ text: ' ', ...noFiles }), []);
+});
