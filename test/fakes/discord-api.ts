@@ -156,6 +156,11 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     }
     if (original === undefined) return refuse(404, 10008, 'Unknown Message');
     if (call.method === 'GET') return { status: 200, body: shown(original) };
+    if (call.method === 'DELETE') {
+      messages.splice(messages.indexOf(original), 1);
+      delete interaction.original;
+      return { status: 204 };
+    }
     return write(call, (content) => Object.assign(original, { ...content, id: original.id, flags: 0 }), original);
   }
 

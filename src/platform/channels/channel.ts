@@ -104,6 +104,11 @@ export interface Channel {
   findSent?(to: Destination, part: MessagePart, sentAfter: Date, signal: AbortSignal): Promise<string | undefined>;
   /** Says that an answer is being written, repeated every few seconds while the turn goes on; whether it works is nobody's business. */
   showTyping?(to: Destination, signal: AbortSignal): Promise<void>;
+  /**
+   * Takes down what shows that an answer is being written to a message that gets none of its own: it was answered together
+   * with a later one, or stopped. Whether it works is nobody's business. Absent: nothing shows it for long.
+   */
+  dismiss?(to: Destination, signal: AbortSignal): Promise<void>;
   /** Throws `AttachmentFailure` (final: too large, gone), or whatever else (tried again). */
   openAttachment(account: OpenAccount, attachment: InboundAttachment, signal: AbortSignal): Promise<Readable>;
 }

@@ -11,6 +11,7 @@ import type { ChannelFiles } from './channel-files.ts';
 import { type Accepted, acceptMessages } from './inbound/accept-messages.ts';
 import { createAttachments } from './inbound/attachments.ts';
 import { createChatDispatcher } from './inbound/dispatch-chats.ts';
+import { createDismiss } from './outbound/dismiss.ts';
 import { createPlanner } from './outbound/planner.ts';
 import { Sender } from './outbound/sender.ts';
 import { createTyping } from './outbound/typing.ts';
@@ -60,6 +61,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
     attachments,
     wake: () => dispatches.wake(),
     onBegun: typing.show,
+    onPassed: createDismiss(parts),
     onSaid: planner.lookAt,
   });
   const worker = (name: string, intervalMs: number, pass: (signal: AbortSignal) => Promise<void>) =>

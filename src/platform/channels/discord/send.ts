@@ -68,7 +68,6 @@ async function sendThroughWebhook(
 ): Promise<string | undefined | 'gone'> {
   const webhook = webhookPath(to, reply);
   const original = await call({ method: 'GET', path: `${webhook}/messages/@original` });
-  const isWaiting = original.status === 200 && (Number(original.body.flags) & LOADING) !== 0;
   // A deferred reply that somebody has deleted is followed all the same.
   if (original.status !== 200 && readRefusal(original).code !== UNKNOWN_MESSAGE) {
     if (isGone(original)) return 'gone';
@@ -76,12 +75,29 @@ async function sendThroughWebhook(
   }
   const body = await messageBody(part, options);
   const sent = await call(
-    isWaiting
+    isDeferred(original)
       ? { method: 'PATCH', path: `${webhook}/messages/@original`, body }
       : { method: 'POST', path: `${webhook}?wait=true`, body },
   );
   if (isGone(sent)) return 'gone';
   return idOf(sent);
+}
+
+/** Deletes a deferred reply that still waits. */
+export async function dismissDiscord(
+  { api, now }: SendDependencies,
+  to: Destination,
+  signal: AbortSignal,
+): Promise<void> {
+  const reply = readReply(to.reply);
+  if (reply === undefined || !isLive(reply, now())) return;
+  const path = `${webhookPath(to, reply)}/messages/@original`;
+  const original = await callDiscord(api, to, { method: 'GET', path }, signal);
+  if (isDeferred(original)) await callDiscord(api, to, { method: 'DELETE', path }, signal);
+}
+
+function isDeferred({ status, body }: ProviderAnswer): boolean {
+  return status === 200 && (Number(body.flags) & LOADING) !== 0;
 }
 
 async function sendAsBot(call: Call, to: Destination, part: MessagePart, options: SendOptions): Promise<string> {

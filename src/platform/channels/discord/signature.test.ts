@@ -35,8 +35,10 @@ test('the vectors of RFC 8032 hold, and nothing near them', async () => {
 
 test('a key of small order, zeros too, is none: a signature that nobody made may hold under it', () => {
   const small = ['01', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', `ec${'ff'.repeat(30)}7f`];
-  for (const hex of ['00', ...small, `${'00'.repeat(31)}80`]) assert.equal(isPublicKey(hex.padEnd(64, '0')), false, hex);
-  for (const hex of ['', '00', 'zz'.repeat(32), `${VECTORS[0]?.publicKey}00`]) assert.equal(isPublicKey(hex), false, hex);
+  for (const hex of ['00', ...small, `${'00'.repeat(31)}80`])
+    assert.equal(isPublicKey(hex.padEnd(64, '0')), false, hex);
+  for (const hex of ['', '00', 'zz'.repeat(32), `${VECTORS[0]?.publicKey}00`])
+    assert.equal(isPublicKey(hex), false, hex);
 });
 
 test('what is no signature of about now is refused', () => {

@@ -47,6 +47,8 @@ export interface ChatDependencies {
   readonly wake: () => void;
   /** A turn has begun for the conversation. */
   readonly onBegun: (chat: WaitingChat, last: WaitingMessage, live: LiveTurn) => void;
+  /** These messages get no answer of their own. */
+  readonly onPassed: (chat: WaitingChat, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
   /** There may be something to say in the conversation. */
   readonly onSaid: (chat: { readonly projectId: string; readonly chatId: string }) => void;
 }
@@ -87,7 +89,10 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
         outcome: 'begun',
         done: live?.done,
         // The turn may have ended before there was a row for its answer.
-        onSettled: () => deps.onSaid({ projectId: chat.project_id, chatId: chat.id }),
+        onSettled() {
+          tell(chat)();
+          passAllBut(chat, batch, replyOf(batch));
+        },
       };
     } catch (error) {
       const failure = judgeFailure(error);
@@ -124,16 +129,24 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     for (const { id: runId, smith_id: smithId } of runs) {
       await cancelTurn(engine, { projectId: chat.project_id, smithId, runId });
     }
-    const wasAny = runs.length > 0 || chat.messages.some(({ position }) => position <= stopAt);
-    const sentence = wasAny ? STOPPED_SENTENCE : NOTHING_TO_STOP_SENTENCE;
+    const stopped = [...runs, ...chat.messages.filter(({ position }) => position <= stopAt)];
+    const sentence = stopped.length > 0 ? STOPPED_SENTENCE : NOTHING_TO_STOP_SENTENCE;
+    const reply = replyOf(stopped);
     const settled = settledAs(chat, {
       up_to: stopAt,
       state: 'ignored',
       stopped: stopAt,
-      answer: { id: mintId('ans'), sentence, sealed_reply: null },
+      answer: { id: mintId('ans'), sentence, sealed_reply: reply },
       outcome: 'next',
     });
-    return { settled, outcome: 'other', onSettled: tell(chat) };
+    return {
+      settled,
+      outcome: 'other',
+      onSettled() {
+        tell(chat)();
+        passAllBut(chat, stopped, reply);
+      },
+    };
   }
 
   function giveUp(chat: WaitingChat, error: unknown): Outcome {
@@ -159,6 +172,13 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
 
   function tell(chat: WaitingChat): () => void {
     return () => deps.onSaid({ projectId: chat.project_id, chatId: chat.id });
+  }
+
+  function passAllBut(chat: WaitingChat, messages: readonly Replied[], answered: string | null): void {
+    deps.onPassed(
+      chat,
+      messages.filter(({ sealed_reply }) => sealed_reply !== answered),
+    );
   }
 
   function observe(outcome: 'started' | 'failed', { kind }: WaitingChat, batch: readonly WaitingMessage[]): void {
@@ -209,8 +229,10 @@ function started(chat: WaitingChat, batch: readonly WaitingMessage[], runId: str
   });
 }
 
+type Replied = Pick<WaitingMessage, 'sealed_reply'>;
+
 /** What the answer needs at its provider: the newest lives longest. */
-function replyOf(batch: readonly WaitingMessage[]): string | null {
+function replyOf(batch: readonly Replied[]): string | null {
   return batch.findLast(({ sealed_reply }) => sealed_reply !== null)?.sealed_reply ?? null;
 }
 

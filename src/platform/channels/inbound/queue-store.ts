@@ -191,15 +191,20 @@ export async function extendClaims(db: Database, chats: readonly ChatKey[], unti
   });
 }
 
+export interface OpenRun {
+  readonly id: string;
+  readonly smith_id: string;
+  readonly sealed_reply: string | null;
+}
+
 /** The runs that answer a conversation and have not ended. */
-export async function listOpenRuns(
-  db: Database,
-  { project_id, id }: ChatKey,
-): Promise<{ readonly id: string; readonly smith_id: string }[]> {
-  const { rows } = await db.query<{ id: string; smith_id: string }>({
+export async function listOpenRuns(db: Database, { project_id, id }: ChatKey): Promise<OpenRun[]> {
+  const { rows } = await db.query<OpenRun>({
     text: `
-      select r.id, r.smith_id from channel_answers a join runs r on r.project_id = a.project_id and r.id = a.run_id
-      where a.project_id = $1 and a.chat_id = $2 and a.state = 'open' and r.status in ('in_progress', 'paused')`,
+      select r.id, r.smith_id, a.sealed_reply
+      from channel_answers a join runs r on r.project_id = a.project_id and r.id = a.run_id
+      where a.project_id = $1 and a.chat_id = $2 and a.state = 'open' and r.status in ('in_progress', 'paused')
+      order by a.id`,
     values: [project_id, id],
   });
   return rows;

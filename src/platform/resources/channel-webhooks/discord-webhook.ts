@@ -5,7 +5,13 @@ import { operationsFor } from '../../../kernel/http/operation.ts';
 import { component } from '../../../kernel/http/schema.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
-import { type Messaging, type OpenAccount, readDiscordCall, verifyDiscordCall } from '../../channels/index.ts';
+import {
+  type InboundMessage,
+  type Messaging,
+  type OpenAccount,
+  readDiscordCall,
+  verifyDiscordCall,
+} from '../../channels/index.ts';
 
 /** An interaction has some KiB. */
 const MAX_CALL_BYTES = 512 * 1024;
@@ -56,6 +62,11 @@ export function discordWebhook({ vault, clock, messaging }: DiscordWebhookDepend
       if (interaction.kind === 'ping') return { type: InteractionResponseType.PONG };
       if (interaction.kind === 'unknown') return privately('This is not known here. Try /ask.');
       const { message, isPrivate } = interaction;
+      if (isStop(message)) {
+        // What is said of it takes the place of the answer that is stopped.
+        await messaging.accept(account, [{ ...message, reply: undefined }]);
+        return privately('Stopping…');
+      }
       const { unbound } = await messaging.accept(account, [message]);
       if (unbound > 0) return privately(NOT_CONNECTED);
       return {
@@ -64,6 +75,10 @@ export function discordWebhook({ vault, clock, messaging }: DiscordWebhookDepend
       };
     },
   });
+}
+
+function isStop({ text }: InboundMessage): boolean {
+  return text.trim().toLowerCase() === '/stop';
 }
 
 const NOT_CONNECTED = 'You are not connected here. If you were given a code, type /link with it.';

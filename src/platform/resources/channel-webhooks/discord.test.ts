@@ -123,6 +123,40 @@ test('a file that comes along is the turn’s', async () => {
   assert.equal((await place.project.get(`/v1/files/${image.file_id}/content`)).text, 'a cat');
 });
 
+test('what is asked while an answer is written is answered together, and shows nothing that never ends', async () => {
+  const place = await makePlace();
+  const [user, channel] = [newId(), newId()];
+  await deploy(place, { address: user });
+  await ask(place, user, channel, 'Write 10 words at 10 words per second');
+  await ask(place, user, channel, 'Write 2 words');
+  await ask(place, user, channel, 'Write 3 words');
+  const [, last] = await said(channel, 2);
+  assert.equal(last?.content.split(' ').length, 3);
+  await eventually(
+    () => (discord.messagesIn(channel).every(({ content }) => content !== '') ? true : undefined),
+    'nothing is left that waits',
+  );
+  assert.equal(discord.messagesIn(channel).length, 2);
+});
+
+test('/stop ends the answer, and says so in its place', async () => {
+  const place = await makePlace();
+  const [user, channel] = [newId(), newId()];
+  await deploy(place, { address: user });
+  await ask(place, user, channel, 'Write 1000 words at 5 words per second');
+  await eventually(
+    async () => ((await place.project.get(`/v1/smiths/${place.smithId}/runs`)).body.data.length > 0 ? true : undefined),
+    'the turn has begun',
+  );
+  const answer = await ask(place, user, channel, '/stop');
+  assert.deepEqual([answer.body.type, answer.body.data.flags], [4, 64]);
+  const messages = await said(channel);
+  assert.deepEqual(
+    messages.map(({ content, by }) => [content, by]),
+    [['Stopped.', 'interaction']],
+  );
+});
+
 test('whom nobody claims is told so, and begins nothing', async () => {
   const place = await makePlace();
   const answer = await ask(place, newId(), newId(), 'Hello');
