@@ -19,7 +19,6 @@ import { invalidArguments, REPLY_SCHEMA, refusalResult } from './reply-result.ts
 
 export const CHANNEL = 'mcp';
 const MAX_MESSAGE_CHARS = 100_000;
-const NEVER = new AbortController().signal;
 
 export const ASK_TOOL: Tool = {
   name: 'ask',
@@ -117,7 +116,7 @@ async function begin(
     known = undefined;
     return started;
   };
-  return line.startInLine(place, start, endsWithClient ? gone : NEVER);
+  return line.startInLine(place, start, endsWithClient ? gone : new AbortController().signal);
 }
 
 /** The runs that a request of the session has begun. Ends it, where one is under way. */
