@@ -9,7 +9,7 @@ const OWN = new Set([number.phone_number_id]);
 
 function readValue(value: object, ids: ReadonlySet<string> = OWN) {
   const body = { object: 'whatsapp_business_account', entry: [changeOf(number, value)] };
-  return readWebhook(body, ids).get(number.phone_number_id) ?? [];
+  return readWebhook(body, ids).get(number.phone_number_id)?.messages ?? [];
 }
 
 function readMessage(message: object, contact: object = { wa_id: '4915112345678' }) {

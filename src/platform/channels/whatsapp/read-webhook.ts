@@ -20,19 +20,39 @@ export function findNumberIds(bytes: Buffer): readonly string[] {
   return [...found];
 }
 
-/** Messages by the business number that they were sent to, in Meta's order; of `numberIds` alone. */
-export function readWebhook(body: unknown, numberIds: ReadonlySet<string>): ReadonlyMap<string, InboundMessage[]> {
-  const messages = new Map<string, InboundMessage[]>();
+/** What a call says of one business number. */
+export interface NumberNews {
+  /** In Meta's order. */
+  readonly messages: InboundMessage[];
+  /** Why a message of ours was not delivered after all, told last. */
+  failure: string | undefined;
+}
+
+/** By the business number that they were sent to or from; of `numberIds` alone. */
+export function readWebhook(body: unknown, numberIds: ReadonlySet<string>): ReadonlyMap<string, NumberNews> {
+  const news = new Map<string, NumberNews>();
   for (const entry of objectsAt(body, 'entry')) {
     for (const change of objectsAt(entry, 'changes')) {
       const value = objectAt(change, 'value');
       const numberId = textAt(objectAt(value, 'metadata'), 'phone_number_id');
       if (change.field !== 'messages' || numberId === undefined || !numberIds.has(numberId)) continue;
-      const read = objectsAt(value, 'messages').flatMap((message) => readMessage(message, value) ?? []);
-      messages.set(numberId, [...(messages.get(numberId) ?? []), ...read]);
+      const known = news.get(numberId) ?? { messages: [], failure: undefined };
+      known.messages.push(...objectsAt(value, 'messages').flatMap((message) => readMessage(message, value) ?? []));
+      known.failure =
+        objectsAt(value, 'statuses')
+          .flatMap((status) => readFailure(status) ?? [])
+          .at(-1) ?? known.failure;
+      news.set(numberId, known);
     }
   }
-  return messages;
+  return news;
+}
+
+/** Undefined for other states than that. */
+function readFailure(status: JsonObject): string | undefined {
+  if (status.status !== 'failed') return undefined;
+  const [error] = objectsAt(status, 'errors');
+  return textAt(objectAt(error, 'error_data'), 'details') ?? textAt(error, 'title') ?? 'no reason is told';
 }
 
 /** Undefined for what no smith can answer: of a group, or no message of a person's own. */

@@ -8,9 +8,9 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { parseJsonText } from '../../../kernel/http/json-body.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { openAccount } from '../accounts/open-account.ts';
-import type { InboundMessage, OpenAccount } from '../channel.ts';
+import type { OpenAccount } from '../channel.ts';
 import { findAccountsOfNumbers, isVerifyToken } from './find-accounts.ts';
-import { findNumberIds, readWebhook } from './read-webhook.ts';
+import { findNumberIds, type NumberNews, readWebhook } from './read-webhook.ts';
 import { readSignature } from './signature.ts';
 
 export interface WhatsAppCallDependencies {
@@ -35,13 +35,16 @@ export async function verifyWhatsAppCall(
   return accounts;
 }
 
-/** Messages by account, in order. Throws `bad_webhook` for what is no JSON. */
+/** What the call says of each account. Throws `bad_webhook` for what is no JSON. */
 export function readWhatsAppCall(
   accounts: readonly OpenAccount[],
   bytes: Buffer,
-): readonly (readonly [OpenAccount, readonly InboundMessage[]])[] {
-  const messages = readWebhook(parseBody(bytes), new Set(accounts.map(({ accountId }) => accountId)));
-  return accounts.map((account) => [account, messages.get(account.accountId) ?? []] as const);
+): readonly (NumberNews & { readonly account: OpenAccount })[] {
+  const news = readWebhook(parseBody(bytes), new Set(accounts.map(({ accountId }) => accountId)));
+  return accounts.flatMap((account) => {
+    const own = news.get(account.accountId);
+    return own === undefined ? [] : [{ ...own, account }];
+  });
 }
 
 /** Whether somebody has told Meta this token, and us. */

@@ -10,10 +10,12 @@ import {
   HUB_SIGNATURE_HEADER,
   knowsVerifyToken,
   type Messaging,
+  noteAccountError,
   type OpenAccount,
   readWhatsAppCall,
   verifyWhatsAppCall,
 } from '../../channels/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 
 /** What Meta says that a call may have. */
 const MAX_CALL_BYTES = 3 * 1024 * 1024;
@@ -73,9 +75,13 @@ export function whatsAppWebhook({ vault, messaging }: WhatsAppWebhookDependencie
         const projectId = accounts[0]?.projectId ?? '';
         return { kind: 'tenant', projectId, tokenId: '', scopes: new Set<string>(), accounts };
       },
-      async handler({ caller: { accounts }, body }) {
-        for (const [account, messages] of readWhatsAppCall(accounts, body.bytes)) {
+      async handler({ caller: { accounts }, body, db }) {
+        for (const { account, messages, failure } of readWhatsAppCall(accounts, body.bytes)) {
           if (messages.length > 0) await messaging.accept(account, messages);
+          if (failure !== undefined) {
+            const error = { code: 'send_refused', message: `WhatsApp did not deliver a message: ${failure}` };
+            await noteAccountError(tenantDb(db, account.projectId), account, error);
+          }
         }
         return { received: true as const };
       },

@@ -216,9 +216,21 @@ test('signed bytes that are no JSON, or too many, are refused', async () => {
   assertRefusal(await post(large, signatureOf(large, app_secret)), 413, 'payload_too_large');
 });
 
-test('states of messages are taken, and begin nothing', async () => {
+test('states of messages begin nothing; one that could not be delivered is told', async () => {
   const place = await makePlace();
-  await deliver(place, { statuses: [{ id: 'wamid.A', status: 'read', recipient_id: newPhone() }] });
+  const recipient_id = newPhone();
+  const lastError = async () => (await place.project.get('/v1/tenant/whatsapp')).body.last_error;
+  await deliver(place, { statuses: [{ id: 'wamid.A', status: 'read', recipient_id }] });
+  assert.equal(await lastError(), null);
+  const errors = [
+    { code: 131047, title: 'Re-engagement message', error_data: { details: 'More than 24 hours have passed' } },
+  ];
+  await deliver(place, { statuses: [{ id: 'wamid.B', status: 'failed', recipient_id, errors }] });
+  const { code, message } = await lastError();
+  assert.deepEqual(
+    [code, message],
+    ['send_refused', 'WhatsApp did not deliver a message: More than 24 hours have passed'],
+  );
   assert.deepEqual(await eventsOf(place), []);
 });
 
