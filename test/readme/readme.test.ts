@@ -40,7 +40,8 @@ before(async () => {
 after(async () => {
   // npx and what it has started.
   if (toolServer?.pid !== undefined && toolServer.exitCode === null) process.kill(-toolServer.pid, 'SIGKILL');
-  await stopServer('SIGKILL');
+  // Its end takes away what it has among the temporary files.
+  await stopServer('SIGTERM');
   await rm(folder, { recursive: true, force: true });
 });
 
