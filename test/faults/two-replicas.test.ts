@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
+import { askMessage, initialize, messageOf, publishMcp, sendLegacy } from '../support/mcp-deployment.ts';
 import type { TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame, readFrames, textOf } from '../support/read-frames.ts';
 import {
@@ -244,6 +245,26 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
       const kids = published.body.keys.map(({ kid }: { kid: string }) => kid);
       for (const token of tokens) assert.ok(kids.includes(keyOf(token)));
     }
+  });
+
+  test('a session of an MCP deployment goes on at the other, which cancels what the first was asked, and has its replies', async () => {
+    const { onA, onB } = await makeSmith();
+    const { path } = await publishMcp(onA.project, { type: 'smith', id: onA.id });
+    const headers = { 'mcp-session-id': await initialize(onA.project, path) };
+    const asked = sendLegacy(onA.project, path, askMessage(1, 'Write 1000 words at 20 words per second'), headers);
+    await eventually(async () => {
+      const { body } = await onB.project.get(`/v1/smiths/${onB.id}/runs`);
+      return body.data[0]?.status === 'in_progress' ? true : undefined;
+    }, 'the turn has begun');
+    const cancel = { method: 'notifications/cancelled', params: { requestId: 1 } };
+    assert.equal((await sendLegacy(onB.project, path, cancel, headers)).status, 202);
+    const ended = messageOf(await asked).result;
+    assert.deepEqual([ended.isError, ended.structuredContent.status], [true, 'cancelled']);
+    const { run_id } = messageOf(await sendLegacy(onA.project, path, askMessage(2, 'Write 3 words'), headers)).result
+      .structuredContent;
+    const get = { id: 3, method: 'tools/call', params: { name: 'get_reply', arguments: { run_id } } };
+    const reply = messageOf(await sendLegacy(onB.project, path, get, headers)).result;
+    assert.deepEqual([reply.structuredContent.status, reply.content[0].text.split(' ').length], ['completed', 3]);
   });
 
   test('a replica that freezes loses its turns, and writes nothing more when it thaws', async () => {
