@@ -120,6 +120,10 @@ async function checkCaller<Caller>(
     return setQuota(request, reply, await meter.take(addressKey(request.ip)));
   }
   const takeFromAddress = async () => setQuota(request, reply, await meters.address.take(addressKey(request.ip)));
+  // Whoever proves to be somebody by what it sends is not kept out by forgers behind the same address: they take from its
+  // budget once they are found out.
+  if (operation?.verify !== undefined)
+    return setQuota(request, reply, await meters.address.look(addressKey(request.ip)));
   if (operation?.posture === 'public') return takeFromAddress();
   let caller: Caller;
   try {

@@ -182,6 +182,26 @@ describe('a raw body that says who sent it', () => {
     assert.equal(await addressLeft(), before - 1);
   });
 
+  test('is let in whatever forged ones came from its address, which are counted', async () => {
+    const limited = await startSmallService(operations, { addressRequestsPerMinute: 2 });
+    const sendThere = async (signed: string) => {
+      const answer = await fetch(`${limited.url}/v1/hooks/ada`, {
+        method: 'POST',
+        headers: { 'x-signature': createHmac('sha256', SECRET).update(signed).digest('hex') },
+        body: 'hello',
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    try {
+      const forged = [await sendThere('one'), await sendThere('two'), await sendThere('three')];
+      assert.deepEqual(forged, [401, 401, 429]);
+      assert.equal(await sendThere('hello'), 200);
+    } finally {
+      await limited.close();
+    }
+  });
+
   test('is refused when its owner’s budget is used up, which is the budget of the owner’s tokens too', async () => {
     for (let sent = 0; sent < OWNER_LIMIT; sent += 1) assert.equal((await send('busy')).status, 200);
     assert.equal((await send('busy')).status, 429);

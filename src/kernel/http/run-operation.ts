@@ -81,7 +81,7 @@ export async function runSocket<Caller>(
   await open(request, reply, session as SocketSession);
 }
 
-/** Makes the call its sender's: the budget that it takes from is the sender's owner's, and no longer its address's. */
+/** Makes the call its sender's: it takes from the budget of the sender's owner. One that is forged takes from its address's. */
 async function takeVerified<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -92,10 +92,15 @@ async function takeVerified<Caller>(
   if (verify === undefined) return;
   const { gate, meters } = options;
   const unverified = erasedRequest<unknown>(request, reply, { db: options.db, tx: undefined }, input);
-  const caller = (await verify(unverified)) as Caller;
-  const wasUnknown = request.state.caller === undefined;
+  let caller: Caller;
+  try {
+    caller = (await verify(unverified)) as Caller;
+  } catch (refusal) {
+    // A store that fails is not the caller's doing.
+    if (refusal instanceof ApiError) setQuota(request, reply, await meters.address.take(addressKey(request.ip)));
+    throw refusal;
+  }
   request.state.caller = caller;
-  if (wasUnknown) await meters.address.giveBack(addressKey(request.ip));
   setQuota(request, reply, await meters.owner.take(gate.meterKey(caller)));
 }
 
