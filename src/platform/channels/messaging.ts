@@ -77,7 +77,8 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
       const { touched, unbound } = await acceptMessages(deps, account, messages);
       if (touched.length > 0) {
         dispatches.wake();
-        db.wake(MESSAGES_CHANNEL);
+        // Others are asked where this replica has its hands full; should it die, they look by themselves.
+        if (!dispatcher.hasRoom) db.wake(MESSAGES_CHANNEL);
         for (const chat of touched) if (chat.isAnswered) planner.lookAt(chat);
       }
       return { unbound };

@@ -71,6 +71,8 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
   readonly #resume: (owner: QueueOwner) => Promise<void>;
   #turns = 0;
   #after = '';
+  /** A look ended for want of room. */
+  #isCrowded = false;
 
   constructor(deps: DispatcherDependencies<Queue, Settled>, now: () => Date) {
     this.#deps = deps;
@@ -87,11 +89,19 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     });
   }
 
+  /** Whether what comes now is begun at once. */
+  get hasRoom(): boolean {
+    return MAX_STARTS - this.#starting.size >= MIN_CLAIM && MAX_TURNS - this.#turns >= MIN_CLAIM;
+  }
+
   /** Begins what waits, as far as there is room. */
   async dispatch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const limit = Math.min(MAX_STARTS - this.#starting.size, MAX_TURNS - this.#turns);
-      if (limit < MIN_CLAIM) return;
+      if (limit < MIN_CLAIM) {
+        this.#isCrowded = true;
+        return;
+      }
       const from = this.#after;
       const lookedMs = performance.now();
       const request = { now: this.#now(), after: from, allowed: this.#takeAllowed(), limit };
@@ -99,8 +109,8 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
       for (const queue of queues) if (queue.is_busy) this.#waitFor(queue, lookedMs);
       await this.#begin(queues.filter(({ is_busy }) => !is_busy));
       this.#after = next;
-      // From the first project to the last nothing is due that may be begun.
-      if (queues.length === 0 && from === '' && next === '') return;
+      // From the first project to the last nothing more is due that may be begun.
+      if (queues.length < limit && from === '' && next === '') return;
     }
   }
 
@@ -143,7 +153,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
       })
       .finally(() => {
         this.#starting.delete(done);
-        if (this.#starting.size <= MAX_STARTS - MIN_CLAIM) this.#deps.wake();
+        if (this.#isCrowded && this.#starting.size <= MAX_STARTS - MIN_CLAIM) this.#goOn();
       });
     this.#starting.add(done);
   }
@@ -153,8 +163,13 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     this.#turns += 1;
     void done.finally(() => {
       this.#turns -= 1;
-      if (this.#turns === MAX_TURNS - MIN_CLAIM) this.#deps.wake();
+      if (this.#isCrowded && this.#turns <= MAX_TURNS - MIN_CLAIM) this.#goOn();
     });
+  }
+
+  #goOn(): void {
+    this.#isCrowded = false;
+    this.#deps.wake();
   }
 
   /** A smith was busy when it was looked at. The end of its turn may have come between the look and now. */

@@ -84,13 +84,17 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
       observe('started', chat, batch);
       const last = batch.at(-1);
       if (live !== undefined && last !== undefined) deps.onBegun(chat, last, live);
+      let isOver = live === undefined;
+      void live?.done.finally(() => {
+        isOver = true;
+      });
       return {
         settled: started(chat, batch, segment.run.id),
         outcome: 'begun',
         done: live?.done,
-        // The turn may have ended before there was a row for its answer.
         onSettled() {
-          tell(chat)();
+          // A turn that ends later is told of; this one has ended before there was a row for its answer.
+          if (isOver) tell(chat)();
           passAllBut(chat, batch, replyOf(batch));
         },
       };

@@ -48,6 +48,8 @@ export class Sender {
   readonly #stopping = new AbortController();
   readonly #extending: NodeJS.Timeout;
   #after = '';
+  /** A look ended for want of room. */
+  #isCrowded = false;
 
   constructor(deps: SenderDependencies) {
     this.#deps = deps;
@@ -75,12 +77,14 @@ export class Sender {
     const { db, now } = this.#deps;
     while (!signal.aborted) {
       const limit = MAX_SENDS - this.#sending.size;
-      if (limit < MIN_CLAIM) return;
+      this.#isCrowded = limit < MIN_CLAIM;
+      if (this.#isCrowded) return;
       const from = this.#after;
       const { outboxes, next } = await claimOutboxes(db, { now: now(), after: from, limit });
       this.#after = next;
       if (outboxes.length > 0) await this.#begin(await readDueParts(db, outboxes, now()));
-      else if (from === '' && next === '') return;
+      // From the first project to the last nothing more is due.
+      if (outboxes.length < limit && from === '' && next === '') return;
     }
   }
 
@@ -100,7 +104,7 @@ export class Sender {
         })
         .finally(() => {
           this.#sending.delete(each);
-          if (MAX_SENDS - this.#sending.size >= MIN_CLAIM) this.#deps.wake();
+          if (this.#isCrowded && MAX_SENDS - this.#sending.size >= MIN_CLAIM) this.#deps.wake();
         });
       this.#sending.set(each, done);
     }
