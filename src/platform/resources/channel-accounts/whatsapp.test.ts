@@ -48,9 +48,10 @@ test('a number is saved once Meta knows it, shown without its secrets, replaced 
   const other = graph.addNumber();
   const replaced = await put(project, other);
   assert.deepEqual(replaced.body.secret_keys, ['access_token', 'app_secret'], replaced.text);
-  assert.deepEqual([...graph.subscribed], [other.business_account_id]);
+  const isSubscribed = () => [number, other].map((one) => graph.subscribed.has(one.business_account_id));
+  assert.deepEqual(isSubscribed(), [false, true]);
   assert.equal((await project.delete(PATH)).status, 204);
-  assert.deepEqual([...graph.subscribed], []);
+  assert.deepEqual(isSubscribed(), [false, false]);
   assertRefusal(await project.delete(PATH), 404, 'not_found');
   assert.equal((await project.get(PATH)).body.configured, false);
 });
