@@ -1,7 +1,7 @@
 /** Every way a server ends while it works, and what is left afterwards. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call, makeFolder, type ServerProcess, startServer, waitFor } from './server-process.ts';
+import { call, callOnce, makeFolder, type ServerProcess, startServer, waitFor } from './server-process.ts';
 
 const PATIENCE_MS = 30_000;
 
@@ -59,7 +59,7 @@ test('killed in the middle of a turn, it starts again and goes on with the turn;
   assert.equal(((await unready.json()) as { ok: boolean }).ok, false);
   const created = await call(second.url, second.credentials.tenant_token, '/v1/smiths', { model: 'builtin/demo' });
   const { id } = (await created.json()) as { id: string };
-  const run = await call(second.url, second.credentials.tenant_token, `/v1/smiths/${id}/runs`, {
+  const run = await callOnce(second.url, second.credentials.tenant_token, `/v1/smiths/${id}/runs`, {
     input: [{ role: 'user', content: 'hello' }],
   });
   assert.equal(run.status, 503, 'no new turns');

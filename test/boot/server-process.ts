@@ -121,15 +121,19 @@ export async function waitFor<Value>(
 /** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
 export function call(base: string, token: string, path: string, body?: unknown): Promise<Response> {
   return waitFor('answer of a server that sheds no load', READY_MS, async () => {
-    const response = await fetch(base + path, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const response = await callOnce(base, token, path, body);
     return response.status === 503 && (await shedsLoad(response.clone())) ? undefined : response;
+  });
+}
+
+export function callOnce(base: string, token: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(base + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 }
 
