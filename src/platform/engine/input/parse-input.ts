@@ -196,9 +196,16 @@ function readDataUrl(source: string): { mediaType: string | undefined; data: str
 }
 
 function inlinePart(data: string, mediaType: string, at: string): LanguageModelV4FilePart {
-  if (data === '' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(data))
-    throw invalid(at, 'must hold base64 data or an https address');
+  if (!isBase64(data)) throw invalid(at, 'must hold base64 data or an https address');
   return { type: 'file', mediaType, data: { type: 'data', data } };
+}
+
+/** Looks for what does not belong: an expression that repeats over all of a long text may run out of stack. */
+function isBase64(data: string): boolean {
+  const end = data.search(/[^A-Za-z0-9+/_-]/);
+  if (end === -1) return data !== '';
+  const padding = data.slice(end);
+  return end > 0 && (padding === '=' || padding === '==');
 }
 
 function mediaTypeOf(part: JsonObject, otherwise: string): string {
