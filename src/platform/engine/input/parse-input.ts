@@ -208,9 +208,12 @@ function isBase64(data: string): boolean {
   return end > 0 && (padding === '=' || padding === '==');
 }
 
+const MEDIA_TYPE_CHARS = 255;
+
 function mediaTypeOf(part: JsonObject, otherwise: string): string {
   const given = part.media_type ?? part.mime_type;
-  return typeof given === 'string' && /^[\w.+-]+\/[\w.+*-]+$/.test(given) ? given : otherwise;
+  const isShort = typeof given === 'string' && given.length <= MEDIA_TYPE_CHARS;
+  return isShort && /^[\w.+-]+\/[\w.+*-]+$/.test(given) ? given : otherwise;
 }
 
 function mediaTypeByName(filename: string | undefined): string {
