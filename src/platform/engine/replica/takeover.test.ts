@@ -118,7 +118,7 @@ test('a turn whose replica was stopping in order is not counted', async () => {
   });
 });
 
-test('a turn that was interrupted three times without progress is given up, whoever was beside it', async () => {
+test('a turn that was interrupted five times without progress is given up, whoever was beside it', async () => {
   const { smith, runId } = await abandonRun({ interruptedBy: ['rep_1', 'rep_2', 'rep_3', 'rep_4'] });
   const run = await smith.settled(runId);
   assert.deepEqual([run.status, run.error.code], ['failed', 'resume_failed']);
