@@ -3,6 +3,7 @@
  * out, one message each way per batch. A slow query stalls this thread and never the event loop of the process.
  */
 import { fsyncSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -73,10 +74,27 @@ async function open(options: WorkerOptions): Promise<PGlite> {
       ...['-c', 'wal_sync_method=fsync'],
     ],
   });
-  await store.waitReady;
+  await withoutOptimizing(store.waitReady);
   if (options.flush) flushFilesOnRequest(store);
   return store;
 }
+
+/**
+ * What opening runs stays as V8 first compiles it; what is called later only is optimised once it is hot. V8 takes PostgreSQL's parser, one
+ * function of 100 KB, for hot after a dozen statements, and to optimise it takes 600 MB and a second of a core for nothing that
+ * can be measured. Scans of thousands of rows pay for the rest of what opening runs: those of vectors take half as long again.
+ */
+async function withoutOptimizing(opening: Promise<void>): Promise<void> {
+  setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`);
+  try {
+    await opening;
+  } finally {
+    setFlagsFromString('--wasm-tier-up-filter=-1');
+  }
+}
+
+/** An imported function, which is never compiled. */
+const NO_FUNCTION = 0;
 
 /** The WebAssembly build's file system over Node's ignores fsync unless it is given one. */
 function flushFilesOnRequest(store: PGlite): void {
