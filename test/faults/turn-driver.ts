@@ -31,8 +31,8 @@ export interface DriverParts {
   readonly mayFail?: boolean;
 }
 
-/** Beyond the lease, twice, on a busy machine. */
-const PATIENCE_MS = 60_000;
+/** Beyond the time that a turn waits for calm while replicas go on ending. */
+const PATIENCE_MS = 360_000;
 const RETRY_MS = 20;
 const SETTLED = ['run.completed', 'run.failed', 'run.cancelled'];
 const RESTING = [...SETTLED, 'run.paused'];

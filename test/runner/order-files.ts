@@ -12,6 +12,7 @@ const durationsFile = join(cacheFolder, 'test-durations.json');
  */
 const USUAL_SECONDS: Readonly<Record<string, number>> = {
   'src/platform/knowledge/read/document-reader.test.ts': 110,
+  'test/hostile/every-case.test.ts': 90,
   'test/faults/ingest-kill.test.ts': 60,
   'test/faults/poison.test.ts': 60,
   'test/faults/kill-nine.test.ts': 50,

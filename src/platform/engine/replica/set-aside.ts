@@ -10,7 +10,7 @@ import type { RunFailure } from '../turn.ts';
 /** Abrupt ends without progress between them, the turn alone among the suspects at the last of them. */
 const MAX_ENDS_ALONE = 2;
 /** As many in any case. */
-const MAX_ENDS = 5;
+const MAX_ENDS = 3;
 
 /** Why the turn is not executed again; undefined where it is. */
 export function judgeSuspect(run: Suspect): RunFailure | undefined {

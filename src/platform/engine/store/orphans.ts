@@ -15,6 +15,12 @@ const ABANDONED_SECONDS = 10;
 export const ADOPT_AT_ONCE = 16;
 /** Abrupt ends of other replicas within this time are a sign that something else than a turn ends them. */
 const SAME_CAUSE_WITHIN = '1 minute';
+/** A turn that was interrupted so often waits for calm: its next end may be its last. */
+const WAITS_FROM_ENDS = 2;
+/** How long no replica may have ended abruptly before such a turn is taken over. */
+const CALM = '20 seconds';
+/** It is taken over without calm once it has waited so long. */
+const LONGEST_WAIT = '5 minutes';
 
 const LAPSED = `p.heartbeat_at <= now() - interval '${LEASE_SECONDS} seconds'`;
 
@@ -56,21 +62,34 @@ export interface Suspect extends RunRow {
 /**
  * Takes over turns whose replica has fallen silent, those first that are to blame most likely: what was done last before
  * the end. `alone`: one turn, which is marked as being on trial. Else up to ADOPT_AT_ONCE, of those that have been
- * interrupted for the first time.
+ * interrupted for the first time. One that has been interrupted twice waits while replicas end for other reasons than it.
  */
 export async function adoptSuspects(db: Database, replicaId: string, alone: boolean): Promise<Suspect[]> {
   const { rows } = await db.query<Suspect>({
     text: `
-      with suspect as (
+      with ended as (
+        select p.id, p.heartbeat_at from replicas p
+        where p.id <> $1 and not p.leaving and not p.explained
+          and ${LAPSED} and p.heartbeat_at > now() - interval '${SAME_CAUSE_WITHIN}'
+      ), suspect as (
         select r.project_id, r.id, steps.done, coalesce(r.trial_attempt = r.attempt, false) as was_alone,
-          case when steps.done > coalesce(r.progress_mark, 0) then '{}' else coalesce(r.interrupted_by, '{}') end
-            || r.replica_id as interrupted_by
+          counted.interrupted_by, others.ended as others_ended
         from runs r cross join lateral (
           select count(*)::int as done from run_steps s
           where s.project_id = r.project_id and s.run_id = r.id and s.status = 'completed'
-        ) steps
+        ) steps cross join lateral (
+          select case when steps.done > coalesce(r.progress_mark, 0) then '{}' else coalesce(r.interrupted_by, '{}') end
+            || r.replica_id as interrupted_by
+        ) counted cross join lateral (
+          select exists (select 1 from ended where ended.id <> all (counted.interrupted_by)) as ended
+        ) others
         where r.status = 'in_progress' and r.replica_id <> $1 and ($2 or r.interrupted_by is null)
           and not exists (select 1 from replicas p where p.id = r.replica_id and (p.leaving or not ${LAPSED}))
+          and not (
+            cardinality(counted.interrupted_by) >= ${WAITS_FROM_ENDS} and others.ended
+            and exists (select 1 from ended where ended.heartbeat_at > now() - interval '${CALM}')
+            and r.updated_at > now() - interval '${LONGEST_WAIT}' and r.cancel_requested_at is null
+          )
         order by was_alone desc, cardinality(coalesce(r.interrupted_by, '{}')), r.updated_at desc
         limit case when $2 then 1 else ${ADOPT_AT_ONCE} end
         for update of r skip locked
@@ -79,11 +98,7 @@ export async function adoptSuspects(db: Database, replicaId: string, alone: bool
         interrupted_by = suspect.interrupted_by, trial_attempt = case when $2 then attempt + 1 end
       from suspect
       where runs.project_id = suspect.project_id and runs.id = suspect.id
-      returning runs.*, suspect.was_alone, exists (
-        select 1 from replicas p
-        where p.id <> $1 and p.id <> all (suspect.interrupted_by) and not p.leaving and not p.explained
-          and ${LAPSED} and p.heartbeat_at > now() - interval '${SAME_CAUSE_WITHIN}'
-      ) as others_ended`,
+      returning runs.*, suspect.was_alone, suspect.others_ended`,
     values: [replicaId, alone],
   });
   return rows;
