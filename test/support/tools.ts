@@ -16,6 +16,8 @@ export interface TestTools {
   open(runId: string): void;
   /** From here on `moving` has another target. */
   moveTarget(): void;
+  /** From here on the smith's calls of `account` have an account. */
+  connect(smithId: string): void;
   /** Whoever waits for answers to the questions that this run's calls of `ask` hold gives up. */
   giveUp(runId: string): void;
   /** How often what this run's questions hold was let go. */
@@ -25,7 +27,8 @@ export interface TestTools {
 /**
  * `echo` returns its arguments; `boom` throws; `refuse` gives an error; `gate` returns once it is opened and ignores its
  * signal; `careful` is `gate` that must not be repeated; `guarded` is `echo` behind an approval; `ask` asks for a `name`,
- * twice where its argument `times` is 2, held where `held` is true, and returns what it was told; `moving` is `guarded`, of the target that is set;
+ * twice where its argument `times` is 2, held where `held` is true, and returns what it was told; `account` needs an account of the smith's, whose key is
+ * `mcp:books`, which can be connected somewhere unless its argument `nowhere` is true; `moving` is `guarded`, of the target that is set;
  * `crm__find`, `crm__change` and `crm__fail` are `echo`, `guarded` and `refuse` of an MCP server.
  */
 export function createTestTools(): TestTools {
@@ -67,6 +70,19 @@ export function createTestTools(): TestTools {
       },
     };
   };
+  const accounts = new Set<string>();
+  const useAccount = async ({ args, smithId }: ToolCall): Promise<ToolOutcome> => {
+    if (accounts.has(smithId)) return { output: { used: args } };
+    return {
+      connection: {
+        key: 'mcp:books',
+        provider: 'library',
+        mcpServer: 'books',
+        authorizeUrl: args.nowhere === true ? null : 'https://library.example/authorize?state=s',
+        hasChanged: async () => accounts.has(smithId),
+      },
+    };
+  };
   const holds = new Map<string, PromiseWithResolvers<void> & { ends: number }>();
   const holdOf = (runId: string) => {
     const hold = holds.get(runId) ?? Object.assign(Promise.withResolvers<void>(), { ends: 0 });
@@ -90,6 +106,7 @@ export function createTestTools(): TestTools {
     tool('careful', gated, { repeatable: false }),
     tool('guarded', echo, { requiresApproval: true }),
     tool('ask', askForName, { repeatable: false }),
+    tool('account', useAccount),
     tool('crm__find', echo, { target: { server_label: 'crm', tool_name: 'find' } }),
     tool('crm__change', echo, { requiresApproval: true, target: { server_label: 'crm', tool_name: 'change' } }),
     tool('crm__fail', async () => ({ error: 'Nothing there.' }), {
@@ -104,6 +121,7 @@ export function createTestTools(): TestTools {
     moveTarget: () => {
       revision += 1;
     },
+    connect: (smithId) => void accounts.add(smithId),
     giveUp: (runId) => holdOf(runId).resolve(),
     endsOf: (runId) => holdOf(runId).ends,
   };

@@ -14,10 +14,10 @@ import { type Execution, startExecution } from './execution/start-execution.ts';
 import type { TurnFiles } from './input/attached-files.ts';
 import type { TurnSkills } from './input/turn-skills.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
-import { createQuestionCloser } from './replica/close-questions.ts';
 import { takeHandedOver } from './replica/hand-over.ts';
 import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
 import { createHeldQuestions } from './replica/held-questions.ts';
+import { createPauseLeaver } from './replica/leave-pauses.ts';
 import { createTakeover } from './replica/takeover.ts';
 import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
 import type { RunRow } from './store/run-row.ts';
@@ -85,6 +85,8 @@ export interface Engine {
   findLive(runId: string): LiveTurn | undefined;
   /** Takes note of a run that was settled without being executed. */
   runSettled(run: RunPlace): void;
+  /** An account has been connected (`noteConnection`): runs that waited for it go on at once, rather than at the next look. */
+  resumeConnected(): void;
   /** Has the replica that the run's row names execute it. */
   handOver(run: HandedOverRun): Promise<void>;
   /** The timeline beyond `after`, in its native wire form. */
@@ -120,7 +122,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     onRunSettled: deps.onRunSettled,
     draining: draining.signal,
   });
-  const questions = createQuestionCloser({
+  const pauses = createPauseLeaver({
     db,
     logger,
     announce: signals.announce,
@@ -129,7 +131,7 @@ export function createEngine(deps: EngineDependencies): Engine {
       else await handOver({ replicaId: executing, projectId, runId });
     },
   });
-  const held = createHeldQuestions({ db, logger, onClosable: () => questions.wake() });
+  const held = createHeldQuestions({ db, logger, onClosable: () => pauses.wake() });
 
   deps.metrics.gauge('runs_in_flight', 'Turns that this replica executes', [], (gauge) => gauge.set(live.size));
 
@@ -155,7 +157,7 @@ export function createEngine(deps: EngineDependencies): Engine {
         onHandOver: takeOver,
       });
       writer.start();
-      for (const worker of [heartbeat, takeover, cleanup, questions, held]) worker.start();
+      for (const worker of [heartbeat, takeover, cleanup, pauses, held]) worker.start();
     },
     admit: places.admit,
     execute,
@@ -164,6 +166,7 @@ export function createEngine(deps: EngineDependencies): Engine {
       held.endRun(run.runId);
       deps.onRunSettled(run);
     },
+    resumeConnected: () => pauses.wake(),
     handOver,
     stream: (run, after) => streamTimeline(timeline, run, after),
     follow: (run, after, sink, closed) => followTimeline(timeline, run, after, sink, closed),
@@ -234,7 +237,7 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   /** Hands every turn on to whoever takes it. Heartbeats go on until then: so long the turns are this replica's. */
   async function releaseAll(): Promise<void> {
-    await Promise.all([takeover.stop(), cleanup.stop(), questions.stop(), held.stop()]);
+    await Promise.all([takeover.stop(), cleanup.stop(), pauses.stop(), held.stop()]);
     const executing = [...live.values()];
     for (const turn of executing) turn.abort.abort(new TurnStopped('detached'));
     await Promise.all(executing.map((turn) => turn.done));

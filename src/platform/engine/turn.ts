@@ -90,6 +90,8 @@ export interface TurnSettings {
     readonly file_search: FileSearchConfig | null;
     /** MCP servers that the request brought; absent: none. */
     readonly mcp?: readonly RequestServer[];
+    /** A call that lacks an account pauses the run until one is connected; absent: the model is told. */
+    readonly pauses_to_connect?: true;
   };
 }
 
@@ -148,10 +150,15 @@ export interface ThreadHistory {
 }
 
 /**
- * `approval`: waits for a person, for a decision or an answer. `waiting`: for the client's result. `ready`: may be made, and
- * has not been begun since. `started`: may have been begun.
+ * `approval`: waits for a person, for a decision or an answer. `waiting`: for the client's result. `connection`: until an
+ * account is connected. `ready`: may be made, and has not been begun since. `started`: may have been begun.
  */
-export type StepStatus = 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
+export type StepStatus = 'approval' | 'waiting' | 'connection' | 'ready' | 'started' | 'completed';
+
+/** Whether somebody must do something before the turn can go on with the call. */
+export function isWaiting({ status }: Pick<ToolStep, 'status'>): boolean {
+  return status === 'approval' || status === 'waiting' || status === 'connection';
+}
 
 export interface ToolStep {
   readonly position: number;
@@ -171,6 +178,8 @@ export interface ToolStep {
   holder?: string;
   /** What became of its newest question. */
   answer?: ToolAnswer;
+  /** The account that it waits for, as the API shows it. */
+  connection?: { readonly provider: string; readonly mcp_server: string; readonly authorize_url: string };
   /** An earlier attempt began it, and was cut off. */
   wasBegun?: boolean;
 }

@@ -3,6 +3,7 @@ import type { BlobStore } from '../../kernel/blobs/blobs.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { sweepConnectionWaits } from '../engine/index.ts';
 import { reconcileStorage } from './reconcile-storage.ts';
 import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
 import { sweepPushedTraces } from './sweep-pushed-traces.ts';
@@ -15,6 +16,7 @@ const SWEEP_ORPHANED_BLOBS = 'sweep-orphaned-blobs';
 const RECONCILE_STORAGE = 'reconcile-storage';
 const SWEEP_PUSHED_TRACES = 'sweep-pushed-traces';
 const SWEEP_RUN_CREDENTIALS = 'sweep-run-credentials';
+const SWEEP_CONNECTION_WAITS = 'sweep-connection-waits';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
@@ -36,6 +38,8 @@ export function defineMaintenance(
   jobs.schedule(SWEEP_PUSHED_TRACES, '27 * * * *', {});
   jobs.define(SWEEP_RUN_CREDENTIALS, ({ signal }) => sweepRunCredentials(db, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_RUN_CREDENTIALS, '57 * * * *', {});
+  jobs.define(SWEEP_CONNECTION_WAITS, ({ signal }) => sweepConnectionWaits(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_CONNECTION_WAITS, '17 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

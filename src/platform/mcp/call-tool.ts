@@ -79,10 +79,14 @@ function findToken(deps: CallDependencies, server: RegisteredServer, { projectId
 }
 
 function askToConnect({ name, auth_provider }: RegisteredServer): ToolOutcome {
-  const data = { provider: auth_provider ?? name, mcp_server: name, authorize_url: null };
   return {
-    error: `The user has connected no account to ${name}, which this tool needs. The call was not made.`,
-    events: [{ type: 'connection.required', data }],
+    connection: {
+      key: `mcp:${name}`,
+      provider: auth_provider ?? name,
+      mcpServer: name,
+      authorizeUrl: null,
+      hasChanged: async () => false,
+    },
   };
 }
 

@@ -48,7 +48,7 @@ interface RunStepsTable {
   run_id: string;
   position: number;
   kind: 'model' | 'tool' | 'compaction' | 'mcp_list';
-  status: 'approval' | 'waiting' | 'ready' | 'started' | 'completed';
+  status: 'approval' | 'waiting' | 'connection' | 'ready' | 'started' | 'completed';
   name: string;
   call_id: string | null;
   input: Json<JsonObject> | null;
@@ -99,11 +99,26 @@ interface ApprovalsTable {
   resolved_at: Date | null;
 }
 
+interface ConnectionWaitsTable {
+  project_id: ProjectId;
+  run_id: string;
+  call_id: string;
+  smith_id: string;
+  /** A provider, or `mcp:<server>`. */
+  connection_key: string;
+  provider: string;
+  mcp_server: string;
+  authorize_url: string;
+  connected_at: Date | null;
+  created_at: Generated<Date>;
+}
+
 export interface RunsTables {
   runs: RunsTable;
   run_steps: RunStepsTable;
   run_events: RunEventsTable;
   approvals: ApprovalsTable;
+  connection_waits: ConnectionWaitsTable;
 }
 
 export const runsTables: TableNames<RunsTables> = {
@@ -111,4 +126,5 @@ export const runsTables: TableNames<RunsTables> = {
   run_steps: true,
   run_events: true,
   approvals: true,
+  connection_waits: true,
 };

@@ -1,4 +1,5 @@
 /** What a turn can call. Every source of tools (client-side, hosted, MCP, skills) gives tools of this one shape. */
+import type { Executor } from '../../kernel/db/database.ts';
 import type { JsonObject } from '../tables.ts';
 import type { OfferedRequestServer } from './request-servers.ts';
 
@@ -69,18 +70,28 @@ export interface Tool {
 }
 
 /**
- * What a call gave: a result, or an error, which the model sees, or a question, after whose answer the call is executed
- * again. `forModel` is the result as a model reads it best: words, or parts; without it the model is given the JSON.
+ * What a call gave: a result, or an error, which the model sees; or a question, or the need of an account, after which the call is
+ * executed again. `forModel` is the result as a model reads it best: words, or parts; without it the model is given the JSON.
  */
 export type ToolOutcome =
   | { readonly output: JsonObject; readonly forModel?: string | readonly ResultPart[] }
-  | { readonly error: string; readonly events?: readonly ToolEvent[] }
-  | { readonly question: ToolQuestion };
+  | { readonly error: string }
+  | { readonly question: ToolQuestion }
+  | { readonly connection: ConnectionNeed };
 
-/** What the project's feed is told beside the result, in the same commit. */
-export interface ToolEvent {
-  readonly type: 'connection.required';
-  readonly data: JsonObject;
+/**
+ * An account that the smith's user must connect before the call can be made. Where somebody can see to that, the run pauses
+ * until it is connected; elsewhere the model is told, with the link.
+ */
+export interface ConnectionNeed {
+  /** Which connection of the smith: a provider, or `mcp:<server>`. */
+  readonly key: string;
+  readonly provider: string;
+  readonly mcpServer: string;
+  /** Where the user connects one; null: there is no such place. */
+  readonly authorizeUrl: string | null;
+  /** Whether one was connected, or renewed, since the call looked for it. */
+  readonly hasChanged: (db: Executor) => Promise<boolean>;
 }
 
 /** A piece of a result: text, or a file of the project, whose bytes join the prompt. */

@@ -9,7 +9,7 @@ import { resumeRun, stayPaused } from '../store/leave-pause.ts';
 import { findWorkingReplica, LEASE_SECONDS } from '../store/replica.ts';
 import { holdersOf, loadTurn } from '../store/resume-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
-import type { ToolStep } from '../turn.ts';
+import { isWaiting, type ToolStep } from '../turn.ts';
 
 export interface OpenQuestion {
   readonly project_id: string;
@@ -52,12 +52,12 @@ export async function findQuestionsToClose(db: Database, after: OpenQuestion | u
  * `resumed`: the run waits for nothing else. `replicaId`: who executes it; null: whichever replica takes it over. `busy`: its
  * smith has another turn, so nothing was done: try again. `gone`: it was answered meanwhile.
  */
-export type ClosedQuestion =
+export type LeftPauseOutcome =
   | { readonly kind: 'resumed'; readonly replicaId: string | null }
   | { readonly kind: 'waits' | 'busy' | 'gone' };
 
 /** The question expires, and its call is told that nobody answered: where it is held open, by the replica that holds it. */
-export async function closeQuestion(db: Database, question: OpenQuestion): Promise<ClosedQuestion> {
+export async function closeQuestion(db: Database, question: OpenQuestion): Promise<LeftPauseOutcome> {
   try {
     return await db.transaction((tx) => close(tx, question));
   } catch (error) {
@@ -69,7 +69,7 @@ export async function closeQuestion(db: Database, question: OpenQuestion): Promi
 async function close(
   tx: Transaction,
   { project_id: projectId, run_id: runId, id }: OpenQuestion,
-): Promise<ClosedQuestion> {
+): Promise<LeftPauseOutcome> {
   const { rows } = await tx.query<RunRow>({
     text: `select * from runs where project_id = $1 and id = $2 and status = 'paused' for update skip locked`,
     values: [projectId, runId],
@@ -83,7 +83,7 @@ async function close(
   await tellOfExpiry(tx, run, id, before.lastSeq + 1);
   const turn = await loadTurn(tx, run);
   const left = { run, seq: before.lastSeq };
-  if (turn.state.openCalls.some(({ status }) => status === 'approval' || status === 'waiting')) {
+  if (turn.state.openCalls.some(isWaiting)) {
     await stayPaused(tx, left, turn);
     return { kind: 'waits' };
   }

@@ -15,6 +15,7 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessage } from '../../threads/index.ts';
 import type { Engine } from '../engine.ts';
+import { forgetConnectionWait } from '../store/connection-waits.ts';
 import { type AnsweringRequest, resumeRun, stayPaused } from '../store/leave-pause.ts';
 import { findWorkingReplica } from '../store/replica.ts';
 import { holdersOf, loadTurn, type ResumableTurn } from '../store/resume-turn.ts';
@@ -22,7 +23,7 @@ import { type RunRow, turnKeyOf } from '../store/run-row.ts';
 import { conversationLocked } from '../store/start-turn.ts';
 import { type ClaimedTurn, findClaimedTurn } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import type { ToolStep } from '../turn.ts';
+import { isWaiting, type ToolStep } from '../turn.ts';
 import { checkAnswers } from './check-answers.ts';
 import type { Submission } from './submission.ts';
 
@@ -96,10 +97,11 @@ async function record(
     const step = findStep(turn.state.calls, submission);
     if (step.holder !== undefined) await requireHolder(tx, step.holder);
     if (submission.kind === 'tool_result') await recordResult(tx, run, turn, step, submission.result);
+    else if (step.status === 'connection') await recordRefusalToConnect(tx, run, turn, step, submission.reason);
     else await recordDecision(tx, run, turn, step, submission, actor);
     turn = await loadTurn(tx, run);
   }
-  const waits = turn.state.openCalls.some((call) => call.status === 'approval' || call.status === 'waiting');
+  const waits = turn.state.openCalls.some(isWaiting);
   // Refused as a whole, so that it can be sent again once the budget has room.
   if (!waits) throwIfSpent(turn.budgets);
   const left = { run, seq: before.lastSeq, submitting, sealedCredentials: sealFresh(engine, run, submitting) };
@@ -150,12 +152,26 @@ function findStep(calls: readonly ToolStep[], submission: Submission): ToolStep 
   const param = submission.kind === 'approval' && submission.approvalId !== undefined ? 'approval_id' : 'tool_call_id';
   if (step === undefined) throw new ApiError('not_found', { param, message: 'This run has no such call.' });
   const expected = submission.kind === 'approval' ? 'approval' : 'waiting';
-  if (step.status === expected) return step;
-  throw new ApiError('invalid_state', {
-    param,
-    message:
-      step.status === 'approval' ? 'This call waits for an approval first.' : 'This call has been answered already.',
-  });
+  if (step.status === expected || isRefusalToConnect(step, submission)) return step;
+  throw new ApiError('invalid_state', { param, message: describeState(step) });
+}
+
+/** Nobody connects the account that the call waits for. */
+function isRefusalToConnect({ status }: ToolStep, submission: Submission): boolean {
+  return status === 'connection' && submission.kind === 'approval' && submission.decision === 'reject';
+}
+
+function describeState({ status }: ToolStep): string {
+  switch (status) {
+    case 'approval':
+      return 'This call waits for an approval first.';
+    case 'waiting':
+      return 'This call waits for its result: submit a `tool_result`.';
+    case 'connection':
+      return 'This call waits until an account is connected, and goes on by itself then. Only `reject` answers it: the model is told, and the turn goes on.';
+    default:
+      return 'This call has been answered already.';
+  }
 }
 
 async function recordResult(
@@ -221,6 +237,19 @@ async function recordDecision(
     actor: run.actor,
     data: { run_id: run.id, thread_id: run.thread_id, ...data },
   });
+}
+
+async function recordRefusalToConnect(
+  tx: Transaction,
+  run: RunRow,
+  turn: ResumableTurn,
+  step: ToolStep,
+  reason: string | null,
+): Promise<void> {
+  const why = `No account was connected, so this call was not made${reason === null ? '.' : `: ${reason}`}`;
+  await forgetConnectionWait(tx, { projectId: run.project_id, runId: run.id }, step.callId);
+  await completeStep(tx, run, step, null, why);
+  await insertResultMessage(tx, run, turn, step, { type: 'execution-denied', reason: why });
 }
 
 async function completeStep(tx: Transaction, run: RunRow, step: ToolStep, output: string | null, error: string | null) {

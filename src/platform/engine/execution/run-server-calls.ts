@@ -1,7 +1,8 @@
 /** Runs the calls of a turn that are this server's; each result is committed as it comes. */
 import { isDeepStrictEqual } from 'node:util';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { ToolOutcome, ToolQuestion } from '../../tools/tool.ts';
+import type { ConnectionNeed, ToolOutcome, ToolQuestion } from '../../tools/tool.ts';
+import { awaitConnection } from '../store/connection-waits.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { ToolStep } from '../turn.ts';
 import { runCall } from './tool-calls.ts';
@@ -74,7 +75,26 @@ export class ServerCalls {
     const outcome = await runCall(live, step, tools.get(step.name), deps.logger);
     this.#context.throwIfStopped();
     if ('question' in outcome) await this.#ask(step, outcome.question);
+    else if ('connection' in outcome) await this.#awaitConnection(step, outcome.connection);
     else await this.#complete(step, outcome);
+  }
+
+  /** Pauses where somebody is there to connect the account; else the model is told, and may pass the link on. */
+  async #awaitConnection(step: ToolStep, need: ConnectionNeed): Promise<void> {
+    const { state, live, journal, deps } = this.#context;
+    const { provider, mcpServer: mcp_server, authorizeUrl: authorize_url } = need;
+    const required = { type: 'connection.required', data: { provider, mcp_server, authorize_url } };
+    if (authorize_url === null || state.config.settings.tools.pauses_to_connect !== true) {
+      const link = authorize_url === null ? '' : ` The user can connect one at ${authorize_url}.`;
+      const error = `The user has connected no account to ${mcp_server}, which this tool needs.${link} The call was not made.`;
+      return this.#complete(step, { error }, { feed: [required] });
+    }
+    if (!(await awaitConnection(deps.db, live.key, step.callId, { ...need, authorizeUrl: authorize_url }))) {
+      return this.#runCall(step);
+    }
+    step.status = 'connection';
+    step.connection = { provider, mcp_server, authorize_url };
+    await journal.commit({ status: 'in_progress', steps: [toolRecord(step)], feed: [required] });
   }
 
   /** The approval is worth nothing any more. */
@@ -86,8 +106,8 @@ export class ServerCalls {
 
   async #complete(
     step: ToolStep,
-    outcome: Exclude<ToolOutcome, { readonly question: ToolQuestion }>,
-    { approvals = [], frames = [] }: Partial<Closing> = {},
+    outcome: Extract<ToolOutcome, { readonly output: unknown } | { readonly error: string }>,
+    { approvals = [], frames = [], feed = [] }: Partial<Closing> = {},
   ): Promise<void> {
     const { live, state, journal } = this.#context;
     step.status = 'completed';
@@ -102,7 +122,7 @@ export class ServerCalls {
       messages: [message],
       approvals,
       frames: shown,
-      feed: [...forFeed(shown), ...(('events' in outcome && outcome.events) || [])],
+      feed: [...forFeed(shown), ...feed],
     });
     remember(state, message);
   }
@@ -134,4 +154,6 @@ export class ServerCalls {
 interface Closing {
   readonly approvals: readonly (ReturnType<typeof approvalRequest>[number] & { readonly status: 'expired' })[];
   readonly frames: readonly NewFrame[];
+  /** Told to the feed alone. */
+  readonly feed: readonly NewFrame[];
 }

@@ -8,7 +8,7 @@ import { storedFilePart } from '../input/attached-files.ts';
 import type { ApprovalRequest, StepRecord, TurnAdvance } from '../store/advance-turn.ts';
 import type { UsedByRun } from '../store/run-row.ts';
 import type { NewFrame } from '../timeline/frames.ts';
-import type { StoredMessage, ToolStep } from '../turn.ts';
+import { isWaiting, type StoredMessage, type ToolStep } from '../turn.ts';
 import type { StepUsage } from './collect-answer.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -185,12 +185,18 @@ export function closeCalls(output: JsonObject): JsonObject {
   };
 }
 
-const OPEN_STATUSES: ReadonlySet<unknown> = new Set(['requires_approval', 'requires_result', 'executing']);
+const OPEN_STATUSES: ReadonlySet<unknown> = new Set([
+  'requires_approval',
+  'requires_result',
+  'requires_connection',
+  'executing',
+]);
 
 /** What `run.paused` says: what the turn waits for. */
 export function describePause(openCalls: readonly ToolStep[]): JsonObject {
-  const waiting = openCalls.filter(({ status }) => status === 'approval' || status === 'waiting');
-  const reason = waiting.some(({ status }) => status === 'approval') ? 'approval' : 'tool_result';
+  const waiting = openCalls.filter(isWaiting);
+  const has = (status: ToolStep['status']) => waiting.some((call) => call.status === status);
+  const reason = has('approval') ? 'approval' : has('connection') ? 'connection_required' : 'tool_result';
   return { reason, tool_calls: waiting.map(describeWaiting) };
 }
 
@@ -211,6 +217,7 @@ export function renderCall(step: ToolStep): JsonObject {
     arguments: step.input,
     status: callStatus(step),
     ...(step.approvalId === undefined ? {} : { approval_id: step.approvalId }),
+    ...(step.connection === undefined || step.status !== 'connection' ? {} : { connection: step.connection }),
   };
 }
 
@@ -220,6 +227,8 @@ function callStatus({ status, error }: ToolStep): string {
       return 'requires_approval';
     case 'waiting':
       return 'requires_result';
+    case 'connection':
+      return 'requires_connection';
     case 'ready':
     case 'started':
       return 'executing';

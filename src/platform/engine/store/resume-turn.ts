@@ -20,6 +20,7 @@ interface StoredTurn {
     error: string | null;
     target: JsonObject | null;
     approval: StoredApproval | null;
+    connection: ToolStep['connection'] | null;
   }[];
   messages: StoredMessage[];
   summary: string | null;
@@ -68,6 +69,7 @@ export async function loadTurn(db: Executor, run: RunRow): Promise<ResumableTurn
             error: step.error,
             ...(step.target === null ? {} : { target: step.target }),
             ...(step.approval === null ? {} : describeApproval(step.approval)),
+            ...(step.connection == null ? {} : { connection: step.connection }),
           },
         ],
   );
@@ -139,7 +141,7 @@ const statement = {
       coalesce((
         select jsonb_agg(jsonb_build_object('position', s.position, 'kind', s.kind, 'status', s.status, 'name', s.name,
           'call_id', s.call_id, 'input', s.input, 'output', s.output, 'error', s.error, 'target', s.target,
-          'approval', a.approval) order by s.position)
+          'approval', a.approval, 'connection', w.connection) order by s.position)
         from run_steps s
         left join lateral (
           select jsonb_build_object('id', a.id, 'status', a.status, 'elicitation', a.elicitation, 'content', a.content,
@@ -148,6 +150,12 @@ const statement = {
           where a.project_id = s.project_id and a.run_id = s.run_id and a.tool_call_id = s.call_id
           order by a.created_at desc, a.id desc limit 1
         ) a on true
+        left join lateral (
+          select jsonb_build_object('provider', w.provider, 'mcp_server', w.mcp_server,
+            'authorize_url', w.authorize_url) as connection
+          from connection_waits w
+          where s.status = 'connection' and w.project_id = s.project_id and w.run_id = s.run_id and w.call_id = s.call_id
+        ) w on true
         where s.project_id = $1 and s.run_id = $2
       ), '[]'::jsonb) as steps,
       coalesce((

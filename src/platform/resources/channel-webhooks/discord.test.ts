@@ -39,6 +39,12 @@ function ask({ application }: Place, userId: string, channelId: string, message:
   return discord.type(application, { userId, channelId, data });
 }
 
+/** Waits until the place's smith has been given a turn. */
+function begun({ project, smithId }: Place) {
+  const runs = () => project.get(`/v1/smiths/${smithId}/runs`);
+  return eventually(async () => ((await runs()).body.data.length > 0 ? true : undefined), 'the turn has begun');
+}
+
 async function said(channelId: string, count = 1) {
   const whole = () => discord.messagesIn(channelId).filter(({ content }) => content !== '');
   return eventually(() => (whole().length >= count ? whole() : undefined), `${count} messages in ${channelId}`);
@@ -127,7 +133,8 @@ test('what is asked while an answer is written is answered together, and shows n
   const place = await makePlace();
   const [user, channel] = [newId(), newId()];
   await deploy(place, { address: user });
-  await ask(place, user, channel, 'Write 10 words at 10 words per second');
+  await ask(place, user, channel, 'Write 40 words at 10 words per second');
+  await begun(place);
   await ask(place, user, channel, 'Write 2 words');
   await ask(place, user, channel, 'Write 3 words');
   const [, last] = await said(channel, 2);
@@ -144,10 +151,7 @@ test('/stop ends the answer, and says so in its place', async () => {
   const [user, channel] = [newId(), newId()];
   await deploy(place, { address: user });
   await ask(place, user, channel, 'Write 1000 words at 5 words per second');
-  await eventually(
-    async () => ((await place.project.get(`/v1/smiths/${place.smithId}/runs`)).body.data.length > 0 ? true : undefined),
-    'the turn has begun',
-  );
+  await begun(place);
   const answer = await ask(place, user, channel, '/stop');
   assert.deepEqual([answer.body.type, answer.body.data.flags], [4, 64]);
   const messages = await said(channel);

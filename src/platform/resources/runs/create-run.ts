@@ -88,6 +88,7 @@ async function readSettings(schemas: ForeignSchemas, projectId: string, body: Ru
       client: (body.tools ?? []).map(clientTool),
       choice: (body.tool_choice ?? 'auto') as ToolChoice,
       file_search: null,
+      pauses_to_connect: true,
     },
   };
 }

@@ -92,8 +92,10 @@ const frames = {
     content: Type.Unsafe<unknown>({ description: 'What the person entered; null for nothing.' }),
   }),
   'run.paused': frame('RunPausedFrame', 'run.paused', {
-    reason: oneOf(['approval', 'tool_result']),
-    tool_calls: Type.Array(WaitingCall, { description: 'The calls that wait for `submit`.' }),
+    reason: oneOf(['approval', 'connection_required', 'tool_result']),
+    tool_calls: Type.Array(WaitingCall, {
+      description: 'The calls that wait for `submit`, or for an account to be connected.',
+    }),
   }),
   'run.completed': frame('RunCompletedFrame', 'run.completed', ending),
   'run.failed': frame('RunFailedFrame', 'run.failed', { error: RunError }),

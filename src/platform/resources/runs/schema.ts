@@ -50,10 +50,20 @@ export const ToolCall = component(
     id: Type.String(),
     name: Type.String(),
     arguments: jsonObject(),
-    status: oneOf(['requires_approval', 'requires_result', 'executing', 'completed', 'failed', 'cancelled'], {
-      description: 'cancelled: open when the run ended.',
-    }),
+    status: oneOf(
+      ['requires_approval', 'requires_result', 'requires_connection', 'executing', 'completed', 'failed', 'cancelled'],
+      { description: 'cancelled: open when the run ended.' },
+    ),
     approval_id: Type.Optional(Type.String({ description: 'The approval that gates the call.' })),
+    connection: Type.Optional(
+      Type.Object(
+        { provider: Type.String(), mcp_server: Type.String(), authorize_url: Type.String() },
+        {
+          description:
+            'The account that the call waits for. The user connects it at `authorize_url`, within ten minutes; later, ask for another link.',
+        },
+      ),
+    ),
   }),
 );
 

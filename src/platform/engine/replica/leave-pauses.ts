@@ -1,0 +1,74 @@
+/**
+ * Lets runs go on that wait for nobody any more, on whichever replica looks first: questions that nobody has answered in
+ * their time are closed, and calls are made whose accounts have been connected.
+ */
+import type { Database } from '../../../kernel/db/database.ts';
+import { isStorageFault } from '../../../kernel/http/storage-faults.ts';
+import type { Logger } from '../../../kernel/log/log.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { closeQuestion, findQuestionsToClose, type LeftPauseOutcome } from '../commands/close-question.ts';
+import { resumeConnected } from '../commands/resume-connected.ts';
+import { findConnectedRuns } from '../store/connection-waits.ts';
+
+const LOOK_MS = 2_000;
+
+interface PausedRun {
+  readonly project_id: string;
+  readonly run_id: string;
+}
+
+export interface PauseLeaverDependencies {
+  readonly db: Database;
+  readonly logger: Logger;
+  /** Told of runs that have changed: those who follow them are woken. */
+  readonly announce: (runIds: readonly string[]) => void;
+  /** A run goes on: at the replica of this id, or at whichever takes it over. */
+  readonly onResumed: (run: PausedRun, replicaId: string | null) => Promise<void>;
+}
+
+export function createPauseLeaver(deps: PauseLeaverDependencies): PeriodicWorker {
+  return createPeriodicWorker({
+    name: 'leave pauses',
+    intervalMs: LOOK_MS,
+    logger: deps.logger,
+    async pass(signal) {
+      await leaveAll(deps, { find: findQuestionsToClose, leave: closeQuestion }, signal);
+      await leaveAll(deps, { find: findConnectedRuns, leave: resumeConnected }, signal);
+    },
+  });
+}
+
+interface Reason<Run extends PausedRun> {
+  /** The next page of such runs, beyond this one. */
+  readonly find: (db: Database, after: Run | undefined) => Promise<Run[]>;
+  readonly leave: (db: Database, run: Run) => Promise<LeftPauseOutcome>;
+}
+
+async function leaveAll<Run extends PausedRun>(
+  deps: PauseLeaverDependencies,
+  reason: Reason<Run>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let last: Run | undefined; !signal.aborted; ) {
+    const runs = await reason.find(deps.db, last);
+    for (const run of runs) await leaveOne(deps, run, reason);
+    last = runs.at(-1);
+    if (last === undefined) return;
+  }
+}
+
+/** One that cannot go on is tried again in the next pass, and keeps nobody else waiting. */
+async function leaveOne<Run extends PausedRun>(
+  { db, logger, announce, onResumed }: PauseLeaverDependencies,
+  run: Run,
+  { leave }: Reason<Run>,
+): Promise<void> {
+  try {
+    const outcome = await leave(db, run);
+    if (outcome.kind === 'resumed' || outcome.kind === 'waits') announce([run.run_id]);
+    if (outcome.kind === 'resumed') await onResumed(run, outcome.replicaId);
+  } catch (error) {
+    if (isStorageFault(error)) throw error;
+    logger.error({ err: error, runId: run.run_id }, 'a paused run could not go on');
+  }
+}
