@@ -32,6 +32,13 @@ async function askByAccount(smith: TestSmith, args: Record<string, unknown> = {}
   return body;
 }
 
+function ended(smith: TestSmith, runId: string) {
+  return eventually(async () => {
+    const { body } = await smith.project.get(`/v1/smiths/${smith.id}/runs/${runId}`);
+    return body.status === 'paused' || body.status === 'in_progress' ? undefined : body;
+  }, 'the run ends');
+}
+
 const countWaits = async (runId: string): Promise<number> => {
   const { rows } = await platform.db.query({
     text: 'select 1 from connection_waits where run_id = $1',
@@ -56,7 +63,7 @@ test('a call without an account pauses its run with the link, and goes on by its
   await connect(smith, 'mcp:other');
   assert.equal((await smith.ask('Write 3 words')).body.status, 'completed', 'the smith is free meanwhile');
   await connect(smith);
-  const run = await smith.settled(paused.id);
+  const run = await ended(smith, paused.id);
   assert.deepEqual([run.status, run.output.tool_calls[0].status], ['completed', 'completed']);
   assert.equal('connection' in run.output.tool_calls[0], false);
   assert.equal(tools.callsOf(paused.id).length, 2);
@@ -97,7 +104,7 @@ test('an account that was connected since the call looked for it is found', asyn
   holding.resolve();
   await connecting;
   const run = await asked;
-  assert.equal((await smith.settled(run.id)).status, 'completed');
+  assert.equal((await ended(smith, run.id)).status, 'completed');
 });
 
 test('who rejects lets the turn go on without an account, and nothing else answers the call', async () => {
@@ -149,7 +156,7 @@ test('a run that is cancelled while it waits leaves a note that is swept', async
   const smith = await makeSmith(platform);
   const paused = await askByAccount(smith);
   await smith.cancel(paused.id);
-  const run = await smith.settled(paused.id);
+  const run = await ended(smith, paused.id);
   assert.deepEqual([run.status, run.output.tool_calls[0].status], ['cancelled', 'cancelled']);
   assert.equal(await countWaits(paused.id), 1);
   await sweepConnectionWaits(platform.db, new AbortController().signal);
