@@ -24,6 +24,7 @@ import {
   type Channel,
   createDiscordChannel,
   createMessaging,
+  createSlackChannel,
   createTelegramChannel,
   createTelegramPolling,
   createWhatsAppChannel,
@@ -347,6 +348,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       createTelegramChannel({ db, vault, outbound }),
       createWhatsAppChannel({ db, vault, outbound }),
       createDiscordChannel({ db, vault, outbound, clock }),
+      createSlackChannel({ db, vault, outbound }),
       ...(deps.channels ?? []),
     ],
   });

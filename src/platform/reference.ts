@@ -33,7 +33,16 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'Channels',
     description: 'Accounts at providers, through which people write to deployments: bots and numbers.',
-    prefixes: ['tenant.telegram', 'telegram', 'tenant.whatsapp', 'whatsapp', 'tenant.discord', 'discord'],
+    prefixes: [
+      'tenant.telegram',
+      'telegram',
+      'tenant.whatsapp',
+      'whatsapp',
+      'tenant.discord',
+      'discord',
+      'tenant.slack',
+      'slack',
+    ],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },
   {

@@ -24,7 +24,19 @@ const withJsonBody = described.filter(({ requestBody }) => requestBody?.content[
 /** What the ids of the examples stand for: the reader's own. */
 function withOwnIds(
   text: string,
-  { agentId, smithId, otherSmithId, approvalId, sessionId, hostedRun, freshCode, telegram, graph, discord }: World,
+  {
+    agentId,
+    smithId,
+    otherSmithId,
+    approvalId,
+    sessionId,
+    hostedRun,
+    freshCode,
+    telegram,
+    graph,
+    discord,
+    slack,
+  }: World,
   id: string,
   fileId: string,
 ): string {
@@ -40,6 +52,7 @@ function withOwnIds(
   if (id === 'tenant.telegram.put') return JSON.stringify({ ...JSON.parse(text), api_base_url: telegram.url });
   if (id === 'tenant.whatsapp.put') return JSON.stringify(graph.bodyOf(graph.addNumber()));
   if (id === 'tenant.discord.put') return JSON.stringify(discord.bodyOf(discord.addApplication()));
+  if (id === 'tenant.slack.put') return JSON.stringify(slack.bodyOf(slack.addApp()));
   if (id === 'organization.billing.confirm') return JSON.stringify({ session_id: sessionId });
   return text.replaceAll(/"(agt|smt|apr|file)_[0-9A-Z]{26}"/g, (_, prefix: string) => JSON.stringify(own[prefix]));
 }

@@ -164,6 +164,7 @@ const UNREACHED = new Map([
   ['tenant.telegram.put', 'telegram_api_error'],
   ['tenant.whatsapp.put', 'whatsapp_api_error'],
   ['tenant.discord.put', 'connect_failed'],
+  ['tenant.slack.put', 'slack_api_error'],
 ]);
 
 function isElsewhere(operationId: string, { body }: FuzzAnswer): boolean {

@@ -82,6 +82,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'telegram.webhook.receive',
     'whatsapp.webhook.receive',
     'discord.webhook.receive',
+    'slack.webhook.receive',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

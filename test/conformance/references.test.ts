@@ -438,6 +438,7 @@ const excused: Readonly<Record<string, string>> = {
   'tenant.whatsapp.put body.phone_number_id': 'the provider’s, not ours',
   'tenant.whatsapp.put body.business_account_id': 'the provider’s, not ours',
   'tenant.discord.put body.application_id': 'the provider’s, not ours',
+  'tenant.slack.put body.client_id': 'the provider’s, not ours',
   'smiths.model_keys.put body.workspace_id': 'the provider’s, not ours',
   'smiths.runs.create body.tools': 'functions of the caller',
   'smiths.runs.submit body.tool_call_id': 'a call of the run in the path',

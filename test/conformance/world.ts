@@ -8,6 +8,7 @@ import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
 import type { DiscordServer } from '../fakes/discord-api.ts';
+import type { SlackServer } from '../fakes/slack-api.ts';
 import type { FakeTelegram } from '../fakes/telegram-server.ts';
 import type { GraphServer } from '../fakes/whatsapp-graph.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
@@ -39,9 +40,10 @@ export interface World {
   readonly scheduleId: string;
   /** Where bots are made up, one a call. */
   readonly telegram: FakeTelegram;
-  /** The same for numbers of WhatsApp, and applications of Discord. */
+  /** The same for numbers of WhatsApp, and applications of Discord and Slack. */
   readonly graph: GraphServer;
   readonly discord: DiscordServer;
+  readonly slack: SlackServer;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
   readonly inboundEventId: string;
@@ -107,6 +109,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/discord/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
+  '/v1/slack/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
@@ -179,8 +182,10 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   // Signed.
   'whatsapp.webhook.receive': undefined,
   'discord.webhook.receive': undefined,
+  'slack.webhook.receive': undefined,
   'tenant.whatsapp.put': ({ graph }) => graph.bodyOf(graph.addNumber()),
   'tenant.discord.put': ({ discord }) => discord.bodyOf(discord.addApplication()),
+  'tenant.slack.put': ({ slack }) => slack.bodyOf(slack.addApp()),
   'tenant.telegram.put': ({ telegram }) => ({ bot_token: telegram.newToken(), api_base_url: telegram.url }),
   'deployments.create': ({ agentId }) => ({ target: { type: 'agent', id: agentId }, kind: 'web' }),
   // A JSON-RPC message.
@@ -326,6 +331,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     telegram: platform.telegram,
     graph: platform.graph,
     discord: platform.discord,
+    slack: platform.slack,
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),

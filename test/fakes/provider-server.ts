@@ -63,6 +63,15 @@ async function readCall(request: IncomingMessage): Promise<ProviderCall> {
   const { method = '', headers } = request;
   const url = new URL(request.url ?? '', 'http://provider');
   const type = headers['content-type'] ?? '';
+  if (type.startsWith('application/x-www-form-urlencoded')) {
+    return {
+      method,
+      url,
+      headers,
+      body: Object.fromEntries(new URLSearchParams(bytes.toString('utf8'))),
+      file: undefined,
+    };
+  }
   if (!type.startsWith('multipart/')) return { method, url, headers, body: parse(bytes), file: undefined };
   const form = await new Response(bytes, { headers: { 'content-type': type } }).formData();
   const fields: Record<string, string> = {};

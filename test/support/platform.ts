@@ -24,6 +24,7 @@ import { createOrganization, createProject } from '../../src/platform/resources/
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { type DiscordServer, startDiscord } from '../fakes/discord-api.ts';
+import { type SlackServer, startSlack } from '../fakes/slack-api.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
 import { type GraphServer, startGraph } from '../fakes/whatsapp-graph.ts';
@@ -76,6 +77,7 @@ export interface TestPlatform {
   /** Where they have numbers of WhatsApp. */
   readonly graph: GraphServer;
   readonly discord: DiscordServer;
+  readonly slack: SlackServer;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -116,7 +118,7 @@ const NEVER_OVERLOADED_MS = 60_000;
 /** The one host of examples that can be looked up: nothing listens there. */
 const KNOWN_HOST = 'example.com';
 /** Where channels call when they are told nothing else. */
-const PROVIDERS = new Set(['api.telegram.org', 'graph.facebook.com', 'discord.com']);
+const PROVIDERS = new Set(['api.telegram.org', 'graph.facebook.com', 'discord.com', 'slack.com']);
 const lookUpKnownHost: Lookup = async (hostname) => {
   if (hostname === KNOWN_HOST) return [{ address: '127.0.0.1', family: 4 }];
   if (PROVIDERS.has(hostname)) throw new Error('no test calls a provider');
@@ -131,7 +133,18 @@ const CATALOG_FILE = fileURLToPath(new URL('./catalog.json', import.meta.url));
 
 type TestServer = Pick<
   TestPlatform,
-  'url' | 'db' | 'databaseUrl' | 'vault' | 'blobs' | 'platform' | 'stripe' | 'telegram' | 'graph' | 'discord' | 'close'
+  | 'url'
+  | 'db'
+  | 'databaseUrl'
+  | 'vault'
+  | 'blobs'
+  | 'platform'
+  | 'stripe'
+  | 'telegram'
+  | 'graph'
+  | 'discord'
+  | 'slack'
+  | 'close'
 >;
 
 const borrowServer = shareInProcess(() => openServer({}));
@@ -160,6 +173,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const telegram = await startTelegram({ reach });
   const graph = await startGraph();
   const discord = await startDiscord({ reach });
+  const slack = await startSlack();
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -223,12 +237,14 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     telegram,
     graph,
     discord,
+    slack,
     async close() {
       await platform.stop();
       if (options.stripe === undefined) await stripe.close();
       await telegram.close();
       await graph.close();
       await discord.close();
+      await slack.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

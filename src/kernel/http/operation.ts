@@ -162,7 +162,8 @@ export interface RawSpec<Caller, P extends TSchema, Q extends TSchema, R extends
     Answer {
   /**
    * Finds out who sent the body, where the operation is public; throws the refusal. The call is then its caller's: it
-   * takes from the budget of the caller's owner, and one that is refused from its address's.
+   * takes from the budget of the caller's owner, and one that is refused from its address's. So does one of `undefined`: it
+   * comes from nobody, and is answered all the same.
    */
   readonly verify?: (request: UnverifiedRequest<P, Q>) => Promise<Caller>;
   readonly handler: (

@@ -101,7 +101,9 @@ async function takeVerified<Caller>(
     throw refusal;
   }
   request.state.caller = caller;
-  setQuota(request, reply, await meters.owner.take(gate.meterKey(caller)));
+  const quota =
+    caller === undefined ? meters.address.take(addressKey(request.ip)) : meters.owner.take(gate.meterKey(caller));
+  setQuota(request, reply, await quota);
 }
 
 /** What the handler works on, and the key under which it does. */

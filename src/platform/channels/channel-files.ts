@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { AnswerFile } from './channel.ts';
 
 /** The file store as channels use it. */
 export interface ChannelFiles {
@@ -14,10 +15,7 @@ export interface ChannelFiles {
     },
   ): Promise<{ readonly fileId: string; readonly mediaType: string }>;
   /** Those of the files that are there, in the order of the ids. */
-  describe(
-    projectId: string,
-    fileIds: readonly string[],
-  ): Promise<readonly { readonly fileId: string; readonly filename: string; readonly mediaType: string }[]>;
+  describe(projectId: string, fileIds: readonly string[]): Promise<readonly AnswerFile[]>;
   /** Throws `not_found` and `storage_unavailable`. */
   open(projectId: string, fileId: string): Promise<Readable>;
 }

@@ -62,6 +62,8 @@ export interface AnswerFile {
   readonly fileId: string;
   readonly filename: string;
   readonly mediaType: string;
+  /** Undefined in parts that were planned before this was kept. */
+  readonly bytes?: number | undefined;
 }
 
 /** One message of an answer. JSON: it is stored. */

@@ -33,6 +33,15 @@ export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';
 export { hashPassword, isPassword, MAX_PASSWORD_CHARS, readPassword } from './page-password.ts';
 export { FAILED_SENTENCE, PAUSED_SENTENCE } from './sentences.ts';
+export {
+  checkSlackApp,
+  createSlackChannel,
+  isSlackConversation,
+  readSignedSlackCall,
+  readSlackChallenge,
+  SLACK_URL,
+  verifySlackCall,
+} from './slack/index.ts';
 export { defineChannelSweep } from './sweep-channels.ts';
 export {
   checkTelegramBot,

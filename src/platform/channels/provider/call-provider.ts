@@ -102,8 +102,8 @@ function readRetryAfterMs(value: string | null): number | undefined {
   return value !== null && /^\d{1,9}(\.\d+)?$/.test(value.trim()) ? Number(value) * 1_000 : undefined;
 }
 
-/** The system's own messages would name addresses. */
-function describeFailure(error: unknown): NoAnswer {
+/** What a `fetch` threw. The system's own messages would name addresses. */
+export function describeFailure(error: unknown): NoAnswer {
   if (error instanceof OutboundError) {
     const isSent = error.reason === 'too_large' || error.reason === 'bad_response' || error.reason === 'redirect';
     const reason = isSent ? 'unknown' : error.reason === 'unresolvable' ? 'unreached' : 'refused';

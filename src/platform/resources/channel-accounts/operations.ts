@@ -1,6 +1,7 @@
 import { defineAccount } from './define-account.ts';
 import type { AccountDependencies } from './dependencies.ts';
 import { discordAccount } from './discord.ts';
+import { slackAccount } from './slack.ts';
 import { telegramAccount } from './telegram.ts';
 import { whatsAppAccount } from './whatsapp.ts';
 
@@ -10,5 +11,6 @@ export function channelAccountOperations(deps: AccountDependencies) {
     ...defineAccount(deps, telegramAccount(deps)),
     ...defineAccount(deps, whatsAppAccount(deps)),
     ...defineAccount(deps, discordAccount(deps)),
+    ...defineAccount(deps, slackAccount(deps)),
   ];
 }

@@ -1,10 +1,14 @@
 import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
+import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
 import { type WhatsAppWebhookDependencies, whatsAppWebhook } from './whatsapp-webhook.ts';
 
 /** What providers call; one line a kind. */
 export function channelWebhookOperations(
-  deps: TelegramWebhookDependencies & WhatsAppWebhookDependencies & DiscordWebhookDependencies,
+  deps: TelegramWebhookDependencies &
+    WhatsAppWebhookDependencies &
+    DiscordWebhookDependencies &
+    SlackWebhookDependencies,
 ) {
-  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps)];
+  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps), slackWebhook(deps)];
 }

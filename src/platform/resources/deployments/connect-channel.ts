@@ -59,7 +59,9 @@ async function requireAccount(
 ): Promise<{ channel: Channel; account: NonNullable<Awaited<ReturnType<typeof holdAccount>>> }> {
   const channel = channels.get(body.kind);
   const account = channel === undefined ? undefined : await holdAccount(tx, channel.kind);
-  if (channel === undefined || account === undefined) throw unavailable(body);
+  // Whoever needs more for `setup` than an account is not there yet.
+  const lacksSetup = body.setup != null && kinds[body.kind].setupRefusal !== undefined;
+  if (channel === undefined || account === undefined || lacksSetup) throw unavailable(body);
   return { channel, account };
 }
 

@@ -28,7 +28,7 @@ export function createChannelFiles(deps: FileDependencies): ChannelFiles {
       const rows = await Promise.all(fileIds.map((id) => findFile(scope, id, undefined)));
       return rows
         .filter((row) => row !== undefined)
-        .map(({ id, filename, media_type: mediaType }) => ({ fileId: id, filename, mediaType }));
+        .map(({ id, filename, media_type: mediaType, bytes }) => ({ fileId: id, filename, mediaType, bytes }));
     },
     open: (projectId, fileId) => openFile(blobs, projectId, { id: fileId }),
   };

@@ -1,0 +1,42 @@
+/** Slack as a channel: an app's bot, in direct messages, and in channels where it is mentioned. */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Outbound } from '../../../kernel/outbound/outbound.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
+import { noteAccountError } from '../accounts/account-store.ts';
+import { openProjectAccount } from '../accounts/open-account.ts';
+import type { Channel } from '../channel.ts';
+import { accessOf } from './access.ts';
+import { composeSlack } from './compose.ts';
+import { findSentSlack } from './find-sent.ts';
+import { openSlackFile } from './open-attachment.ts';
+import { sendSlack } from './send.ts';
+import { showSlackTyping } from './show-typing.ts';
+import { createSlackApi } from './web-api.ts';
+
+/** Slack takes one message a second in a channel, and some hundred a minute in a workspace. */
+const PACE = { accountMs: 100, chatMs: 1_000 };
+
+export interface SlackDependencies {
+  readonly db: Database;
+  readonly vault: Pick<Vault, 'open'>;
+  readonly outbound: Pick<Outbound, 'fetch'>;
+}
+
+export function createSlackChannel({ db, vault, outbound }: SlackDependencies): Channel {
+  const api = createSlackApi(outbound);
+  return {
+    kind: 'slack',
+    pace: PACE,
+    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'slack'),
+    noteFailure: (account, error) => noteAccountError(tenantDb(db, account.projectId), account, error),
+    // Nobody is bound by what they write: `setup` makes an app.
+    startLinks: () => ({}),
+    compose: composeSlack,
+    send: (to, part, options) => sendSlack({ api, outbound }, to, part, options),
+    findSent: (to, part, sentAfter, signal) => findSentSlack(api, to, part, sentAfter, signal),
+    showTyping: (to, signal) => showSlackTyping(api, to, signal),
+    openAttachment: (account, attachment, signal) =>
+      openSlackFile(outbound, (teamId) => accessOf(account, teamId), attachment, signal),
+  };
+}

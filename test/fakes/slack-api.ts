@@ -1,0 +1,229 @@
+/**
+ * Slack on loopback: apps with their bots, people who write, and what they get to see. https://docs.slack.dev/reference/methods
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { type ProviderCall, type ProviderReply, type ProviderServer, startProvider } from './provider-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+type Json = any;
+
+export interface FakeSlackApp {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly signingSecret: string;
+  readonly botToken: string;
+  readonly teamId: string;
+  readonly botUserId: string;
+}
+
+export interface FakeSlackMessage {
+  readonly ts: string;
+  readonly channel: string;
+  readonly thread: string | undefined;
+  text: string;
+  /** As it was sent. */
+  readonly sent: Json;
+  readonly files: readonly { readonly title: string; readonly text: string }[];
+}
+
+export interface SignedCall {
+  readonly body: string;
+  readonly headers: Record<string, string>;
+}
+
+export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'close'> {
+  addApp(): FakeSlackApp;
+  /** As the app is saved. */
+  bodyOf(app: FakeSlackApp): Json;
+  /** A call of Slack's, of JSON or of a form. */
+  sign(app: Pick<FakeSlackApp, 'signingSecret'>, content: Json | URLSearchParams, timestamp?: string): SignedCall;
+  /** Somebody writes. */
+  eventOf(app: FakeSlackApp, event: Json): Json;
+  messagesIn(channel: string): readonly FakeSlackMessage[];
+  /** What the bot was shown to do there. */
+  statusesIn(channel: string): readonly string[];
+  /** The bot is no member of it. */
+  closeChannel(channel: string): void;
+  /** Its address, which opens with the bot's token. */
+  addFile(text: string): string;
+}
+
+let made = 0;
+
+/** As Slack makes them: a letter for what it is, and capitals. */
+export function newSlackId(letter: string): string {
+  made += 1;
+  return `${letter}${randomBytes(4).toString('hex').toUpperCase()}${made}`;
+}
+
+/** Of a message: seconds, and a number that nobody else has. */
+export function newTs(): string {
+  made += 1;
+  return `${Math.floor(Date.now() / 1_000)}.${String(made).padStart(6, '0')}`;
+}
+
+export async function startSlack(): Promise<SlackServer> {
+  const apps: FakeSlackApp[] = [];
+  const messages: FakeSlackMessage[] = [];
+  const statuses: { readonly channel: string; readonly status: string }[] = [];
+  const closed = new Set<string>();
+  const files = new Map<string, string>();
+  const uploads = new Map<string, { readonly filename: string; readonly length: number; text?: string }>();
+
+  const methods: Record<string, (args: Json, app: FakeSlackApp) => Json> = {
+    'auth.test': (_, { teamId, botUserId }) => ({ team: 'Acme', team_id: teamId, user_id: botUserId, bot_id: 'B1' }),
+    'chat.postMessage': (args) => {
+      if (closed.has(args.channel)) return refuse('not_in_channel');
+      return { channel: args.channel, ts: say(args.channel, args.thread_ts, args).ts };
+    },
+    'conversations.history': ({ channel }) => ({ messages: shown(channel, undefined) }),
+    'conversations.replies': ({ channel, ts }) => ({ messages: shown(channel, ts) }),
+    'files.getUploadURLExternal': ({ filename, length }) => {
+      const file_id = newSlackId('F');
+      uploads.set(file_id, { filename, length: Number(length) });
+      return { file_id, upload_url: `${server.url}/upload/${file_id}` };
+    },
+    'files.completeUploadExternal': (args) => {
+      const named: Json[] = JSON.parse(args.files);
+      const brought = named.map(({ id, title }) => ({ title, text: uploads.get(id)?.text }));
+      if (brought.some(({ text }) => text === undefined)) return refuse('file_not_found');
+      say(args.channel_id, args.thread_ts, { text: '' }, brought as { title: string; text: string }[]);
+      return { files: named };
+    },
+    'assistant.threads.setStatus': ({ channel_id: channel, status }) => {
+      statuses.push({ channel, status });
+      return {};
+    },
+  };
+
+  function say(channel: string, thread: string | undefined, sent: Json, brought: FakeSlackMessage['files'] = []) {
+    const message = { ts: newTs(), channel, thread, text: sent.text, sent: readArguments(sent), files: brought };
+    messages.push(message);
+    return message;
+  }
+
+  function shown(channel: string, thread: string | undefined): Json[] {
+    return messages
+      .filter((message) => message.channel === channel && message.thread === thread)
+      .map(({ ts, text, sent, files: brought }) => ({
+        ...{ type: 'message', bot_id: 'B1', ts, text, metadata: sent.metadata },
+        ...(brought.length > 0 && { files: brought }),
+      }));
+  }
+
+  async function answer(call: ProviderCall): Promise<ProviderReply> {
+    const { pathname } = call.url;
+    if (pathname.startsWith('/upload/')) return takeUpload(call, pathname.slice('/upload/'.length));
+    if (pathname.startsWith('/commands/')) return respond(call, pathname.slice('/commands/'.length));
+    const app = apps.find(({ botToken }) => call.headers.authorization === `Bearer ${botToken}`);
+    if (pathname.startsWith('/files/')) {
+      if (app === undefined) return { status: 200, text: '<!doctype html>', headers: { 'content-type': 'text/html' } };
+      const text = files.get(pathname.slice('/files/'.length));
+      return { status: text === undefined ? 404 : 200, text: text ?? '', headers: { 'content-type': 'image/png' } };
+    }
+    return { status: 200, body: answerMethod(pathname.slice('/api/'.length), call.body ?? {}, app) };
+  }
+
+  function answerMethod(method: string, args: Json, app: FakeSlackApp | undefined): Json {
+    if (method === 'oauth.v2.access') return { ok: true, ...exchange(args) };
+    const run = methods[method];
+    if (run === undefined) return { ok: false, error: 'unknown_method' };
+    if (app === undefined) return { ok: false, error: 'invalid_auth' };
+    return { ok: true, ...run(args, app) };
+  }
+
+  function exchange({ client_id, client_secret }: Json): Json {
+    const app = apps.find(({ clientId }) => clientId === client_id);
+    if (app === undefined) return refuse('invalid_client_id');
+    if (app.clientSecret !== client_secret) return refuse('bad_client_secret');
+    return refuse('invalid_code');
+  }
+
+  function takeUpload({ file }: ProviderCall, id: string): ProviderReply {
+    const place = uploads.get(id);
+    if (place === undefined || file === undefined) return { status: 404, text: 'no such place' };
+    if (Buffer.byteLength(file.text) !== place.length) return { status: 400, text: 'another length' };
+    place.text = file.text;
+    return { status: 200, text: `OK - ${place.length}` };
+  }
+
+  function respond({ body }: ProviderCall, channel: string): ProviderReply {
+    say(channel, undefined, body);
+    return { status: 200, text: 'ok' };
+  }
+
+  const server = await startProvider(answer);
+  return {
+    url: server.url,
+    calls: server.calls,
+    failNext: server.failNext,
+    close: server.close,
+    addApp() {
+      const app = {
+        clientId: `${1_000_000 + apps.length}.${randomBytes(6).readUIntBE(0, 6)}`,
+        clientSecret: randomBytes(16).toString('hex'),
+        signingSecret: randomBytes(16).toString('hex'),
+        botToken: `xoxb-${randomBytes(12).toString('hex')}`,
+        teamId: newSlackId('T'),
+        botUserId: newSlackId('U'),
+      };
+      apps.push(app);
+      return app;
+    },
+    bodyOf: ({ clientId, clientSecret, signingSecret, botToken }) => ({
+      client_id: clientId,
+      client_secret: clientSecret,
+      signing_secret: signingSecret,
+      bot_token: botToken,
+      api_base_url: server.url,
+    }),
+    sign({ signingSecret }, content, timestamp = String(Math.floor(Date.now() / 1_000))) {
+      const isForm = content instanceof URLSearchParams;
+      const body = isForm ? content.toString() : JSON.stringify(content);
+      const hex = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex');
+      const headers = {
+        'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
+        'x-slack-request-timestamp': timestamp,
+        'x-slack-signature': `v0=${hex}`,
+      };
+      return { body, headers };
+    },
+    eventOf({ teamId, botUserId }, event) {
+      return {
+        token: 'verification-token',
+        team_id: teamId,
+        api_app_id: 'A1',
+        event,
+        type: 'event_callback',
+        event_id: newSlackId('Ev'),
+        event_time: Math.floor(Date.now() / 1_000),
+        authorizations: [{ enterprise_id: null, team_id: teamId, user_id: botUserId, is_bot: true }],
+      };
+    },
+    messagesIn: (channel) => messages.filter((message) => message.channel === channel),
+    statusesIn: (channel) => statuses.filter((each) => each.channel === channel).map(({ status }) => status),
+    closeChannel: (channel) => void closed.add(channel),
+    addFile(text) {
+      const id = newSlackId('F');
+      files.set(id, text);
+      return `${server.url}/files/${id}`;
+    },
+  };
+}
+
+function refuse(error: string): Json {
+  return { ok: false, error };
+}
+
+/** Arguments are a form, in which what is no text is JSON. */
+function readArguments(args: Json): Json {
+  const read = (value: unknown) => {
+    if (typeof value !== 'string' || !/^[[{]|^(true|false)$/.test(value)) return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return value;
+    }
+  };
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, read(value)]));
+}
