@@ -108,7 +108,7 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     }
     if (path === 'users/@me/channels') return { status: 200, body: { id: `dm-${call.body.recipient_id}` } };
     if (first === 'channels' && third === 'messages')
-      return answerChannel(call, application, decodeURIComponent(second));
+      return answerChannel(call, application, decodeURIComponent(second), fourth);
     return refuse(404, 0, '404: Not Found');
   }
 
@@ -161,11 +161,23 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
       delete interaction.original;
       return { status: 204 };
     }
-    return write(call, (content) => Object.assign(original, { ...content, id: original.id, flags: 0 }), original);
+    return write(call, (content) => Object.assign(original, content), original);
   }
 
-  function answerChannel(call: ProviderCall, { application_id }: Application, channelId: string): ProviderReply {
+  function answerChannel(
+    call: ProviderCall,
+    { application_id }: Application,
+    channelId: string,
+    id: string | undefined,
+  ): ProviderReply {
     if (closed.has(channelId)) return refuse(403, 50001, 'Missing Access');
+    if (id !== undefined) {
+      const found = messages.find((message) => message.channelId === channelId && message.id === id);
+      if (found === undefined) return refuse(404, 10008, 'Unknown Message');
+      if (call.method !== 'DELETE') return write(call, (content) => Object.assign(found, content), found);
+      messages.splice(messages.indexOf(found), 1);
+      return { status: 204 };
+    }
     if (call.method === 'GET') {
       return { status: 200, body: messages.filter((message) => message.channelId === channelId).map(shown) };
     }
@@ -178,7 +190,7 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
   function write(
     call: ProviderCall,
     keep: (message: FakeMessage) => unknown,
-    { channelId, by }: Pick<FakeMessage, 'channelId' | 'by'>,
+    { channelId, by, id = newId() }: Pick<FakeMessage, 'channelId' | 'by'> & { readonly id?: string },
   ): ProviderReply {
     const { content = '', components = [], allowed_mentions } = payloadOf(call);
     const ids = components.flatMap((row: Json) => row.components.map((button: Json) => button.custom_id));
@@ -189,7 +201,7 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     }
     const written = call.file === undefined ? [] : [{ filename: call.file.filename, text: call.file.text }];
     const message: FakeMessage = {
-      ...{ id: newId(), channelId, by, content, components, flags: 0, files: written },
+      ...{ id, channelId, by, content, components, flags: 0, files: written },
       allowedMentions: allowed_mentions,
     };
     keep(message);

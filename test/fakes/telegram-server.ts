@@ -53,6 +53,8 @@ export interface FakeTelegram {
   putFile(fileId: string, content: Buffer): void;
   /** What was sent to the chat by these methods: `sendMessage` when they are left out. */
   sentTo(chatId: number, ...methods: readonly string[]): readonly ApiCall[];
+  /** The text of a message as it stands now; undefined once it is deleted. */
+  textOf(messageId: string | number): string | undefined;
   /** Resolves once so many were sent to the chat. */
   waitForSent(chatId: number, count: number): Promise<readonly ApiCall[]>;
   waitForCall(matches: (call: ApiCall) => boolean): Promise<ApiCall>;
@@ -76,6 +78,8 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
   const webhooks = new Map<string, Webhook>();
   const queues = new Map<string, SentUpdate[]>();
   const files = new Map<string, Buffer>();
+  /** Texts by the id of their message, as they stand now. */
+  const shownIn = new Map<number, string>();
   const watchers = new Set<() => void>();
   const held = new Set<() => void>();
   let misbehaviour: Misbehaviour | undefined;
@@ -95,10 +99,20 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
       webhooks.delete(bot);
       return true;
     },
-    sendMessage: ({ payload }) => ({ message_id: newId(), date: 0, chat: { id: payload.chat_id }, text: payload.text }),
+    sendMessage: ({ payload }) => {
+      const message_id = newId();
+      shownIn.set(message_id, payload.text);
+      return { message_id, date: 0, chat: { id: payload.chat_id }, text: payload.text };
+    },
     sendPhoto: ({ payload }) => ({ message_id: newId(), date: 0, chat: { id: payload.chat_id } }),
     sendDocument: ({ payload }) => ({ message_id: newId(), date: 0, chat: { id: payload.chat_id } }),
     sendChatAction: () => true,
+    sendMessageDraft: () => true,
+    editMessageText: ({ payload }) => {
+      shownIn.set(payload.message_id, payload.text);
+      return { message_id: payload.message_id, date: 0, chat: { id: payload.chat_id }, text: payload.text };
+    },
+    deleteMessage: ({ payload }) => shownIn.delete(payload.message_id),
     getFile: ({ payload }) => ({ file_id: payload.file_id, file_path: `documents/${payload.file_id}` }),
   };
 
@@ -124,7 +138,7 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
     if (call.method === 'getUpdates') return getUpdates(call, response);
     const method = methods[call.method];
     if (method === undefined) return refuse(404, 'Not Found');
-    const problem = problemOf(call, files);
+    const problem = problemOf(call, files) ?? editProblemOf(call, shownIn);
     return problem ?? { ok: true, result: method(call) };
   }
 
@@ -171,6 +185,7 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
     misbehave: (how) => {
       misbehaviour = how;
     },
+    textOf: (messageId) => shownIn.get(Number(messageId)),
     putFile: (fileId, content) => void files.set(fileId, content),
     async say(token, said) {
       const bot = token.split(':')[0] ?? '';
@@ -227,7 +242,7 @@ function problemOf({ method, payload, files: sent }: ApiCall, files: ReadonlyMap
   if (method === 'sendDocument' || method === 'sendPhoto') {
     return sent.length === 1 ? undefined : refuse(400, 'Bad Request: there is no file in the request');
   }
-  if (method !== 'sendMessage') return undefined;
+  if (!['sendMessage', 'sendMessageDraft', 'editMessageText'].includes(method)) return undefined;
   const isHtml = payload.parse_mode === 'HTML';
   const bare = String(payload.text).replaceAll(TAG, '');
   if (isHtml && (/[<>]|&(?!amp;|lt;|gt;|quot;)/.test(bare) || !isNested(payload.text))) {
@@ -236,6 +251,15 @@ function problemOf({ method, payload, files: sent }: ApiCall, files: ReadonlyMap
   const shown = isHtml ? bare.replaceAll(/&(?:amp|lt|gt|quot);/g, '.') : String(payload.text);
   if (shown.trim() === '') return refuse(400, 'Bad Request: message text is empty');
   return shown.length > 4_096 ? refuse(400, 'Bad Request: message is too long') : undefined;
+}
+
+function editProblemOf({ method, payload }: ApiCall, shownIn: ReadonlyMap<number, string>): object | undefined {
+  const before = shownIn.get(payload.message_id);
+  if (method === 'deleteMessage' && before === undefined)
+    return refuse(400, 'Bad Request: message to delete not found');
+  if (method !== 'editMessageText') return undefined;
+  if (before === undefined) return refuse(400, 'Bad Request: message to edit not found');
+  return before === payload.text ? refuse(400, 'Bad Request: message is not modified') : undefined;
 }
 
 function isNested(html: string): boolean {

@@ -9,6 +9,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import {
   AttachmentFailure,
   type Channel,
+  type Destination,
   type InboundMessage,
   type OpenAccount,
   SendFailure,
@@ -35,7 +36,17 @@ export type ProviderMood =
   | 'silent'
   | 'lost'
   | 'refusing'
-  | 'unreadable';
+  | 'unreadable'
+  /** Of live calls: not answered at all, until the caller has gone. */
+  | 'hanging';
+
+/** A call for what is shown before an answer is there. */
+export interface LiveCall {
+  readonly act: 'open' | 'show' | 'remove';
+  readonly chat: string;
+  readonly text: string;
+  readonly message: string | null;
+}
 
 export interface TestProvider {
   readonly url: string;
@@ -43,6 +54,12 @@ export interface TestProvider {
   readonly sent: readonly SentMessage[];
   /** Chats in which somebody was shown to write. */
   readonly typing: readonly string[];
+  /** What was asked for to be shown, taken or not. */
+  readonly live: readonly LiveCall[];
+  /** The messages as they stand in the chat, in the order in which they came. */
+  standing(chat: string): readonly string[];
+  /** Decides for each live call; otherwise it is taken. */
+  decideLive(mood: (call: LiveCall) => ProviderMood): void;
   /** Calls of `send`, taken or not. */
   calls(): number;
   /** One for each of the next sends; then `ok`. */
@@ -58,18 +75,45 @@ export async function openTestProvider(): Promise<TestProvider> {
   const sent: SentMessage[] = [];
   const typing: string[] = [];
   const files = new Map<string, string | number>();
+  const live: LiveCall[] = [];
+  const messages = new Map<string, { readonly chat: string; text: string }>();
+  let decideLive: (call: LiveCall) => ProviderMood = () => 'ok';
   let moods: ProviderMood[] = [];
   let decide: (message: SentMessage) => ProviderMood = () => 'ok';
   let calls = 0;
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const message: SentMessage = JSON.parse(await text(request));
+    const { replaces, ...message }: SentMessage & { replaces: string | null } = JSON.parse(await text(request));
     calls += 1;
     const mood = moods.shift() ?? decide(message);
-    if (mood === 'lost' || mood === 'ok') sent.push(message);
+    const isEdit = replaces !== null && messages.has(replaces);
+    const id = isEdit ? replaces : `m${sent.length + 1}`;
+    if (mood === 'lost' || mood === 'ok') {
+      sent.push(message);
+      messages.set(id, { chat: message.chat, text: message.text });
+    }
+    answer(response, mood, id);
+  }
+
+  async function takeLive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call: LiveCall = JSON.parse(await text(request));
+    live.push(call);
+    const mood = decideLive(call);
+    const id = call.message ?? `l${live.length}`;
+    if (mood === 'ok' || mood === 'lost') {
+      if (call.act === 'open') messages.set(id, { chat: call.chat, text: call.text });
+      else if (call.act === 'remove') messages.delete(id);
+      else if (call.message !== null) messages.set(id, { chat: call.chat, text: call.text });
+    }
+    answer(response, mood, id);
+  }
+
+  function answer(response: ServerResponse, mood: ProviderMood, id: string): void {
     switch (mood) {
       case 'ok':
-        response.end(JSON.stringify({ id: `m${sent.length}` }));
+        response.end(JSON.stringify({ id }));
+        return;
+      case 'hanging':
         return;
       case 'garbage':
         response.end('<html>');
@@ -86,6 +130,7 @@ export async function openTestProvider(): Promise<TestProvider> {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://provider');
     if (pathname === '/send') return take(request, response);
+    if (pathname === '/live') return takeLive(request, response);
     if (pathname === '/typing') typing.push(searchParams.get('chat') ?? '');
     if (pathname === '/found') {
       const at = sent.findIndex(
@@ -106,6 +151,11 @@ export async function openTestProvider(): Promise<TestProvider> {
     sent,
     typing,
     files,
+    live,
+    standing: (chat) => [...messages.values()].filter((message) => message.chat === chat).map(({ text: said }) => said),
+    decideLive: (mood) => {
+      decideLive = mood;
+    },
     calls: () => calls,
     expect: (...next) => {
       moods = [...next];
@@ -127,7 +177,12 @@ export interface TestChannelOptions {
   /** The provider can say whether a message has arrived. */
   readonly findsSent?: boolean;
   readonly pace?: Channel['pace'];
+  /** Answers are shown while they are written: in a message, in chats called `draft…` as a draft that goes by itself. */
+  readonly live?: boolean;
 }
+
+const LIVE_PACE_MS = 20;
+const DRAFT_LIFETIME_MS = 400;
 
 /** Its account is the project's row of the kind, as `saveTestAccount` writes it. */
 export function createTestChannel(db: () => Database, options: TestChannelOptions = {}): Channel {
@@ -135,6 +190,25 @@ export function createTestChannel(db: () => Database, options: TestChannelOption
     const query = new URLSearchParams({ chat, text: part.type === 'text' ? part.text : part.file.filename });
     const found = (await (await fetch(`${urlOf(account)}/found?${query}`, { signal })).json()) as { id: string | null };
     return found.id ?? undefined;
+  };
+  const call = async ({ account, chat }: Destination, live: Omit<LiveCall, 'chat'>, signal: AbortSignal) => {
+    const body = JSON.stringify({ ...live, chat });
+    const answer = await fetch(`${urlOf(account)}/live`, { method: 'POST', body, signal }).catch((cause: unknown) => {
+      throw new SendFailure('unknown', 'The provider gave no answer.', { cause });
+    });
+    if (answer.ok) return readId(await answer.text());
+    throw failureOf(answer);
+  };
+  const isDraft = ({ chat }: Destination) => chat.startsWith('draft');
+  const live: NonNullable<Channel['live']> = {
+    at: (to) => ({ paceMs: LIVE_PACE_MS, ...(isDraft(to) && { lifetimeMs: DRAFT_LIFETIME_MS }) }),
+    open: async (to, signal) => (isDraft(to) ? undefined : call(to, { act: 'open', text: '…', message: null }, signal)),
+    async show(to, said, { message = null, signal }) {
+      await call(to, { act: 'show', text: said, message }, signal);
+    },
+    async remove(to, message, signal) {
+      await call(to, { act: 'remove', text: '', message }, signal);
+    },
   };
   return {
     kind: TEST_KIND,
@@ -167,10 +241,11 @@ export function createTestChannel(db: () => Database, options: TestChannelOption
       })),
       ...files.map((file) => ({ type: 'file' as const, file })),
     ],
-    async send({ account, chat, reply }, part, { asPlain, openFile, signal }) {
+    ...(options.live === true && { live }),
+    async send({ account, chat, reply }, part, { asPlain, openFile, signal, replaces = null }) {
       const said =
         part.type === 'text' ? (asPlain ? part.plain : part.text) : await text(await openFile(part.file.fileId));
-      const body = JSON.stringify({ chat, text: said, plain: asPlain, reply: reply ?? null });
+      const body = JSON.stringify({ chat, text: said, plain: asPlain, reply: reply ?? null, replaces });
       const answer = await fetch(`${urlOf(account)}/send`, { method: 'POST', body, signal }).catch((cause: unknown) => {
         throw new SendFailure('unknown', 'The provider gave no answer.', { cause });
       });

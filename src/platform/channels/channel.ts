@@ -81,8 +81,50 @@ export type MessagePart =
 export interface SendOptions {
   /** The provider could not read the markup before. */
   readonly asPlain: boolean;
+  /**
+   * The message in which pieces of the answer stand: the part takes its place. Where that cannot be, it is sent like any
+   * other, and the message goes.
+   */
+  readonly replaces?: string;
   readonly openFile: (fileId: string) => Promise<Readable>;
   readonly signal: AbortSignal;
+}
+
+/** Where pieces of an answer are shown. */
+export interface LivePlace {
+  /** The least time between two calls for one answer. */
+  readonly paceMs: number;
+  /** What is shown stays so long and goes by itself: it is shown again in time. Absent: it stays. */
+  readonly lifetimeMs?: number;
+}
+
+export interface ShowOptions {
+  /** What `open` gave. */
+  readonly message: string | undefined;
+  /** The run: the same for all pieces of an answer. */
+  readonly key: string;
+  /** The text that stands there, as it was last shown; empty at first. */
+  readonly shown: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Pieces of an answer while its turn goes on. None of it holds the answer up, which takes the place of what is shown, also
+ * when the replica that showed it has died. Calls throw `SendFailure`: `paused` and `unavailable` are tried later, after
+ * others nothing more is shown.
+ */
+export interface LiveAnswers {
+  /** Undefined: nothing can be shown there. */
+  at(to: Destination): LivePlace | undefined;
+  /**
+   * The message that pieces will stand in, with nothing of the answer in it: its id is stored before anything is shown. Undefined
+   * where what is shown is no message, and leaves none behind.
+   */
+  open(to: Destination, signal: AbortSignal): Promise<string | undefined>;
+  /** Shows the text so far: Markdown that may end within a mark. It mentions nobody. */
+  show(to: Destination, text: string, options: ShowOptions): Promise<void>;
+  /** Takes the message away. One that is gone is no failure. */
+  remove(to: Destination, message: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface Channel {
@@ -104,6 +146,8 @@ export interface Channel {
   send(to: Destination, part: MessagePart, options: SendOptions): Promise<string | undefined>;
   /** The provider's id of a part of unknown outcome; undefined where it has not arrived. Absent: the provider cannot say. */
   findSent?(to: Destination, part: MessagePart, sentAfter: Date, signal: AbortSignal): Promise<string | undefined>;
+  /** Absent: nothing is shown of an answer before it is sent. */
+  readonly live?: LiveAnswers;
   /** Says that an answer is being written, repeated every few seconds while the turn goes on; whether it works is nobody's business. */
   showTyping?(to: Destination, signal: AbortSignal): Promise<void>;
   /**

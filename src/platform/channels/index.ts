@@ -13,6 +13,7 @@ export { openAccount, sealSecrets, settingOf } from './accounts/open-account.ts'
 export {
   AttachmentFailure,
   type Channel,
+  type Destination,
   type InboundMessage,
   type OpenAccount,
   SendFailure,

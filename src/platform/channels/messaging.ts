@@ -12,6 +12,7 @@ import { type Accepted, acceptMessages } from './inbound/accept-messages.ts';
 import { createAttachments } from './inbound/attachments.ts';
 import { createChatDispatcher } from './inbound/dispatch-chats.ts';
 import { createDismiss } from './outbound/dismiss.ts';
+import { createLive } from './outbound/live.ts';
 import { createPlanner } from './outbound/planner.ts';
 import { Sender } from './outbound/sender.ts';
 import { createTyping } from './outbound/typing.ts';
@@ -54,13 +55,17 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
   const parts = { ...deps, channels };
   const attachments = createAttachments(deps);
   const typing = createTyping(parts);
+  const live = createLive({ ...parts, wake: () => sends.wake() });
   const sender = new Sender({ ...parts, wake: () => sends.wake() });
   const planner = createPlanner({ ...parts, onPlanned: () => sends.wake() });
   const dispatcher = createChatDispatcher({
     ...parts,
     attachments,
     wake: () => dispatches.wake(),
-    onBegun: typing.show,
+    onBegun(chat, last, turn) {
+      typing.show(chat, last, turn.live);
+      live.show(chat, last, turn);
+    },
     onPassed: createDismiss(parts),
     onSaid: planner.lookAt,
   });
@@ -105,6 +110,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
       await attachments.stop();
       await dispatcher.drain();
       typing.stop();
+      await live.stop();
       await planner.stop();
       await plans.stop();
       await sends.stop();

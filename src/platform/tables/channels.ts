@@ -90,6 +90,7 @@ interface ChannelAnswersTable {
   sealed_reply: string | null;
   state: 'open' | 'planned' | 'sent' | 'failed';
   segments: Generated<number>;
+  live: Json<{ message: string; is_unsure?: true }> | null;
   created_at: Generated<Date>;
   settled_at: Date | null;
 }
@@ -112,6 +113,7 @@ interface ChannelPartsTable {
   outbox_id: string;
   number: number;
   body: Json<JsonObject>;
+  live: Json<{ message: string; is_unsure?: true }> | null;
   as_plain: Generated<boolean>;
   state: 'waiting' | 'sending' | 'sent' | 'failed';
   attempts: Generated<number>;

@@ -3,7 +3,7 @@ import type { ComposedAnswer, MessagePart } from '../channel.ts';
 import { splitMarkdown } from '../text/index.ts';
 import { toDiscordMarkup } from './markup.ts';
 
-const MAX_TEXT_CHARS = 2_000;
+export const MAX_TEXT_CHARS = 2_000;
 const MAX_BUTTONS = 5;
 
 export function composeDiscord({ text, files, suggestedReplies }: ComposedAnswer): readonly MessagePart[] {

@@ -9,9 +9,11 @@ import { openProjectAccount } from '../accounts/open-account.ts';
 import type { Channel } from '../channel.ts';
 import { createDiscordApi } from './api.ts';
 import { composeDiscord } from './compose.ts';
+import { dismissDiscord } from './deferred-reply.ts';
 import { findSentDiscord } from './find-sent.ts';
+import { createDiscordLive } from './live.ts';
 import { openDiscordAttachment } from './open-attachment.ts';
-import { dismissDiscord, sendDiscord } from './send.ts';
+import { sendDiscord } from './send.ts';
 
 /** Discord takes 50 calls a second of a bot, and five messages in five seconds of a channel. */
 const PACE = { accountMs: 25, chatMs: 1_000 };
@@ -34,6 +36,7 @@ export function createDiscordChannel({ db, vault, outbound, clock }: DiscordDepe
     compose: composeDiscord,
     send: (to, part, options) => sendDiscord(deps, to, part, options),
     findSent: (to, part, sentAfter, signal) => findSentDiscord(deps, to, part, sentAfter, signal),
+    live: createDiscordLive(deps),
     dismiss: (to, signal) => dismissDiscord(deps, to, signal),
     openAttachment: (_account, attachment, signal) => openDiscordAttachment(outbound, attachment, signal),
   };

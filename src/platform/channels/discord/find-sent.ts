@@ -6,9 +6,9 @@ import type { ProviderAnswer } from '../provider/call-provider.ts';
 import { objectAt, objectsAt, textAt } from '../provider/read-json.ts';
 import { baseUrlOf, botTokenOf } from './access.ts';
 import type { DiscordRequest } from './api.ts';
+import { type SendDependencies, webhookPath } from './call-discord.ts';
 import { readChat } from './chat.ts';
 import { isLive, readReply } from './reply.ts';
-import { type SendDependencies, webhookPath } from './send.ts';
 
 const LAST = 50;
 /** Their clock is not ours. */

@@ -4,6 +4,8 @@ import { isSnowflake, timeOfSnowflake } from './snowflake.ts';
 
 /** Discord ends it after fifteen minutes; a message that is under way must arrive before. */
 const LIFETIME_MS = 15 * 60_000 - 10_000;
+/** Before Discord has our acknowledgement of the interaction it knows nothing of it. */
+export const SETTLING_MS = 10_000;
 
 export interface InteractionReply {
   readonly id: string;

@@ -10,6 +10,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import { cancelTurn, type Engine, type LiveTurn } from '../../engine/index.ts';
+import type { Segment } from '../../surfaces/index.ts';
 import { type Attempted, Dispatcher, judgeFailure, resumeQueues } from '../../turn-queues/index.ts';
 import type { Channel } from '../channel.ts';
 import { FAILED_SENTENCE, NOTHING_TO_STOP_SENTENCE, STOPPED_SENTENCE } from '../sentences.ts';
@@ -46,11 +47,17 @@ export interface ChatDependencies {
   /** There is room for more, or something is due. */
   readonly wake: () => void;
   /** A turn has begun for the conversation. */
-  readonly onBegun: (chat: WaitingChat, last: WaitingMessage, live: LiveTurn) => void;
+  readonly onBegun: (chat: WaitingChat, last: WaitingMessage, turn: ShownTurn) => void;
   /** These messages get no answer of their own. */
   readonly onPassed: (chat: WaitingChat, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
   /** There may be something to say in the conversation. */
   readonly onSaid: (chat: { readonly projectId: string; readonly chatId: string }) => void;
+}
+
+/** A turn that goes on at this replica. */
+export interface ShownTurn {
+  readonly segment: Segment;
+  readonly live: LiveTurn;
 }
 
 type Outcome = Attempted<SettledChat>;
@@ -74,16 +81,18 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     const albumMs = albumWaitMs(nextBatch(chat));
     if (albumMs > 0) return leave(chat, { outcome: 'busy', wait_ms: Math.ceil(albumMs) });
     if (hasUnfetched(chat)) return fetchFiles(channel, chat);
-    return begin(queue, chat);
+    return begin(channel, queue, chat);
   }
 
-  async function begin(queue: ClaimedChat, chat: WaitingChat): Promise<Outcome> {
+  async function begin(channel: Channel, queue: ClaimedChat, chat: WaitingChat): Promise<Outcome> {
     try {
-      const { begun, batch } = await startChatTurn(engine, chat, queue.claims > 1 || queue.failures > 0);
+      const isRepeated = queue.claims > 1 || queue.failures > 0;
+      const isShown = channel.live !== undefined;
+      const { begun, batch } = await startChatTurn(engine, chat, { isRepeated, isShown });
       const { segment, live } = begun;
       observe('started', chat, batch);
       const last = batch.at(-1);
-      if (live !== undefined && last !== undefined) deps.onBegun(chat, last, live);
+      if (live !== undefined && last !== undefined) deps.onBegun(chat, last, { segment, live });
       let isOver = live === undefined;
       void live?.done.finally(() => {
         isOver = true;

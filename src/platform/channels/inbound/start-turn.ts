@@ -28,9 +28,14 @@ export interface BegunTurn {
 
 /**
  * The key of a turn is the first message that waits: whoever begins one from it, it is the same turn, and the turn says up
- * to which message it was told. `isRepeated`: somebody may have begun it before. Throws what `startTurn` does.
+ * to which message it was told. `isRepeated`: somebody may have begun it before. `isShown`: pieces of the answer are. Throws
+ * what `startTurn` does.
  */
-export async function startChatTurn(engine: Engine, chat: WaitingChat, isRepeated: boolean): Promise<BegunTurn> {
+export async function startChatTurn(
+  engine: Engine,
+  chat: WaitingChat,
+  { isRepeated, isShown }: { readonly isRepeated: boolean; readonly isShown: boolean },
+): Promise<BegunTurn> {
   const { project_id: projectId, smith_id: smithId, deployment_id } = chat;
   const batch = nextBatch(chat);
   const [first] = batch;
@@ -53,6 +58,7 @@ export async function startChatTurn(engine: Engine, chat: WaitingChat, isRepeate
       reader: null,
       idempotency,
       buffered: true,
+      streamed: isShown,
     }));
   return { begun, batch: toldTo(begun.segment.run.metadata, batch) };
 }

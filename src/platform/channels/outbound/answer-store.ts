@@ -3,7 +3,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { JsonObject, MessagingKind, RunStatus } from '../../tables.ts';
-import type { MessagePart } from '../channel.ts';
+import type { LiveMessage, StoredPart } from './outbox-store.ts';
 
 export interface ChatPlace {
   readonly projectId: string;
@@ -31,6 +31,8 @@ export interface OpenAnswer {
   readonly output: JsonObject | null;
   /** That the run has left, or rests at with the newest. */
   readonly pauses: number | null;
+  /** Pieces of it are shown there. */
+  readonly live: LiveMessage | null;
 }
 
 const OPEN = `
@@ -57,7 +59,7 @@ export async function listOpenAnswers(
         join channel_answers a on a.project_id = q.project_id and a.run_id = q.run_id
       )
       select a.project_id, a.id, a.chat_id, d.kind, c.account_id, c.chat, a.sentence, a.segments, a.run_id, r.status, r.output,
-        jsonb_array_length(r.pauses) as pauses
+        jsonb_array_length(r.pauses) as pauses, a.live
       ${OPEN} and (a.project_id, a.chat_id) in (select project_id, chat_id from chats)
       order by a.project_id, a.chat_id, a.position, a.id`,
     values: [
@@ -79,30 +81,39 @@ export async function listForgotten(db: Database, limit: number): Promise<ChatPl
 
 /** What an answer becomes. */
 export interface PlannedAnswer extends OpenAnswer {
-  readonly parts: readonly MessagePart[];
+  /** The first takes the place of the pieces. */
+  readonly parts: readonly StoredPart[];
   /** Segments that are planned then. */
   readonly planned: number;
   /** `open`: there is more to come. */
   readonly next: 'open' | 'planned' | 'sent' | 'failed';
 }
 
-/** Adds the parts of answers, one an outbox at most. What somebody else has planned meanwhile is left as it is. */
-export async function planAnswers(db: Database, answers: readonly PlannedAnswer[], now: Date): Promise<void> {
+/**
+ * Adds the parts of answers, one an outbox at most. What has changed meanwhile is left as it is: somebody else has planned it,
+ * or it is to be composed again. Gives the ids of those that were planned.
+ */
+export async function planAnswers(
+  db: Database,
+  answers: readonly PlannedAnswer[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
   const planned = answers.map(({ parts, planned: segments, next, segments: before, output: _, ...answer }) => ({
     ...answer,
     ...{ before, segments, next, parts, count: parts.length, outbox_id: mintId('box') },
   }));
-  await db.query({
+  const { rows } = await db.query<{ id: string }>({
     text: `
       with planned as (
         select * from jsonb_to_recordset($1) as p (project_id text, id text, before int, segments int, next text,
-          outbox_id text, kind text, account_id text, chat text, parts jsonb, count int)
+          outbox_id text, kind text, account_id text, chat text, parts jsonb, count int, live jsonb)
       ), marked as (
         update channel_answers a set
-          segments = p.segments, state = p.next,
+          segments = p.segments, state = p.next, live = null,
           settled_at = case when p.next in ('sent', 'failed') then $2::timestamptz end
         from planned p
         where a.project_id = p.project_id and a.id = p.id and a.state = 'open' and a.segments = p.before
+          and a.live is not distinct from p.live
         returning a.project_id, a.id
       ), wanted as (
         select p.* from planned p join marked m on m.project_id = p.project_id and m.id = p.id where p.count > 0
@@ -114,15 +125,20 @@ export async function planAnswers(db: Database, answers: readonly PlannedAnswer[
           planned = o.planned + excluded.planned,
           next_attempt_at = coalesce(o.next_attempt_at, greatest(excluded.next_attempt_at, o.free_at))
         returning o.project_id, o.id, o.kind, o.account_id, o.chat, o.planned
+      ), parts as (
+        insert into channel_parts (project_id, answer_id, position, outbox_id, number, body, live, state, created_at)
+        select p.project_id, p.id, before.count + part.n, o.id, o.planned - p.count + part.n, part.body,
+          case when part.n = 1 then p.live end, 'waiting', $2
+        from wanted p
+        join boxes o
+          on o.project_id = p.project_id and o.kind = p.kind and o.account_id = p.account_id and o.chat = p.chat
+        cross join lateral (
+          select count(*) from channel_parts where project_id = p.project_id and answer_id = p.id
+        ) before
+        cross join lateral jsonb_array_elements(p.parts) with ordinality as part (body, n)
       )
-      insert into channel_parts (project_id, answer_id, position, outbox_id, number, body, state, created_at)
-      select p.project_id, p.id, before.count + part.n, o.id, o.planned - p.count + part.n, part.body, 'waiting', $2
-      from wanted p
-      join boxes o on o.project_id = p.project_id and o.kind = p.kind and o.account_id = p.account_id and o.chat = p.chat
-      cross join lateral (
-        select count(*) from channel_parts where project_id = p.project_id and answer_id = p.id
-      ) before
-      cross join lateral jsonb_array_elements(p.parts) with ordinality as part (body, n)`,
+      select id from marked`,
     values: [json(planned), now],
   });
+  return new Set(rows.map(({ id }) => id));
 }

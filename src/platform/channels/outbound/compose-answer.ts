@@ -7,6 +7,9 @@ import type { Channel, ComposedAnswer } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { FAILED_SENTENCE, PAUSED_SENTENCE } from '../sentences.ts';
 import type { OpenAnswer, PlannedAnswer } from './answer-store.ts';
+import type { StoredPart } from './outbox-store.ts';
+
+const REMOVAL: StoredPart = { type: 'removal' };
 
 /** Throws what reading the run does: it is tried again. */
 export async function composeAnswer(
@@ -16,7 +19,9 @@ export async function composeAnswer(
   signal: AbortSignal,
 ): Promise<PlannedAnswer> {
   const said = await sayNow(deps, answer, signal);
-  const parts = said === undefined ? [] : channel.compose(said);
+  const composed = said === undefined ? [] : channel.compose(said);
+  // Pieces of what is not said after all go.
+  const parts = composed.length === 0 && answer.live !== null ? [REMOVAL] : composed;
   const isPaused = answer.status === 'paused';
   const next = isPaused ? 'open' : parts.length === 0 ? 'sent' : 'planned';
   return { ...answer, parts, planned: (answer.pauses ?? 0) + 1, next };

@@ -2,7 +2,7 @@
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Channel } from '../channel.ts';
 import type { WaitingChat, WaitingMessage } from '../inbound/queue-store.ts';
-import { replyContext } from '../reply-secrets.ts';
+import { openDestination } from './open-destination.ts';
 
 const CALL_TIMEOUT_MS = 5_000;
 
@@ -16,11 +16,8 @@ export function createDismiss({
   readonly vault: Pick<Vault, 'open'>;
 }): Dismiss {
   async function dismissOne(channel: Channel, chat: WaitingChat, sealedReply: string): Promise<void> {
-    const account = await channel.openAccount(chat.project_id, chat.deployment_id);
-    if (account === undefined) return;
-    const reply = vault.open(sealedReply, replyContext(chat.project_id, chat.account_id, chat.chat));
-    const to = { account, chat: chat.chat, sender: chat.sender, reply };
-    await channel.dismiss?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
+    const to = await openDestination(vault, channel, chat, sealedReply);
+    if (to !== undefined) await channel.dismiss?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
   }
 
   return (chat, messages) => {

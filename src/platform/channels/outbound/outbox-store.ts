@@ -66,6 +66,16 @@ export async function claimOutboxes(
   return { outboxes, next: served ?? rows[0]?.last_project ?? '' };
 }
 
+/** `removal`: the answer says nothing after all, and what was shown of it goes. */
+export type StoredPart = MessagePart | { readonly type: 'removal' };
+
+/** The message of a provider that pieces of an answer stand in, or stood when their replica died. */
+export interface LiveMessage {
+  readonly message: string;
+  /** A call whose outcome is not known may still change it: it is no place for an answer. */
+  readonly is_unsure?: boolean;
+}
+
 /** The oldest part of an outbox, and where it goes. */
 export interface DuePart extends OutboxKey {
   readonly kind: MessagingKind;
@@ -80,7 +90,8 @@ export interface DuePart extends OutboxKey {
     readonly answer_id: string;
     readonly position: number;
     readonly number: number;
-    readonly body: MessagePart;
+    readonly body: StoredPart;
+    readonly live: LiveMessage | null;
     readonly as_plain: boolean;
     readonly state: 'waiting' | 'sending';
     readonly attempts: number;
@@ -103,7 +114,7 @@ export async function readDueParts(db: Database, outboxes: readonly OutboxKey[],
       join channel_outboxes o on o.project_id = q.project_id and o.id = q.id
       left join channel_buckets b on b.project_id = o.project_id and b.kind = o.kind and b.account_id = o.account_id
       left join lateral (
-        select jsonb_build_object('answer_id', p.answer_id, 'position', p.position, 'number', p.number, 'body', p.body,
+        select jsonb_build_object('answer_id', p.answer_id, 'position', p.position, 'number', p.number, 'body', p.body, 'live', p.live,
           'as_plain', p.as_plain, 'state', p.state, 'attempts', p.attempts, 'losses', p.losses,
           'sending_since', p.sending_since, 'age_ms', extract(epoch from $3::timestamptz - p.created_at) * 1000,
           'sealed_reply', a.sealed_reply, 'sender', c.sender, 'deployment_id', c.deployment_id) as part

@@ -76,13 +76,16 @@ export function createPlanner(deps: PlannerDependencies): Planner {
     while (rest.length > 0) {
       const planned = await Promise.all(rest.map(([first]) => (first === undefined ? undefined : compose(first))));
       const usable = planned.filter((answer) => answer !== undefined);
-      if (usable.length > 0) {
-        await planAnswers(db, usable, deps.now());
-        deps.onPlanned();
-      }
+      const done = usable.length === 0 ? new Set<string>() : await planAnswers(db, usable, deps.now());
+      if (done.size > 0) deps.onPlanned();
+      // Planned by somebody else, or shown since it was read: its place is looked at anew.
+      const changed = rest.filter((_, index) => planned[index] !== undefined && !done.has(planned[index].id));
+      for (const answer of changed.flat()) chats.push({ projectId: answer.project_id, chatId: answer.chat_id });
       // Behind one that could not be composed nothing is said.
-      rest = rest.filter((_, index) => planned[index] !== undefined).map((some) => some.slice(1));
-      rest = rest.filter((some) => some.length > 0);
+      rest = rest
+        .filter((_, index) => planned[index] !== undefined && done.has(planned[index].id))
+        .map((some) => some.slice(1))
+        .filter((some) => some.length > 0);
     }
   }
 

@@ -11,6 +11,8 @@ const MAX_ATTEMPTS = 12;
 const BACKOFF = { firstMs: 1_000, longestMs: 600_000, jitter: 'half' } as const;
 /** Replicas that may die while they send it. */
 const MAX_LOSSES = 2;
+/** Tries to take a message away in whose place the answer cannot be. */
+const MAX_REMOVALS = 3;
 /** However often the provider has asked for patience. */
 const MAX_AGE_MS = 86_400_000;
 const SEND_TIMEOUT_MS = 60_000;
@@ -63,14 +65,48 @@ export async function sendPart(
   }
   if (!(await deps.mark({ ...due, answer_id, position, attempts }))) return undefined;
   try {
-    const id = await channel.send(to, part.body, {
-      asPlain: part.as_plain,
-      openFile: (fileId) => deps.files.open(project_id, fileId),
-      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-    });
+    const id = await deliver(deps, channel, to, due);
     return { result: 'sent', attempts: attempts + 1, provider_message_id: id, rest_ms: channel.pace.chatMs };
   } catch (error) {
     return judge(deps, channel, account, due, error);
+  }
+}
+
+/** The provider's id of the message, where it is one. */
+async function deliver(
+  { files }: SendDependencies,
+  channel: Channel,
+  to: Destination,
+  { project_id, part }: PartToSend,
+): Promise<string | undefined> {
+  const { body, live, as_plain: asPlain } = part;
+  const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
+  const isReplaced = live !== null && live.is_unsure !== true && body.type !== 'removal';
+  if (live !== null && !isReplaced) await removeLive(channel, to, live.message, part.attempts, signal);
+  if (body.type === 'removal') return undefined;
+  return channel.send(to, body, {
+    asPlain,
+    openFile: (fileId) => files.open(project_id, fileId),
+    signal,
+    ...(isReplaced && { replaces: live.message }),
+  });
+}
+
+/** Tried a few times: what stays at worst is a beginning of the answer, which itself is not held up for ever. */
+async function removeLive(
+  channel: Channel,
+  to: Destination,
+  message: string,
+  attempts: number,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await channel.live?.remove(to, message, signal);
+  } catch (error) {
+    const failure = error instanceof SendFailure ? error : undefined;
+    if (attempts >= MAX_REMOVALS || failure?.kind === 'refused' || failure?.kind === 'unreadable') return;
+    if (failure?.kind === 'paused') throw failure;
+    throw new SendFailure('unavailable', failure?.message ?? 'The provider gave no answer.', { cause: error });
   }
 }
 
@@ -90,9 +126,10 @@ async function findSent(
   to: Destination,
   { part, outbox_id }: PartToSend,
 ): Promise<string | undefined> {
-  if (part.sending_since === null || channel.findSent === undefined) return undefined;
+  const { body, sending_since } = part;
+  if (sending_since === null || body.type === 'removal' || channel.findSent === undefined) return undefined;
   try {
-    return await channel.findSent(to, part.body, new Date(part.sending_since), AbortSignal.timeout(SEND_TIMEOUT_MS));
+    return await channel.findSent(to, body, new Date(sending_since), AbortSignal.timeout(SEND_TIMEOUT_MS));
   } catch (error) {
     logger.warn({ err: error, outbox: outbox_id }, 'whether a message has arrived could not be found out');
     return undefined;

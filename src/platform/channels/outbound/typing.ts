@@ -3,7 +3,7 @@ import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { LiveTurn } from '../../engine/index.ts';
 import type { Channel } from '../channel.ts';
 import type { WaitingChat, WaitingMessage } from '../inbound/queue-store.ts';
-import { replyContext } from '../reply-secrets.ts';
+import { openDestination } from './open-destination.ts';
 
 /** An answer that comes at once needs no sign. */
 const FIRST_MS = 700;
@@ -28,12 +28,8 @@ export function createTyping({
   const shown = new Set<NodeJS.Timeout>();
 
   async function showOnce(channel: Channel, chat: WaitingChat, { sealed_reply }: WaitingMessage): Promise<void> {
-    const account = await channel.openAccount(chat.project_id, chat.deployment_id);
-    if (account === undefined) return;
-    const context = replyContext(chat.project_id, chat.account_id, chat.chat);
-    const reply = sealed_reply === null ? undefined : vault.open(sealed_reply, context);
-    const to = { account, chat: chat.chat, sender: chat.sender, reply };
-    await channel.showTyping?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
+    const to = await openDestination(vault, channel, chat, sealed_reply);
+    if (to !== undefined) await channel.showTyping?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
   }
 
   return {

@@ -19,6 +19,8 @@ export async function sendPart(
 ): Promise<string> {
   const api = await botApi.of(to.account);
   try {
+    const replaced = await replaceMessage(api, to, part, options);
+    if (replaced !== undefined) return replaced;
     const sent =
       part.type === 'text' ? await sendText(api, to, part, options) : await sendFile(api, to, part.file, options);
     return String(sent.message_id);
@@ -26,6 +28,36 @@ export async function sendPart(
     throw failureOf(error, options.asPlain);
   }
 }
+
+/** The message whose place the part has taken. What cannot be edited in, a file or a keyboard, is sent once the message is gone. */
+async function replaceMessage(
+  api: Api,
+  to: Destination,
+  part: MessagePart,
+  { replaces, asPlain, signal }: SendOptions,
+): Promise<string | undefined> {
+  if (replaces === undefined) return undefined;
+  const { chatId } = placeOf(to.chat);
+  const isEdit = part.type === 'text' && (part.replies ?? []).length === 0;
+  try {
+    if (!isEdit) {
+      await api.deleteMessage(chatId, Number(replaces), signal as never);
+      return undefined;
+    }
+    const markup = asPlain ? {} : { parse_mode: 'HTML' as const };
+    await api.editMessageText(chatId, Number(replaces), asPlain ? part.plain : part.text, markup, signal as never);
+    return replaces;
+  } catch (error) {
+    const { code, message } = readProblem(error);
+    if (code !== 400) throw error;
+    // A repetition, or the last piece was the whole.
+    if (/not modified/i.test(message)) return replaces;
+    if (!isEdit || GONE.test(message)) return undefined;
+    throw error;
+  }
+}
+
+const GONE = /message to edit not found|message can't be edited|message_id_invalid/i;
 
 function sendText(
   api: Api,
@@ -69,12 +101,13 @@ function filenameOf({ filename }: AnswerFile): string {
 }
 
 /** In groups an answer says what it answers; the message may be gone by then. */
-function replyTo({ reply }: Destination) {
+export function replyTo({ reply }: Destination) {
   if (reply === undefined || !/^\d{1,15}$/.test(reply)) return {};
   return { reply_parameters: { message_id: Number(reply), allow_sending_without_reply: true } };
 }
 
-function failureOf(error: unknown, asPlain: boolean): SendFailure {
+/** What the failure of a call means for its message. */
+export function failureOf(error: unknown, asPlain: boolean): SendFailure {
   const { code, message, retryAfterMs, mayHaveHappened } = readProblem(error);
   switch (code) {
     case 429:

@@ -9,6 +9,7 @@ import type { Channel } from '../channel.ts';
 import { botOf } from './bot.ts';
 import { createBotApi } from './bot-api.ts';
 import { composeAnswer } from './compose.ts';
+import { createTelegramLive } from './live.ts';
 import { openAttachment } from './open-attachment.ts';
 import { placeOf } from './place.ts';
 import { sendPart } from './send.ts';
@@ -35,6 +36,7 @@ export function createTelegramChannel({ db, vault, outbound }: TelegramDependenc
     startLinks: (account, token) => ({ deep_link: `https://t.me/${botOf(account).username}?start=${token}` }),
     compose: composeAnswer,
     send: (to, part, options) => sendPart(botApi, to, part, options),
+    live: createTelegramLive(botApi),
     async showTyping(to, signal) {
       const { chatId, topic } = placeOf(to.chat);
       await (await botApi.of(to.account)).sendChatAction(chatId, 'typing', topic, signal as never);

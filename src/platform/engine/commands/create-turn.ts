@@ -47,6 +47,8 @@ export interface TurnRequest extends ThreadChoice {
   readonly credentials?: ServerCredentials | undefined;
   /** The caller waits for the end and reads nothing before it: the model may be asked for buffered answers. */
   readonly buffered?: boolean;
+  /** Somebody reads along all the same: the model is asked for pieces. */
+  readonly streamed?: boolean;
 }
 
 /** The surface that starts a turn, and what it needs to show the turn again. */
@@ -125,7 +127,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
     lastSeq: 1,
     admission,
     model,
-    buffered: request.buffered === true,
+    buffered: request.buffered === true && request.streamed !== true,
     state: stateAtStart(config, start, messages, budgetsAfter(smith.budgets, start)),
   });
   return { kind: 'started', live, run };
