@@ -25,10 +25,12 @@ import {
   createDiscordChannel,
   createMessaging,
   createSlackChannel,
+  createSmsChannel,
   createTelegramChannel,
   createTelegramPolling,
   createWhatsAppChannel,
   defineChannelSweep,
+  defineNumberWebhooks,
   type Messaging,
 } from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
@@ -335,6 +337,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineWebhookJobs(jobs, { db, now });
   defineScheduleJobs(jobs, { db, now });
   defineChannelSweep(jobs, { db, now });
+  defineNumberWebhooks(jobs, deps);
   const schedules = createSchedules({ db, engine, logger, metrics, now });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
   const mcpSurface = createMcpSurface({
@@ -349,6 +352,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       createWhatsAppChannel({ db, vault, outbound }),
       createDiscordChannel({ db, vault, outbound, clock }),
       createSlackChannel({ db, vault, outbound }),
+      createSmsChannel({ db, vault, outbound }),
       ...(deps.channels ?? []),
     ],
   });

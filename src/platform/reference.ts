@@ -42,6 +42,7 @@ export const referenceTopics: readonly Topic[] = [
       'discord',
       'tenant.slack',
       'slack',
+      'sms',
     ],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },

@@ -83,6 +83,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'whatsapp.webhook.receive',
     'discord.webhook.receive',
     'slack.webhook.receive',
+    'sms.webhook.receive',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

@@ -27,6 +27,7 @@ import { type DiscordServer, startDiscord } from '../fakes/discord-api.ts';
 import { type SlackServer, startSlack } from '../fakes/slack-api.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
+import { startTwilio, type TwilioServer } from '../fakes/twilio-api.ts';
 import { type GraphServer, startGraph } from '../fakes/whatsapp-graph.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
@@ -78,6 +79,8 @@ export interface TestPlatform {
   readonly graph: GraphServer;
   readonly discord: DiscordServer;
   readonly slack: SlackServer;
+  /** Where they have phone numbers. */
+  readonly twilio: TwilioServer;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -118,7 +121,7 @@ const NEVER_OVERLOADED_MS = 60_000;
 /** The one host of examples that can be looked up: nothing listens there. */
 const KNOWN_HOST = 'example.com';
 /** Where channels call when they are told nothing else. */
-const PROVIDERS = new Set(['api.telegram.org', 'graph.facebook.com', 'discord.com', 'slack.com']);
+const PROVIDERS = new Set(['api.telegram.org', 'graph.facebook.com', 'discord.com', 'slack.com', 'api.twilio.com']);
 const lookUpKnownHost: Lookup = async (hostname) => {
   if (hostname === KNOWN_HOST) return [{ address: '127.0.0.1', family: 4 }];
   if (PROVIDERS.has(hostname)) throw new Error('no test calls a provider');
@@ -144,6 +147,7 @@ type TestServer = Pick<
   | 'graph'
   | 'discord'
   | 'slack'
+  | 'twilio'
   | 'close'
 >;
 
@@ -174,6 +178,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const graph = await startGraph();
   const discord = await startDiscord({ reach });
   const slack = await startSlack();
+  const twilio = await startTwilio();
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -238,6 +243,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     graph,
     discord,
     slack,
+    twilio,
     async close() {
       await platform.stop();
       if (options.stripe === undefined) await stripe.close();
@@ -245,6 +251,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       await graph.close();
       await discord.close();
       await slack.close();
+      await twilio.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

@@ -20,6 +20,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface RequestContext<Caller> {
   readonly caller: Caller;
   readonly requestId: string;
+  /** Path and query as they were sent. */
+  readonly url: string;
   /** Lower-cased names, as Node gives them. */
   readonly headers: IncomingHttpHeaders;
   /** Where it comes from, as budgets count it: of IPv6 the /64. */

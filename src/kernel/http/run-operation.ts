@@ -257,6 +257,7 @@ function erasedRequest<Caller>(
   return {
     caller: request.state.caller as Caller,
     requestId: request.id,
+    url: request.url,
     headers: request.headers,
     get address() {
       return addressKey(request.ip);

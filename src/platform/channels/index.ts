@@ -43,6 +43,7 @@ export {
   SLACK_URL,
   verifySlackCall,
 } from './slack/index.ts';
+export { createSmsChannel, readSms } from './sms/index.ts';
 export { defineChannelSweep } from './sweep-channels.ts';
 export {
   checkTelegramBot,
@@ -54,6 +55,19 @@ export {
   TELEGRAM_URL,
   verifyTelegramCall,
 } from './telegram/index.ts';
+export {
+  accountIdOf,
+  checkTwilioNumber,
+  defineNumberWebhooks,
+  holdNumber,
+  type NumberKind,
+  numberMetadata,
+  openNumberOf,
+  readNumber,
+  settleNumberLater,
+  type TwilioCall,
+  verifyTwilioCall,
+} from './twilio/index.ts';
 export { MAX_TITLE_CHARS, readTitle, readWebPage, type WebPage } from './web-page.ts';
 export {
   checkWhatsAppNumber,

@@ -1,5 +1,6 @@
 /** The nine kinds of deployments: what each is told when it is made. */
 import type { DeploymentKind } from '../tables.ts';
+import { PHONE_NUMBER } from './twilio/number.ts';
 import { WHATSAPP_ADDRESS } from './whatsapp/address.ts';
 
 /** Members of `setup`, with which a deployment is bound or made at its provider later. */
@@ -28,7 +29,7 @@ export interface KindOfDeployment {
   readonly renames: boolean;
 }
 
-const PHONE = { pattern: /^\+[1-9]\d{6,14}$/, what: 'a phone number in E.164, such as `+4930901820`' };
+const PHONE = { pattern: PHONE_NUMBER, what: 'a phone number in E.164, such as `+4930901820`' };
 const NOTHING: SetupMembers = { allowed: [], required: [] };
 
 export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {

@@ -21,8 +21,8 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON, or a form with a file. */
-  readonly body?: JsonObject | MultipartBody;
+  /** JSON, a form, or a form with a file. */
+  readonly body?: JsonObject | URLSearchParams | MultipartBody;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +64,7 @@ export async function callProvider(fetch: typeof globalThis.fetch, request: Prov
     const response = await fetch(url, {
       method,
       headers: { ...headers, accept: 'application/json', ...contentTypeOf(body) },
-      body: isForm(body) ? body.stream : body === undefined ? null : JSON.stringify(body),
+      body: writeBody(body),
       signal: AbortSignal.any([signal, deadline]),
     });
     const read = parseJson(await readCapped(response, MAX_ANSWER_BYTES));
@@ -79,13 +79,20 @@ export async function callProvider(fetch: typeof globalThis.fetch, request: Prov
   }
 }
 
+function writeBody(body: ProviderRequest['body']): string | ReadableStream<Uint8Array> | null {
+  if (body === undefined) return null;
+  if (isForm(body)) return body.stream;
+  return body instanceof URLSearchParams ? body.toString() : JSON.stringify(body);
+}
+
 function contentTypeOf(body: ProviderRequest['body']): Readonly<Record<string, string>> {
   if (body === undefined) return {};
-  return { 'content-type': isForm(body) ? body.contentType : 'application/json' };
+  if (isForm(body)) return { 'content-type': body.contentType };
+  return { 'content-type': body instanceof URLSearchParams ? 'application/x-www-form-urlencoded' : 'application/json' };
 }
 
 function isForm(body: ProviderRequest['body']): body is MultipartBody {
-  return body !== undefined && body.stream instanceof ReadableStream;
+  return body !== undefined && 'stream' in body && body.stream instanceof ReadableStream;
 }
 
 /** Undefined for what is none. */

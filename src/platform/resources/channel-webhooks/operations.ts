@@ -1,5 +1,6 @@
 import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
 import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
+import { type SmsWebhookDependencies, smsWebhook } from './sms-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
 import { type WhatsAppWebhookDependencies, whatsAppWebhook } from './whatsapp-webhook.ts';
 
@@ -8,7 +9,8 @@ export function channelWebhookOperations(
   deps: TelegramWebhookDependencies &
     WhatsAppWebhookDependencies &
     DiscordWebhookDependencies &
-    SlackWebhookDependencies,
+    SlackWebhookDependencies &
+    SmsWebhookDependencies,
 ) {
-  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps), slackWebhook(deps)];
+  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps), slackWebhook(deps), smsWebhook(deps)];
 }

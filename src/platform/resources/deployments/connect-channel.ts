@@ -2,54 +2,35 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { type Channel, hashStartToken, kinds, mintStartToken, START_TOKEN_HOURS } from '../../channels/index.ts';
+import { type Channel, kinds } from '../../channels/index.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
 import { unavailable } from './check-deployment.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { holdTarget } from './hold-target.ts';
-import { renderDeployment } from './render-deployment.ts';
+import { makeConnection } from './make-connection.ts';
 import type { CreatedDeployment, DeploymentIn } from './schema.ts';
-import { holdAccount, insertConnection } from './store.ts';
+import { holdAccount } from './store.ts';
 
 /** Throws `not_found`, `agent_unpublished`, the kind's refusal, `invalid_request`, `address_in_use` and `catch_all_exists`. */
 export async function connectChannel(
-  { publicUrl, channels, clock }: DeploymentDependencies,
+  deps: DeploymentDependencies,
   { tx, caller, body }: ProjectChange<{ body: DeploymentIn }>,
 ): Promise<CreatedDeployment> {
-  const { kind, target, setup } = body;
+  const { kind, target } = body;
   const address = body.address == null ? null : (kinds[kind].address?.normalize?.(body.address) ?? body.address);
   await holdTarget(tx, caller, target);
-  const { channel, account } = await requireAccount(tx, channels, body);
+  const { channel, account } = await requireAccount(tx, deps.channels, body);
   refuseExtras(body);
-  const token = setup == null ? undefined : mintStartToken();
-  const expires = new Date(clock.now().getTime() + START_TOKEN_HOURS * 3_600_000);
-  const row = await insertConnection(tx, {
+  const connection = {
     id: mintId('dep'),
-    kind,
-    smith_id: target.type === 'smith' ? target.id : null,
-    agent_id: target.type === 'agent' ? target.id : null,
+    account_id: '',
     address,
     provider: null,
     provider_metadata: body.provider_metadata ?? {},
     sealed_secrets: null,
     secret_keys: [],
-    status: token === undefined ? 'active' : 'pending',
-    start_token_hash: token === undefined ? null : hashStartToken(token),
-    start_token_expires_at: token === undefined ? null : expires,
-  });
-  if (row === undefined) {
-    if (address === null) throw new ApiError('catch_all_exists', { param: 'target' });
-    throw new ApiError('address_in_use', { param: 'address' });
-  }
-  const deployment = renderDeployment(publicUrl, row);
-  if (token === undefined) return deployment;
-  const { deep_link, prefilled_message } = channel.startLinks(account, token);
-  return {
-    ...deployment,
-    start_token: token,
-    ...(deep_link === undefined ? {} : { deep_link }),
-    ...(prefilled_message === undefined ? {} : { prefilled_message }),
   };
+  return makeConnection(deps, tx, body, connection, (token) => channel.startLinks(account, token));
 }
 
 async function requireAccount(

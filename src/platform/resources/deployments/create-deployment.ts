@@ -1,15 +1,16 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { deploymentSecretContext, hashPassword, readPassword, readWebPage } from '../../channels/index.ts';
+import { hashPassword, readPassword, readWebPage } from '../../channels/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { checkBinding, requireOwnTarget } from './check-deployment.ts';
 import { connectChannel } from './connect-channel.ts';
+import { connectNumber, isOfNumber } from './connect-number.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { holdTarget } from './hold-target.ts';
 import { renderDeployment } from './render-deployment.ts';
 import type { CreatedDeployment, DeploymentIn } from './schema.ts';
+import { sealSecrets } from './seal-secrets.ts';
 import { insertDeployment } from './store.ts';
 
 /** What is right about every kind is told first, then whether the target is there, then whether its kind can be made. */
@@ -20,6 +21,7 @@ export function createDeployment(deps: DeploymentDependencies) {
     const { kind, target } = body;
     requireOwnTarget(caller, target);
     checkBinding(body);
+    if (isOfNumber(body)) return connectNumber(deps, { ...request, body });
     if (kind !== 'web' && kind !== 'mcp') return connectChannel(deps, request);
     refuseProvider(body);
     const { metadata, secrets } = kind === 'web' ? await readPage(body) : readMcpServer(body);
@@ -61,12 +63,6 @@ function readMcpServer({ provider_metadata: metadata = {}, secrets = {} }: Deplo
     throw new ApiError('invalid_request', { param: `${param}.${name}`, message });
   }
   return { metadata: {}, secrets: {} };
-}
-
-function sealSecrets(vault: Vault, projectId: string, id: string, secrets: JsonObject) {
-  const secret_keys = Object.keys(secrets);
-  if (secret_keys.length === 0) return { sealed_secrets: null, secret_keys };
-  return { sealed_secrets: vault.seal(JSON.stringify(secrets), deploymentSecretContext(projectId, id)), secret_keys };
 }
 
 /** Throws `invalid_request`. */

@@ -1,6 +1,7 @@
 import { pageOf } from '../../../kernel/http/paging.ts';
 import { project } from '../../access/operation.ts';
 import { callMcp } from './call-mcp.ts';
+import { checkNumber } from './connect-number.ts';
 import { createDeployment } from './create-deployment.ts';
 import { deleteDeployment } from './delete-deployment.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
@@ -46,7 +47,8 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       description:
         'A hosted page (`web`) has a `page_url`, where people write. A smith’s page is one smith for all of them, each with ' +
         'threads of its own; an agent’s page has a smith for each, with the `external_id` `web:<deployment>:<visitor_id>`. ' +
-        '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind. A smith’s is for one person: `address`, or `setup` ' +
+        '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind; `sms` has its own: ' +
+        '`provider` is `twilio`, and the number is looked up there. A smith’s is for one person: `address`, or `setup` ' +
         'and whoever writes the `start_token`. An agent’s is for all others who write, each with a smith of the ' +
         '`external_id` `<kind>:<address>`. A smith token deploys its own smith alone.',
       status: 201,
@@ -80,7 +82,10 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'email_unconfigured',
         'empty_config',
         'unsupported',
+        'invalid_url',
+        'connect_failed',
       ],
+      precheck: checkNumber(deps),
       handler: createDeployment(deps),
     }),
     project.read({
@@ -118,7 +123,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       summary: 'Delete a deployment',
       description: 'Its page is gone at once, its address is free. Smiths and what was said stay.',
       params: DeploymentPath,
-      handler: deleteDeployment,
+      handler: deleteDeployment(deps),
     }),
     project.raw({
       id: 'deployments.mcp',

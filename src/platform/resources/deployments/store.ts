@@ -54,6 +54,8 @@ export async function insertDeployment(db: TenantDb, deployment: NewDeployment):
 
 /** Whom a deployment of a messaging channel is for, beside what every deployment has. */
 export interface NewConnection extends NewDeployment {
+  /** Empty: it is reached through the project's account of the kind. */
+  readonly account_id: string;
   readonly start_token_hash: string | null;
   readonly start_token_expires_at: Date | null;
 }
