@@ -4,7 +4,7 @@
  */
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 import type { TSchema } from 'typebox';
-import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
+import { createDeferredCompiler, type DeferredCompiler } from './deferred-compiler.ts';
 
 type Serialize = (data: unknown) => string;
 
@@ -16,19 +16,36 @@ export function createSerializers(
   components: ReadonlyMap<string, TSchema>,
   compiler: DeferredCompiler = createDeferredCompiler(),
 ): (route: { schema: unknown }) => Serialize {
-  const select = once(() => {
-    const definitions = Object.fromEntries([...components].map(([name, schema]) => [name, { ...schema, $id: name }]));
-    return SerializerSelector()(definitions, {});
-  });
+  const compile = (schema: unknown): Serialize => {
+    const select = SerializerSelector()(definitionsFor(schema, components), {});
+    return select({ schema, method: '', url: '', httpStatus: '' });
+  };
   const known = new Map<string, Serialize>();
   return ({ schema }) => {
     if ((schema as { $ref?: string }).$ref === ERROR_REFERENCE) return JSON.stringify;
     const key = JSON.stringify(schema);
     const shared = known.get(key);
     if (shared !== undefined) return shared;
-    const compiled = compiler.defer<Serialize>(() => select()({ schema, method: '', url: '', httpStatus: '' }));
+    const compiled = compiler.defer(() => compile(schema));
     const serialize: Serialize = (data) => compiled()(data);
     known.set(key, serialize);
     return serialize;
   };
+}
+
+/** The components that the schema refers to, directly or through others: each that is given is checked anew. */
+function definitionsFor(schema: unknown, components: ReadonlyMap<string, TSchema>): Record<string, TSchema> {
+  const found: Record<string, TSchema> = {};
+  const visit = (value: unknown): void => {
+    if (value === null || typeof value !== 'object') return;
+    const name = '$ref' in value && typeof value.$ref === 'string' ? value.$ref.split('#')[0] : undefined;
+    const referred = name === undefined || Object.hasOwn(found, name) ? undefined : components.get(name);
+    if (name !== undefined && referred !== undefined) {
+      found[name] = { ...referred, $id: name };
+      visit(referred);
+    }
+    for (const member of Object.values(value)) visit(member);
+  };
+  visit(schema);
+  return found;
 }

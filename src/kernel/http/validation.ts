@@ -49,6 +49,8 @@ function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { 
     allErrors: false,
     verbose: true,
     useDefaults: true,
+    // They are the program's own, and a test holds them against the metaschema, which takes longer than all the rest.
+    validateSchema: false,
     strict: true,
     strictTypes: false,
     strictRequired: false,
