@@ -20,7 +20,7 @@ function compileAll(app: FastifyInstance, operations: readonly Operation<never>[
     upload === undefined ? body : undefined,
   ]);
   for (const schema of [...taken, ...Object.values(app.getSchemas())]) {
-    if (schema === undefined || metaschema.validateSchema(schema)) continue;
+    if (metaschema.validateSchema(schema ?? {})) continue;
     assert.fail(`${JSON.stringify(schema)}: ${metaschema.errorsText()}`);
   }
   const count = app.compileSchemas();
