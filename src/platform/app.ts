@@ -22,7 +22,11 @@ import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } fr
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
 import {
   type Channel,
+  type ChannelFiles,
   createDiscordChannel,
+  createDnsLookUp,
+  createEmailChannel,
+  createMailReader,
   createMessaging,
   createSlackChannel,
   createSmsChannel,
@@ -31,6 +35,7 @@ import {
   createWhatsAppChannel,
   defineChannelSweep,
   defineNumberWebhooks,
+  type MailReader,
   type Messaging,
 } from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
@@ -162,6 +167,8 @@ export interface GivenDependencies {
   readonly mcpLimits?: Partial<McpLimits>;
   /** How long a call of an MCP deployment waits for its reply; a default when absent. */
   readonly mcpReplyWaitMs?: number;
+  /** Nameservers that say who may sign mail, in place of the system's. */
+  readonly dnsServers?: readonly string[];
 }
 
 export interface Platform extends ServiceLifecycle {
@@ -188,6 +195,8 @@ interface Dependencies extends GivenDependencies {
   readonly hostedChat: HostedChat;
   readonly mcpSurface: McpSurface;
   readonly messaging: Messaging;
+  readonly mailReader: MailReader;
+  readonly channelFiles: ChannelFiles;
 }
 
 /** Every operation of the platform. */
@@ -344,15 +353,18 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     ...{ engine, vault, logger, schemas, publicUrl: deps.publicUrl, replyWaitMs: deps.mcpReplyWaitMs },
     readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
   });
+  const channelFiles = createChannelFiles(deps);
+  const mailReader = createMailReader({ lookUp: createDnsLookUp(deps.dnsServers), logger, metrics });
   const messaging = createMessaging({
     ...{ db, engine, vault, logger, metrics, now },
-    files: createChannelFiles(deps),
+    files: channelFiles,
     channels: [
       createTelegramChannel({ db, vault, outbound }),
       createWhatsAppChannel({ db, vault, outbound }),
       createDiscordChannel({ db, vault, outbound, clock }),
       createSlackChannel({ db, vault, outbound }),
       createSmsChannel({ db, vault, outbound }),
+      createEmailChannel({ db, vault, outbound, files: channelFiles }),
       ...(deps.channels ?? []),
     ],
   });
@@ -374,6 +386,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       hostedChat,
       mcpSurface,
       messaging,
+      mailReader,
+      channelFiles,
     },
   });
   defineBudgetJobs(jobs, { db });
@@ -413,6 +427,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         mcpTools,
         ingestion,
         { stop: () => reader.close() },
+        { stop: () => mailReader.close() },
         { stop: () => embedders.close() },
         schemas,
         traceExport,

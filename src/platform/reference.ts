@@ -43,6 +43,8 @@ export const referenceTopics: readonly Topic[] = [
       'tenant.slack',
       'slack',
       'sms',
+      'tenant.email',
+      'email',
     ],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },

@@ -36,6 +36,7 @@ function withOwnIds(
     graph,
     discord,
     slack,
+    mail,
   }: World,
   id: string,
   fileId: string,
@@ -53,6 +54,7 @@ function withOwnIds(
   if (id === 'tenant.whatsapp.put') return JSON.stringify(graph.bodyOf(graph.addNumber()));
   if (id === 'tenant.discord.put') return JSON.stringify(discord.bodyOf(discord.addApplication()));
   if (id === 'tenant.slack.put') return JSON.stringify(slack.bodyOf(slack.addApp()));
+  if (id === 'tenant.email.put') return JSON.stringify(mail.bodyOf());
   if (id === 'organization.billing.confirm') return JSON.stringify({ session_id: sessionId });
   return text.replaceAll(/"(agt|smt|apr|file)_[0-9A-Z]{26}"/g, (_, prefix: string) => JSON.stringify(own[prefix]));
 }

@@ -165,6 +165,7 @@ const UNREACHED = new Map([
   ['tenant.whatsapp.put', 'whatsapp_api_error'],
   ['tenant.discord.put', 'connect_failed'],
   ['tenant.slack.put', 'slack_api_error'],
+  ['tenant.email.put', 'email_send_failed'],
 ]);
 
 function isElsewhere(operationId: string, { body }: FuzzAnswer): boolean {

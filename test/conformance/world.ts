@@ -8,6 +8,7 @@ import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
 import type { DiscordServer } from '../fakes/discord-api.ts';
+import type { MailWorld } from '../fakes/mail-world.ts';
 import type { SlackServer } from '../fakes/slack-api.ts';
 import type { FakeTelegram } from '../fakes/telegram-server.ts';
 import type { GraphServer } from '../fakes/whatsapp-graph.ts';
@@ -44,6 +45,7 @@ export interface World {
   readonly graph: GraphServer;
   readonly discord: DiscordServer;
   readonly slack: SlackServer;
+  readonly mail: MailWorld;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
   readonly inboundEventId: string;
@@ -111,6 +113,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/discord/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/slack/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/sms/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
+  '/v1/email/inbound/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/hosted/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/v1/budgets/{bid}': { prefix: 'bgt', of: (world) => world.budgetId },
@@ -185,6 +188,8 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'discord.webhook.receive': undefined,
   'slack.webhook.receive': undefined,
   'sms.webhook.receive': undefined,
+  'email.inbound.receive': undefined,
+  'tenant.email.put': ({ mail }) => mail.bodyOf(),
   'tenant.whatsapp.put': ({ graph }) => graph.bodyOf(graph.addNumber()),
   'tenant.discord.put': ({ discord }) => discord.bodyOf(discord.addApplication()),
   'tenant.slack.put': ({ slack }) => slack.bodyOf(slack.addApp()),
@@ -334,6 +339,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     graph: platform.graph,
     discord: platform.discord,
     slack: platform.slack,
+    mail: platform.mail,
     ...(await createVectorStore(tenant)),
     spareFileId: await uploadFile(tenant),
     spareBatchFileId: await uploadFile(tenant),

@@ -10,8 +10,11 @@ export interface ReceivedMessage {
   readonly login: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** `refuse recipient`: 550. `refuse message`: 554 after its content. `cut`: the connection ends instead of an answer to it. */
-export type SmtpFault = 'refuse recipient' | 'refuse message' | 'cut';
+/**
+ * `refuse login`: 535. `refuse recipient`: 550. `later`: 451 for it. `refuse message`: 554 after its content. `cut`: the connection ends
+ * instead of an answer to it.
+ */
+export type SmtpFault = 'refuse login' | 'refuse recipient' | 'later' | 'refuse message' | 'cut';
 
 export interface SmtpServer {
   readonly port: number;
@@ -30,7 +33,8 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   const messages: ReceivedMessage[] = [];
   const sockets = new Set<Socket>();
   let fault: SmtpFault | undefined;
-  const takeFault = (): SmtpFault | undefined => {
+  const takeFault = (isLogin: boolean): SmtpFault | undefined => {
+    if (isLogin !== (fault === 'refuse login')) return undefined;
     const taken = fault;
     fault = undefined;
     return taken;
@@ -59,7 +63,7 @@ class Conversation {
   readonly #socket: Socket;
   readonly #options: SmtpServerOptions;
   readonly #messages: ReceivedMessage[];
-  readonly #takeFault: () => SmtpFault | undefined;
+  readonly #takeFault: (isLogin: boolean) => SmtpFault | undefined;
   #buffer = '';
   #login: ReceivedMessage['login'];
   #from = '';
@@ -72,7 +76,7 @@ class Conversation {
     socket: Socket,
     options: SmtpServerOptions,
     messages: ReceivedMessage[],
-    takeFault: () => SmtpFault | undefined,
+    takeFault: (isLogin: boolean) => SmtpFault | undefined,
   ) {
     this.#socket = socket;
     this.#options = options;
@@ -99,16 +103,18 @@ class Conversation {
       case 'EHLO':
         return ['250-fake.test', '250-AUTH PLAIN', '250 8BITMIME'];
       case 'AUTH':
+        if (this.#takeFault(true) !== undefined) return ['535 who are you?'];
         this.#login = loginIn(line);
         return ['235 welcome'];
       case 'MAIL':
         if (this.#options.requireLogin === true && this.#login === undefined) return ['530 log in first'];
-        this.#fault = this.#takeFault();
+        this.#fault = this.#takeFault(false);
         this.#from = addressIn(line);
         this.#to = [];
         return ['250 ok'];
       case 'RCPT':
         if (this.#fault === 'refuse recipient') return ['550 no such mailbox'];
+        if (this.#fault === 'later') return ['451 not now'];
         this.#to.push(addressIn(line));
         return ['250 ok'];
       case 'DATA':

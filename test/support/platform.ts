@@ -24,6 +24,7 @@ import { createOrganization, createProject } from '../../src/platform/resources/
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { type DiscordServer, startDiscord } from '../fakes/discord-api.ts';
+import { type MailWorld, startMailWorld } from '../fakes/mail-world.ts';
 import { type SlackServer, startSlack } from '../fakes/slack-api.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
@@ -81,6 +82,8 @@ export interface TestPlatform {
   readonly slack: SlackServer;
   /** Where they have phone numbers. */
   readonly twilio: TwilioServer;
+  /** Where they have mail. */
+  readonly mail: MailWorld;
   readonly organizationId: string;
   /** Called with the organization key. */
   readonly organization: Client;
@@ -148,6 +151,7 @@ type TestServer = Pick<
   | 'discord'
   | 'slack'
   | 'twilio'
+  | 'mail'
   | 'close'
 >;
 
@@ -179,6 +183,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const discord = await startDiscord({ reach });
   const slack = await startSlack();
   const twilio = await startTwilio();
+  const mail = await startMailWorld();
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -223,6 +228,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     metrics: createMetrics(),
     toolSources: options.toolSources ?? [],
     channels: options.channels ?? [],
+    dnsServers: [mail.dns.address],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
     ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
     ...(options.mcpReplyWaitMs === undefined ? {} : { mcpReplyWaitMs: options.mcpReplyWaitMs }),
@@ -244,6 +250,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     discord,
     slack,
     twilio,
+    mail,
     async close() {
       await platform.stop();
       if (options.stripe === undefined) await stripe.close();
@@ -252,6 +259,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       await discord.close();
       await slack.close();
       await twilio.close();
+      await mail.close();
       await outbound.close();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });

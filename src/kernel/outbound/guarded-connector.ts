@@ -1,7 +1,7 @@
-import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import type { AddressGuard, OutboundPolicy, ResolvedAddress } from './address-guard.ts';
+import type { AddressGuard, OutboundPolicy } from './address-guard.ts';
 import { portOf } from './address-guard.ts';
+import { answerWith } from './answer-with.ts';
 
 /**
  * Connects to the very addresses that were checked: the name is resolved once, here, and the socket is given the
@@ -27,13 +27,5 @@ export function createGuardedConnector(
         connect(options, callback);
       })
       .catch((error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null));
-  };
-}
-
-function answerWith(addresses: readonly ResolvedAddress[]): LookupFunction {
-  return (_hostname, options, callback) => {
-    const [first] = addresses;
-    if (options.all === true || first === undefined) callback(null, [...addresses]);
-    else callback(null, first.address, first.family);
   };
 }

@@ -227,6 +227,21 @@ test('an allowed host, network or address with its port is reached under the pub
   );
 });
 
+test('a socket goes to the address that was checked, or nowhere', async (t) => {
+  const { port } = await serve(t, (_request, response) => response.end('there'));
+  const lookup = lookupOf({ 'mail.example': [['127.0.0.1'], ['10.0.0.1']] });
+  const closed = makeOutbound(t, { lookup: lookupOf({ 'mail.example': [['127.0.0.1']] }) });
+  for (const host of ['mail.example', '127.0.0.1', '169.254.169.254', '::ffff:127.0.0.1']) {
+    await assert.rejects(closed.openSocket(host, port, 'public'), isRefusal('address'), host);
+  }
+  await assert.rejects(closed.openSocket('other.example', port, 'public'), isRefusal('unresolvable'));
+  const open = makeOutbound(t, { allow: [`mail.example:${port}`], lookup });
+  const socket = await open.openSocket('mail.example', port, 'public');
+  socket.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  assert.match(await readText(socket), /there/);
+  assert.deepEqual(lookup.asked, ['mail.example']);
+});
+
 test('one policy does not use the connections of the other', async (t) => {
   const { url } = await serve(t, (_req, res) => res.end('reached'));
   const outbound = makeOutbound(t);

@@ -2,6 +2,7 @@
  * The only way to call an address that a user supplied (server-side request forgery is the danger). Three layers: the
  * URL's shape, at every hop; the addresses, at the moment of connecting; and limits of time, redirects and size.
  */
+import type { Socket } from 'node:net';
 import type { Logger } from '../log/log.ts';
 import {
   createAddressGuard,
@@ -14,6 +15,7 @@ import {
 } from './address-guard.ts';
 import { parseAllowEntry } from './allow-list.ts';
 import type { GuardedAgents } from './guarded-agents.ts';
+import { openGuardedSocket } from './guarded-socket.ts';
 
 export type { Lookup, OutboundPolicy, UrlRules } from './address-guard.ts';
 export { OutboundError } from './outbound-error.ts';
@@ -54,6 +56,11 @@ export interface Outbound {
   fetch(policy: OutboundPolicy, options?: OutboundFetchOptions): typeof globalThis.fetch;
   /** Checks a URL when it is registered, resolving its host. Throws `OutboundError`; answers the parsed URL. */
   checkUrl(url: string | URL, rules: UrlRules): Promise<URL>;
+  /**
+   * A connection for what is no HTTP, without TLS yet. Throws `OutboundError` for what the guard refuses, otherwise what
+   * connecting does.
+   */
+  openSocket(hostname: string, port: number, policy: OutboundPolicy): Promise<Socket>;
   /** Ends idle connections at once and cuts off the others. */
   close(): Promise<void>;
 }
@@ -90,6 +97,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await guard.resolve(hostOf(url), portOf(url), rules.policy);
       return url;
     },
+    openSocket: (hostname, port, policy) => openGuardedSocket(guard, { hostname, port, policy, timeoutMs }),
     async close() {
       await (await opening)?.close();
     },

@@ -14,6 +14,11 @@ export interface ChannelFiles {
       readonly content: AsyncIterable<Uint8Array>;
     },
   ): Promise<{ readonly fileId: string; readonly mediaType: string }>;
+  /** Keeps bytes until a turn takes them: nobody's file, that goes by itself in two days. Throws as `keep` does. */
+  hold(
+    projectId: string,
+    file: { readonly filename: string; readonly mediaType: string; readonly content: AsyncIterable<Uint8Array> },
+  ): Promise<{ readonly fileId: string }>;
   /** Those of the files that are there, in the order of the ids. */
   describe(projectId: string, fileIds: readonly string[]): Promise<readonly AnswerFile[]>;
   /** Throws `not_found` and `storage_unavailable`. */

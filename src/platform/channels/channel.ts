@@ -22,6 +22,11 @@ export interface InboundMessage {
   readonly reply?: string | undefined;
   /** Whom it was sent to, where its address says so (a mailbox, an app of a smith's own); else its sender decides. */
   readonly deploymentId?: string | undefined;
+  /**
+   * `noted`: it begins no turn, whomever it reaches, and `type` says why. `unbound`: it reaches nobody. Absent: `deploymentId` or
+   * the sender decides.
+   */
+  readonly fate?: 'noted' | 'unbound' | undefined;
   /** The provider's payload, without credentials. */
   readonly data: JsonObject;
 }
@@ -75,6 +80,10 @@ export type MessagePart =
       /** The same without markup: sent where the provider cannot read `text`. */
       readonly plain: string;
       readonly replies?: readonly string[];
+      /** Go along in the same message, where the channel has such. */
+      readonly files?: readonly AnswerFile[];
+      /** Of this part alone, where the channel lets its sender name messages. */
+      readonly key?: string;
     }
   | { readonly type: 'file'; readonly file: AnswerFile };
 
@@ -133,15 +142,22 @@ export interface Channel {
   readonly pace: { readonly accountMs: number; readonly chatMs: number };
   /** The account that a deployment is reached through; undefined where there is none. Without a deployment: the project's. */
   openAccount(projectId: string, deploymentId: string | undefined): Promise<OpenAccount | undefined>;
-  /** Kept as the account's last error. */
-  noteFailure(account: OpenAccount, error: { readonly code: string; readonly message: string }): Promise<void>;
+  /** Kept as the account's last error. `to`: whom it was for, who will not get it. */
+  noteFailure(
+    account: OpenAccount,
+    error: { readonly code: string; readonly message: string },
+    to: { readonly deploymentId: string; readonly smithId: string; readonly sender: string },
+  ): Promise<void>;
   /** Where somebody who has this start token begins. */
   startLinks(
     account: Pick<OpenAccount, 'accountId' | 'settings'>,
     token: string,
   ): { readonly deep_link?: string | undefined; readonly prefilled_message?: string | undefined };
-  /** What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts. */
-  compose(answer: ComposedAnswer): readonly MessagePart[];
+  /**
+   * What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts;
+   * `key` is its own.
+   */
+  compose(answer: ComposedAnswer, key: string): readonly MessagePart[];
   /** Answers the provider's id of the message. Throws `SendFailure`; whatever else is thrown counts as `unknown`. */
   send(to: Destination, part: MessagePart, options: SendOptions): Promise<string | undefined>;
   /** The provider's id of a part of unknown outcome; undefined where it has not arrived. Absent: the provider cannot say. */

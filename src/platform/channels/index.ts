@@ -29,6 +29,24 @@ export {
   readDiscordCall,
   verifyDiscordCall,
 } from './discord/index.ts';
+export {
+  checkEmailAccount,
+  createDnsLookUp,
+  createEmailChannel,
+  createMailReader,
+  domainOf,
+  emailDnsRecords,
+  INBOUND_SECRET_HEADER,
+  MAX_MAIL_BYTES,
+  type MailboxSettings,
+  type MailReader,
+  proposeHandles,
+  readMailboxSettings,
+  receiveMail,
+  UndecidedMailError,
+  UnreadableMailError,
+  verifyMailCall,
+} from './email/index.ts';
 export { hashStartToken, mintStartToken, START_TOKEN_HOURS } from './inbound/start-tokens.ts';
 export { DEPLOYMENT_KINDS, kinds } from './kinds.ts';
 export { createMessaging, type Messaging } from './messaging.ts';

@@ -1,5 +1,6 @@
 /** The nine kinds of deployments: what each is told when it is made. */
 import type { DeploymentKind } from '../tables.ts';
+import { EMAIL_ADDRESS } from './email/address.ts';
 import { PHONE_NUMBER } from './twilio/number.ts';
 import { WHATSAPP_ADDRESS } from './whatsapp/address.ts';
 
@@ -68,7 +69,7 @@ export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
   email: {
     refusal: 'email_unconfigured',
     setup: { allowed: ['display_name', 'owner_email'], required: [] },
-    address: { pattern: /^[^\s@]{1,64}@[^\s@]{1,255}$/, what: 'the mailbox', isOwn: true },
+    address: EMAIL_ADDRESS,
     renames: true,
   },
   mcp: { refusal: 'unsupported', setup: 'mcp_no_setup', renames: false },

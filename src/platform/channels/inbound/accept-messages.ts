@@ -11,13 +11,7 @@ import type { InboundMessage, OpenAccount } from '../channel.ts';
 import { replyContext } from '../reply-secrets.ts';
 import { ALREADY_BOUND_SENTENCE, BOUND_SENTENCE, NEW_THREAD_SENTENCE } from '../sentences.ts';
 import { bindByToken } from './bind.ts';
-import {
-  type DeliveredMessage,
-  findRecipient,
-  insertDelivered,
-  insertUnbound,
-  type Recipient,
-} from './inbound-store.ts';
+import { type DeliveredMessage, findRecipient, insertDelivered, insertNoted, type Recipient } from './inbound-store.ts';
 import { findStartToken } from './start-tokens.ts';
 
 export interface AcceptDependencies {
@@ -86,6 +80,11 @@ async function acceptMessage(
   const found = await findRecipient(tx, account, message);
   if (found.is_known) return 'known';
   const at = now();
+  if (message.fate === 'noted') {
+    const reached = message.deploymentId === undefined ? undefined : found;
+    if (!(await insertNoted(tx, account, message, reached, at))) throw new AcceptedMeanwhileError();
+    return 'known';
+  }
   const delivered = await chooseDelivery(tx, account, message, found, at);
   if (delivered === undefined) {
     await noteUnbound(tx, account, message, at);
@@ -109,14 +108,15 @@ async function chooseDelivery(
   now: Date,
 ): Promise<Delivery | undefined> {
   // Where its address says whom it is for, nobody is to be bound.
-  const token = message.deploymentId === undefined ? findStartToken(message.text) : undefined;
+  const token =
+    message.deploymentId === undefined && message.fate === undefined ? findStartToken(message.text) : undefined;
   if (token !== undefined && !found.is_bound) {
     const bound = await bindByToken(tx, account, message, token, now);
     if (bound !== undefined) {
       return { deploymentId: bound.id, smithId: bound.smith_id, purpose: 'none', sentence: BOUND_SENTENCE };
     }
   }
-  if (found.deployment_id === null) return undefined;
+  if (found.deployment_id === null || message.fate === 'unbound') return undefined;
   const deploymentId = found.deployment_id;
   const smithId = found.smith_id ?? found.known_smith_id ?? (await provision(tx, account, message, found));
   const place = { deploymentId, smithId };
@@ -148,7 +148,8 @@ async function noteUnbound(
   message: InboundMessage,
   now: Date,
 ): Promise<void> {
-  if (!(await insertUnbound(tx, account, message, now))) throw new AcceptedMeanwhileError();
+  const unbound = { ...message, type: 'unbound_message' };
+  if (!(await insertNoted(tx, account, unbound, undefined, now))) throw new AcceptedMeanwhileError();
   const text = message.text.slice(0, PREVIEW_CHARS).toWellFormed();
   await appendEvent(tx, {
     type: 'unbound_message',

@@ -117,20 +117,24 @@ export async function insertDelivered(
   return rows[0]?.chat_id;
 }
 
-/** Notes a message that reaches nobody. False where another call has accepted it meanwhile. */
-export async function insertUnbound(
+/** Notes a message that begins no turn; with whom it reaches, if it does. False where another call has accepted it meanwhile. */
+export async function insertNoted(
   db: TenantDb,
   { kind, accountId }: OpenAccount,
-  { subject, idempotencyKey, data }: InboundMessage,
+  { type, subject, idempotencyKey, data }: InboundMessage,
+  reached: Pick<Recipient, 'deployment_id' | 'smith_id'> | undefined,
   now: Date,
 ): Promise<boolean> {
   const { rowCount } = await db.raw({
     text: `
       insert into inbound_events
-        (project_id, id, source, account_id, type, subject, idempotency_key, data, state, created_at)
-      values ($1, $2, $3, $4, 'unbound_message', $5, $6, $7, 'ignored', $8)
+        (project_id, id, source, account_id, type, subject, idempotency_key, data, deployment_id, smith_id, state, created_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'ignored', $11)
       on conflict (project_id, source, account_id, idempotency_key) do nothing`,
-    values: [mintId('ievt'), kind, accountId, subject, idempotencyKey, json(data), now],
+    values: [
+      ...[mintId('ievt'), kind, accountId, type, subject, idempotencyKey, json(data)],
+      ...[reached?.deployment_id ?? null, reached?.smith_id ?? null, now],
+    ],
   });
   return rowCount > 0;
 }

@@ -19,7 +19,7 @@ export async function composeAnswer(
   signal: AbortSignal,
 ): Promise<PlannedAnswer> {
   const said = await sayNow(deps, answer, signal);
-  const composed = said === undefined ? [] : channel.compose(said);
+  const composed = said === undefined ? [] : channel.compose(said, `${answer.id}.${answer.segments}`);
   // Pieces of what is not said after all go.
   const parts = composed.length === 0 && answer.live !== null ? [REMOVAL] : composed;
   const isPaused = answer.status === 'paused';

@@ -102,6 +102,7 @@ export interface DuePart extends OutboxKey {
     readonly sealed_reply: string | null;
     readonly sender: string;
     readonly deployment_id: string;
+    readonly smith_id: string;
   } | null;
 }
 
@@ -117,7 +118,7 @@ export async function readDueParts(db: Database, outboxes: readonly OutboxKey[],
         select jsonb_build_object('answer_id', p.answer_id, 'position', p.position, 'number', p.number, 'body', p.body, 'live', p.live,
           'as_plain', p.as_plain, 'state', p.state, 'attempts', p.attempts, 'losses', p.losses,
           'sending_since', p.sending_since, 'age_ms', extract(epoch from $3::timestamptz - p.created_at) * 1000,
-          'sealed_reply', a.sealed_reply, 'sender', c.sender, 'deployment_id', c.deployment_id) as part
+          'sealed_reply', a.sealed_reply, 'sender', c.sender, 'deployment_id', c.deployment_id, 'smith_id', c.smith_id) as part
         from channel_parts p
         join channel_answers a on a.project_id = p.project_id and a.id = p.answer_id
         join channel_chats c on c.project_id = a.project_id and c.id = a.chat_id

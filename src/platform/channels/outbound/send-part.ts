@@ -155,24 +155,25 @@ async function judge(
     }
     case 'unreadable':
       if (!part.as_plain) return { result: 'retry', attempts, as_plain: true, wait_ms: 0 };
-      return fail(channel, account, attempts, { code: 'send_refused', message });
+      return fail(channel, account, part, { code: 'send_refused', message });
     case 'refused':
-      return fail(channel, account, attempts, { code: 'send_refused', message });
+      return fail(channel, account, part, { code: 'send_refused', message });
     case 'unavailable':
-      return later(channel, account, attempts, { result: 'retry', code: 'send_failed', message });
+      return later(channel, account, part, { result: 'retry', code: 'send_failed', message });
     case 'unknown':
     case undefined:
-      return later(channel, account, attempts, { result: 'unknown', code: 'unknown_outcome', message });
+      return later(channel, account, part, { result: 'unknown', code: 'unknown_outcome', message });
   }
 }
 
 async function later(
   channel: Channel,
   account: OpenAccount,
-  attempts: number,
+  part: PartToSend['part'],
   { result, ...error }: { readonly result: 'retry' | 'unknown'; readonly code: string; readonly message: string },
 ): Promise<PartOutcome> {
-  if (attempts >= MAX_ATTEMPTS) return fail(channel, account, attempts, error);
+  const attempts = part.attempts + 1;
+  if (attempts >= MAX_ATTEMPTS) return fail(channel, account, part, error);
   return { result, attempts, error, wait_ms: waitMs(attempts) };
 }
 
@@ -183,9 +184,9 @@ function waitMs(attempts: number): number {
 async function fail(
   channel: Channel,
   account: OpenAccount,
-  attempts: number,
+  { attempts, deployment_id: deploymentId, smith_id: smithId, sender }: PartToSend['part'],
   error: { readonly code: string; readonly message: string },
 ): Promise<PartOutcome> {
-  await channel.noteFailure(account, error);
-  return { result: 'failed', attempts, error };
+  await channel.noteFailure(account, error, { deploymentId, smithId, sender });
+  return { result: 'failed', attempts: attempts + 1, error };
 }

@@ -5,10 +5,10 @@ import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { findLiveAccount } from '../accounts/account-store.ts';
 import { openAccount } from '../accounts/open-account.ts';
+import { isWebhookSecret } from '../accounts/webhook-secret.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
 import { botOf } from './bot.ts';
 import { readUpdate } from './read-update.ts';
-import { isWebhookSecret } from './webhook.ts';
 
 /** Whose bot it is for. Throws `bad_webhook_secret`, whether the project has a bot or not. */
 export async function verifyTelegramCall(

@@ -1,6 +1,7 @@
 /** How Telegram brings messages: to a webhook, with a secret of ours in each call, where the server can be reached; else they are fetched. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
+import { hashWebhookSecret } from '../accounts/webhook-secret.ts';
 
 export const SECRET_HEADER = 'x-telegram-bot-api-secret-token';
 /** Others are not called. https://core.telegram.org/bots/api#setwebhook */
@@ -25,18 +26,5 @@ export async function webhookUrlFor(
 
 export function mintWebhookSecret(): { readonly secret: string; readonly hash: string } {
   const secret = randomBytes(32).toString('base64url');
-  return { secret, hash: hashSecret(secret).toString('hex') };
-}
-
-/** In a time that tells nothing of either. */
-export function isWebhookSecret(given: string | string[] | undefined, hash: string | null | undefined): boolean {
-  const expected = Buffer.from(hash ?? '', 'hex');
-  const found = hashSecret(typeof given === 'string' ? given : '');
-  return (
-    timingSafeEqual(expected.length === found.length ? expected : Buffer.alloc(found.length), found) && given !== ''
-  );
-}
-
-function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return { secret, hash: hashWebhookSecret(secret) };
 }

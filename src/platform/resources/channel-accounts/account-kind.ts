@@ -19,7 +19,10 @@ export interface AccountKind<B extends TSchema = TSchema> {
   /** At the provider, once the account is gone. */
   disconnect(account: OpenAccount): Promise<void>;
   /** The members of `shown.own`, of the row or of none, and where the provider brings messages. */
-  show(row: Pick<AccountRow, 'account_id' | 'settings'> | undefined, projectId: string): OwnMembers;
+  show(
+    row: Pick<AccountRow, 'account_id' | 'settings' | 'webhook_key_hash'> | undefined,
+    projectId: string,
+  ): OwnMembers;
 }
 
 export interface OwnMembers {

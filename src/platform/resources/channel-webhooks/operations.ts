@@ -1,4 +1,5 @@
 import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
+import { type EmailInboundDependencies, emailInbound } from './email-inbound.ts';
 import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
 import { type SmsWebhookDependencies, smsWebhook } from './sms-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
@@ -10,7 +11,15 @@ export function channelWebhookOperations(
     WhatsAppWebhookDependencies &
     DiscordWebhookDependencies &
     SlackWebhookDependencies &
-    SmsWebhookDependencies,
+    SmsWebhookDependencies &
+    EmailInboundDependencies,
 ) {
-  return [telegramWebhook(deps), ...whatsAppWebhook(deps), discordWebhook(deps), slackWebhook(deps), smsWebhook(deps)];
+  return [
+    telegramWebhook(deps),
+    ...whatsAppWebhook(deps),
+    discordWebhook(deps),
+    slackWebhook(deps),
+    smsWebhook(deps),
+    emailInbound(deps),
+  ];
 }

@@ -33,7 +33,8 @@ export async function connectChannel(
   return makeConnection(deps, tx, body, connection, (token) => channel.startLinks(account, token));
 }
 
-async function requireAccount(
+/** Throws the kind's refusal. */
+export async function requireAccount(
   tx: TenantTransaction,
   channels: ReadonlyMap<string, Channel>,
   body: DeploymentIn,
@@ -47,7 +48,7 @@ async function requireAccount(
 }
 
 /** Throws `invalid_request`. */
-function refuseExtras({ provider, secrets }: DeploymentIn): void {
+export function refuseExtras({ provider, secrets }: DeploymentIn): void {
   const param = provider != null ? 'provider' : Object.keys(secrets ?? {}).length > 0 ? 'secrets' : undefined;
   if (param === undefined) return;
   const message = `This kind is reached through the project’s account, which has them. Leave \`${param}\` out.`;

@@ -5,6 +5,7 @@ import { hashPassword, readPassword, readWebPage } from '../../channels/index.ts
 import type { JsonObject } from '../../tables.ts';
 import { checkBinding, requireOwnTarget } from './check-deployment.ts';
 import { connectChannel } from './connect-channel.ts';
+import { connectMailbox } from './connect-mailbox.ts';
 import { connectNumber, isOfNumber } from './connect-number.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { holdTarget } from './hold-target.ts';
@@ -22,6 +23,7 @@ export function createDeployment(deps: DeploymentDependencies) {
     requireOwnTarget(caller, target);
     checkBinding(body);
     if (isOfNumber(body)) return connectNumber(deps, { ...request, body });
+    if (kind === 'email') return connectMailbox(deps, request);
     if (kind !== 'web' && kind !== 'mcp') return connectChannel(deps, request);
     refuseProvider(body);
     const { metadata, secrets } = kind === 'web' ? await readPage(body) : readMcpServer(body);

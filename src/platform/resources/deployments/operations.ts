@@ -67,6 +67,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'agent_unpublished',
         'address_required',
         'address_in_use',
+        'handle_unavailable',
         'catch_all_exists',
         'invalid_address',
         'web_no_setup',
@@ -106,7 +107,9 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       posture: 'any',
       scope: 'deployments:write',
       summary: 'Rename a deployment',
-      description: 'The title of a page. What else a page has is set when it is made.',
+      description:
+        'The title of a page; what a mailbox writes as, and whom alone a smith’s obeys (`owner_email`). What else they have is set when ' +
+        'they are made.',
       params: DeploymentPath,
       body: DeploymentPatch,
       example: { display_name: 'Support' },

@@ -48,7 +48,8 @@ export const DeploymentIn = component(
       boundedObject(
         { members: 100, bytes: MAX_METADATA_BYTES },
         'By kind. `web`: `title`, `greeting` (shown before the first message), `chats_per_minute` (of one address; 20), ' +
-          '`new_visitors_per_day` (1,000). `sms`: `account_sid`, `number` (in E.164), `api_base_url` (in place of `https://api.twilio.com`).',
+          '`new_visitors_per_day` (1,000). `sms`: `account_sid`, `number` (in E.164), `api_base_url` (in place of `https://api.twilio.com`). ' +
+          '`email`: `display_name`, and for a smith `owner_email`, whose mail alone it obeys.',
       ),
     ),
     secrets: Type.Optional(
@@ -61,7 +62,8 @@ export const DeploymentIn = component(
       nullable(
         boundedObject(
           { members: 20, bytes: MAX_METADATA_BYTES },
-          'In place of `address`, where a kind takes it: the reply has a `start_token`, and whoever writes that is bound.',
+          'In place of `address`, where a kind takes it: the reply has a `start_token`, and whoever writes that is bound. `email` gives the ' +
+            'smith a mailbox of its own at once, named after `display_name`.',
         ),
       ),
     ),
@@ -73,11 +75,13 @@ export const DeploymentPatch = component(
   closedObject({
     display_name: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: MAX_TITLE_CHARS }), {
-        description: 'What people see: the title of a page. Null leaves it as it is.',
+        description: 'What people see: the title of a page, the sender of a mailbox. Null leaves it as it is.',
       }),
     ),
     owner_email: Type.Optional(
-      nullable(Type.String({ minLength: 3, maxLength: MAX_EMAIL_CHARS }), { description: 'Null leaves it as it is.' }),
+      nullable(Type.String({ minLength: 3, maxLength: MAX_EMAIL_CHARS }), {
+        description: 'Whose mail alone a smith’s mailbox obeys. Null leaves it as it is.',
+      }),
     ),
   }),
 );

@@ -6,6 +6,7 @@ import { renderDeployment } from './render-deployment.ts';
 import { requireVisible } from './require-visible.ts';
 import type { Deployment, DeploymentPatch, DeploymentPath } from './schema.ts';
 import { holdDeployment, replaceMetadata } from './store.ts';
+import { updateMailbox } from './update-mailbox.ts';
 
 /** Renames what people see. */
 export function updateDeployment({ publicUrl }: DeploymentDependencies) {
@@ -18,7 +19,8 @@ export function updateDeployment({ publicUrl }: DeploymentDependencies) {
     const { display_name: name, owner_email: owner } = body;
     const row = requireVisible(caller, await holdDeployment(tx, params.depid));
     if (Object.keys(body).length === 0) throw new ApiError('empty_patch');
-    // No kind that can be made obeys one person.
+    if (row.kind === 'email') return renderDeployment(publicUrl, await updateMailbox(tx, row, body));
+    // No other kind that can be made obeys one person.
     if (owner != null) throw new ApiError('nothing_to_update', { param: 'owner_email' });
     if (name == null) return renderDeployment(publicUrl, row);
     if (!kinds[row.kind].renames) throw new ApiError('rename_unsupported', { param: 'display_name' });

@@ -1,0 +1,119 @@
+/** Mail for a project's domain, as it came: checked, read, and taken once. */
+import type { Executor } from '../../../kernel/db/database.ts';
+import { ApiError } from '../../../kernel/http/errors.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import { findLiveAccount } from '../accounts/account-store.ts';
+import { openAccount } from '../accounts/open-account.ts';
+import { isWebhookSecret } from '../accounts/webhook-secret.ts';
+import type { InboundAttachment, InboundMessage, OpenAccount } from '../channel.ts';
+import type { ChannelFiles } from '../channel-files.ts';
+import { domainOf, handleOf } from './address.ts';
+import { findMailboxes, type Mailbox } from './mailbox-store.ts';
+import { fateOf, readInbound } from './read-inbound.ts';
+import type { MailReader } from './read-mail/mail-reader.ts';
+import type { MailFile, ReadMail } from './read-mail/protocol.ts';
+
+export const INBOUND_SECRET_HEADER = 'x-ic-inbound-secret';
+/** Of one mail. */
+const MAX_MAILBOXES = 10;
+
+/** Whose domain it is for. Throws `bad_inbound_secret`, whether the project has mail or not. */
+export async function verifyMailCall(
+  { db, vault }: { readonly db: Executor; readonly vault: Pick<Vault, 'open'> },
+  projectId: string,
+  secret: string | string[] | undefined,
+): Promise<OpenAccount> {
+  const row = await findLiveAccount(tenantDb(db, projectId), 'email');
+  if (!isWebhookSecret(secret, row?.webhook_key_hash) || row === undefined) throw new ApiError('bad_inbound_secret');
+  return openAccount(vault, projectId, row);
+}
+
+export interface ReceiveDependencies {
+  readonly db: Executor;
+  readonly reader: Pick<MailReader, 'read'>;
+  readonly files: Pick<ChannelFiles, 'hold' | 'limitBytes'>;
+  readonly accept: (account: OpenAccount, messages: readonly InboundMessage[]) => Promise<unknown>;
+}
+
+/** The DNS cannot be asked who sent the mail: it is to be brought again. */
+export class UndecidedMailError extends Error {
+  override readonly name = 'UndecidedMailError';
+}
+
+/**
+ * When it resolves the mail is taken. Without `recipients` its headers say whom it is for. Throws `UnreadableMailError` and
+ * `UndecidedMailError`; then nothing was taken.
+ */
+export async function receiveMail(
+  deps: ReceiveDependencies,
+  account: OpenAccount,
+  raw: Uint8Array,
+  recipients?: readonly string[],
+): Promise<void> {
+  const { projectId, accountId: domain } = account;
+  const mail = await deps.reader.read(projectId, raw);
+  const named = recipients ?? (mail.deliveredTo.length > 0 ? mail.deliveredTo : mail.to);
+  const mailboxes = await findNamed(tenantDb(deps.db, projectId), domain, named);
+  const reached: readonly (Mailbox | undefined)[] = mailboxes.length === 0 ? [undefined] : mailboxes;
+  const isObeyed = reached.some((mailbox) => mailbox !== undefined && fateOf(mail, mailbox).fate === undefined);
+  const isPlain = mail.report === undefined && mail.automatic === undefined;
+  if (isPlain && mail.authentication.result === 'unknown') throw new UndecidedMailError(mail.authentication.detail);
+  const attachments = isObeyed ? await holdFiles(deps, projectId, mail.files) : [];
+  await deps.accept(
+    account,
+    reached.map((mailbox) => readInbound(domain, mail, mailbox, attachments)),
+  );
+}
+
+/** With what stands behind a `+` and without it, where nobody has it with. */
+async function findNamed(db: TenantDb, domain: string, named: ReadMail['to']): Promise<readonly Mailbox[]> {
+  const own = [...new Set(named)].filter((address) => domainOf(address) === domain).slice(0, MAX_MAILBOXES);
+  const bare = (address: string) => `${handleOf(address).replace(/\+.*$/, '')}@${domain}`;
+  const found = new Map(
+    (
+      await findMailboxes(
+        db,
+        own.flatMap((address) => [address, bare(address)]),
+      )
+    ).map((each) => [each.address, each]),
+  );
+  const reached = own.map((address) => found.get(address) ?? found.get(bare(address)));
+  return [...new Set(reached.filter((mailbox) => mailbox !== undefined))];
+}
+
+/** What there is no room for is told to the model in place of the file. */
+async function holdFiles(
+  { files }: Pick<ReceiveDependencies, 'files'>,
+  projectId: string,
+  given: readonly MailFile[],
+): Promise<readonly InboundAttachment[]> {
+  const held: InboundAttachment[] = [];
+  for (const { filename, mediaType, content } of given) {
+    held.push({
+      ref: await hold(files, projectId, { filename, mediaType, content }),
+      filename,
+      mediaType,
+      bytes: content.length,
+    });
+  }
+  return held;
+}
+
+async function hold(
+  files: ReceiveDependencies['files'],
+  projectId: string,
+  { filename, mediaType, content }: MailFile,
+): Promise<string> {
+  if (content.length > files.limitBytes) return '';
+  try {
+    return (await files.hold(projectId, { filename, mediaType, content: inOnePiece(content) })).fileId;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'payload_too_large') return '';
+    throw error;
+  }
+}
+
+async function* inOnePiece(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
