@@ -67,7 +67,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     publicUrl: `${given.publicUrl}${BASE_PATH}`,
     basePath: BASE_PATH,
     ownerName: 'workspace',
-    corsPrefix: BASE_PATH,
+    corsPrefixes: [BASE_PATH],
     requestsPerMinute: config.projectRequestsPerMinute,
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,

@@ -17,7 +17,8 @@ import { createIdempotencyStore } from './access/idempotency-store.ts';
 import { createTokenIssuer, type TokenIssuer } from './access/issue-token.ts';
 import { createTokenSigner } from './access/sign-token.ts';
 import { createSigningKeys, type SigningKeys } from './access/signing-keys.ts';
-import { createTokenVerifier } from './access/verify-token.ts';
+import { createTokenVerifier, type TokenVerifier } from './access/verify-token.ts';
+import { type ClientDocuments, createClientDocuments, defineOAuthSweep } from './authorization-server/index.ts';
 import { type Billing, createBilling, createPaymentWorker, defineWalletJobs } from './billing/index.ts';
 import { createBudgetWatch, defineBudgetJobs } from './budgets/index.ts';
 import {
@@ -94,6 +95,7 @@ import { mcpServerOperations } from './resources/mcp-servers/operations.ts';
 import { memoryOperations } from './resources/memory/operations.ts';
 import { modelKeyOperations } from './resources/model-keys/operations.ts';
 import { modelOperations } from './resources/models/operations.ts';
+import { oauthServerOperations } from './resources/oauth-server/operations.ts';
 import { projectOperations } from './resources/projects/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
@@ -140,6 +142,7 @@ export interface GivenDependencies {
     | 'projectStorageBytes'
     | 'otlp'
     | 'catalogFile'
+    | 'consentUrl'
     | 'sandbox'
     | 'billing'
   >;
@@ -183,6 +186,8 @@ export interface Platform extends ServiceLifecycle {
 interface Dependencies extends GivenDependencies {
   readonly signingKeys: SigningKeys;
   readonly issuer: TokenIssuer;
+  readonly verifier: TokenVerifier;
+  readonly documents: ClientDocuments;
   readonly engine: Engine;
   readonly jobs: Jobs;
   readonly embedders: Embedders;
@@ -206,6 +211,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...billingOperations(deps),
     ...tokenOperations(deps),
     ...jwksOperations({ keys: deps.signingKeys }),
+    ...oauthServerOperations({ ...deps, consentUrl: deps.config.consentUrl }),
     ...agentOperations(),
     ...uiOperations(deps),
     ...smithOperations(),
@@ -247,6 +253,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const billing = await createBilling(config.billing, { db, clock, logger });
   const signingKeys = createSigningKeys(db, vault);
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, deps.publicUrl), clock });
+  const verifier = createTokenVerifier(db, signingKeys, clock);
+  const documents = createClientDocuments({ outbound });
   const embedders = createEmbedders({
     db,
     vault,
@@ -368,12 +376,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       ...(deps.channels ?? []),
     ],
   });
+  defineOAuthSweep(jobs, deps);
   defineWalletJobs(jobs, deps);
   const operations = listOperations({
     ...deps,
     ...{
       signingKeys,
       issuer,
+      verifier,
+      documents,
       engine,
       jobs,
       embedders,
@@ -399,14 +410,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     errors: platformErrors,
     operations,
     topics: referenceTopics,
-    gate: createGate(createTokenVerifier(db, signingKeys, clock)),
+    gate: createGate(verifier),
     idempotency: createIdempotencyStore(vault),
     db,
     logger,
     metrics,
     publicUrl: deps.publicUrl,
     apiVersion: { header: 'IC-Api-Version', live: API_VERSIONS },
-    corsPrefix: '/v1',
+    // Pages of any origin may be OAuth clients. What people see, and `/oauth/authorize` above all, is no place for scripts of others.
+    corsPrefixes: ['/v1', '/.well-known/', '/oauth/token', '/oauth/register'],
     requestsPerMinute: config.projectRequestsPerMinute,
     addressRequestsPerMinute: config.addressRequestsPerMinute,
     bodyLimitBytes: config.bodyLimitBytes,

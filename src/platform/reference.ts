@@ -105,5 +105,9 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Projects and their first tokens. Called with the organization’s key.',
     prefixes: ['organization'],
   },
-  { name: 'Public keys', description: 'What tokens are verified with.', prefixes: ['oauth'] },
+  {
+    name: 'OAuth',
+    description: 'How programs get tokens that a person lets them have, and the keys that tokens are verified with.',
+    prefixes: ['oauth'],
+  },
 ];

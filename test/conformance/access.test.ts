@@ -21,6 +21,7 @@ import {
   createWorld,
   fillPath,
   missingId,
+  OAUTH_STEPS,
   pathIn,
   receiveMessage,
   slotsOf,
@@ -57,6 +58,7 @@ const refusals: Readonly<Record<string, Readonly<Partial<Record<CallerKind, stri
   any: { organization: 'tenant_token_required' },
   tenant: { smith: 'tenant_token_required', organization: 'tenant_token_required' },
   admin: { scoped: 'admin_required', smith: 'admin_required', organization: 'admin_required' },
+  'tenant|org': { smith: 'tenant_token_required' },
   org: { tenant: 'organization_required', scoped: 'organization_required', smith: 'organization_required' },
 };
 
@@ -84,9 +86,9 @@ describe('a caller who is not proven gets 401', async () => {
 });
 
 describe('a public operation takes no token, and ignores one', () => {
-  // Whose sender proves itself by what it sends is tested where it is defined.
+  // Whose sender proves itself by what it sends is tested where it is defined, and so are the steps of OAuth.
   const proved = ({ id, verify }: (typeof operations)[number]) =>
-    verify !== undefined || id === 'whatsapp.webhook.verify';
+    verify !== undefined || id === 'whatsapp.webhook.verify' || OAUTH_STEPS.has(id);
   for (const operation of operations.filter((one) => one.posture === 'public' && !proved(one))) {
     test(operation.id, async () => {
       const path = pathIn(operation.path, home);

@@ -36,10 +36,11 @@ export function assertEnvelope(answer: Answer): void {
   assert.ok(param === null || typeof param === 'string', answer.text);
   const entry = catalogue[code];
   assert.ok(entry, `not a code of the catalogue: ${answer.text}`);
-  // HTTP itself demands 416 of a range that cannot be had, and OTLP 400 of what cannot be decoded; no code of the contract says so.
+  // HTTP itself demands 416 of a range that cannot be had and 405 of a method that leads nowhere, and OTLP 400 of what cannot be decoded; no code of the contract says so.
   const isInvalid = code === 'invalid_request';
   const isUndecoded = isInvalid && 'code' in beside && answer.status === 400;
-  const status = isInvalid && param === 'Range' ? 416 : isUndecoded ? 400 : entry.status;
+  const isOtherMethod = isInvalid && answer.headers.get('allow') !== null;
+  const status = isInvalid && param === 'Range' ? 416 : isUndecoded ? 400 : isOtherMethod ? 405 : entry.status;
   assert.deepEqual({ status: answer.status, type }, { status, type: entry.type }, answer.text);
   if (details !== undefined) assert.equal(typeof details, 'object', answer.text);
 }

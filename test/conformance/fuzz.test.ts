@@ -13,7 +13,7 @@ import { startPlatform } from '../support/platform.ts';
 import { assertCommonHeaders, assertEnvelope } from './assert-refusal.ts';
 import { type DescribedOperation, type FuzzRequest, type FuzzWorld, makeRequest } from './fuzz-requests.ts';
 import type { Schema } from './schema-values.ts';
-import { createWorld } from './world.ts';
+import { createWorld, OAUTH_STEPS } from './world.ts';
 
 const SEED = Number(process.env.IRONCRAFT_FUZZ_SEED ?? Math.floor(Math.random() * 1_000_000));
 const REQUESTS = Number(process.env.IRONCRAFT_FUZZ_REQUESTS ?? 10_000);
@@ -63,6 +63,8 @@ const signed = new Set([
   ...platform.platform.operations.filter(({ verify }) => verify !== undefined).map(({ id }) => id),
   // Its text is the tenant's.
   'whatsapp.webhook.verify',
+  // Codes, redirects of clients, secrets.
+  ...OAUTH_STEPS,
 ]);
 const responses = new Map(
   Object.values(document.paths).flatMap((methods) =>
@@ -178,6 +180,10 @@ function checkAnswer({ operation, isOwnRoute, method, path }: FuzzRequest, answe
   if (path.startsWith('/v1/')) assertCommonHeaders(answer);
   const described = responses.get(operation.id)?.[String(status)];
   const isHtml = headers.get('content-type')?.startsWith('text/html') === true;
+  if (isOwnRoute && OAUTH_STEPS.has(operation.id)) {
+    checkOAuthAnswer(answer);
+    return;
+  }
   const isPage = isHtml && responses.get(operation.id)?.['200']?.content?.['text/html'] !== undefined;
   if (status >= 400 && method !== 'HEAD' && !isPage) assertEnvelope(answer);
   if (!isOwnRoute) return;
@@ -196,6 +202,20 @@ function checkAnswer({ operation, isOwnRoute, method, path }: FuzzRequest, answe
     assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
     assert.ok(described.content?.['text/event-stream']);
   }
+}
+
+/** What nobody guesses is refused, in a page or in OAuth's words; what is registered is JSON. */
+function checkOAuthAnswer({ status, headers, text, body }: FuzzAnswer): void {
+  assert.equal(headers.get('location'), null, 'a redirect to nobody who is registered');
+  if (status < 300 || text === '') return;
+  if (headers.get('content-type')?.startsWith('text/html')) {
+    assert.match(text, /^<!doctype html>/);
+    return;
+  }
+  const { error, error_description, ...others } = body;
+  assert.match(String(error), /^[a-z_]+$/);
+  assert.match(String(error_description), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+  assert.deepEqual(others, {});
 }
 
 function send({ method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {

@@ -53,6 +53,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'channels',
       'hosted',
       'mcp-surface',
+      'authorization-server',
       'webhooks',
       'sandbox',
       'billing',
@@ -79,6 +80,8 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: ['src/platform/mcp-surface/'],
     may: ['surfaces', 'engine', 'schemas', 'access', 'tables'],
   },
+  // Programs that ask people for tokens.
+  'authorization-server': { paths: ['src/platform/authorization-server/'], may: ['access', 'tables'] },
   schedules: { paths: ['src/platform/schedules/'], may: ['surfaces', 'turn-queues', 'engine', 'tables'] },
   // Turns that begin on their own account.
   'turn-queues': { paths: ['src/platform/turn-queues/'], may: ['tables'] },
@@ -88,6 +91,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   resources: {
     paths: ['src/platform/resources/'],
     may: [
+      'authorization-server',
       'billing',
       'channels',
       'hosted',
@@ -238,6 +242,7 @@ const FRONT_DOORS = [
   'src/platform/turn-queues/',
   'src/platform/hosted/',
   'src/platform/mcp-surface/',
+  'src/platform/authorization-server/',
   'src/platform/schemas/',
   'src/platform/surfaces/',
   'src/platform/surfaces/openai/',

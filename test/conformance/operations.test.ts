@@ -54,6 +54,13 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
   // Cancelling acts on one object that exists: the second call finds it cancelled. An embedding, a recall and a search
   // change nothing. What is changed twice alike is as if it were changed once.
   const repeatable = [
+    // What counts once is spent: a code, a refresh token. A client that registers twice is two.
+    'oauth.register',
+    'oauth.consent',
+    'oauth.token',
+    'oauth.revoke',
+    'oauth.authorize_requests.complete',
+    'oauth.authorize_requests.decline',
     'smiths.runs.cancel',
     'hosted.stop',
     'responses.cancel',

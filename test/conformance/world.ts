@@ -12,6 +12,7 @@ import type { MailWorld } from '../fakes/mail-world.ts';
 import type { SlackServer } from '../fakes/slack-api.ts';
 import type { FakeTelegram } from '../fakes/telegram-server.ts';
 import type { GraphServer } from '../fakes/whatsapp-graph.ts';
+import { newClientId, newPkce, openAuthorize, requestIn } from '../support/oauth.ts';
 import { type Answer, type Client, createClient, type TestPlatform } from '../support/platform.ts';
 import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 
@@ -48,6 +49,9 @@ export interface World {
   readonly mail: MailWorld;
   /** A hosted page of an agent of its own, as its visitors are smiths. */
   readonly deploymentId: string;
+  /** An MCP server of `smithId`, and a client that waits for consent to it. */
+  readonly mcpDeploymentId: string;
+  readonly authorizeRequestId: string;
   readonly inboundEventId: string;
   /** Completed. */
   readonly hostedRun: { readonly visitorId: string; readonly runId: string };
@@ -81,6 +85,11 @@ export interface World {
 export const OPENAI_DIALECT =
   /^\/v1\/(?:chat\/completions|responses|embeddings|conversations|files|vector_stores|skills)(?:\/|$)/;
 
+/** Operations of OAuth's own, in its own words: each takes what another has given. */
+export const OAUTH_STEPS: ReadonlySet<string> = new Set(
+  ['register', 'authorize', 'consent', 'token', 'revoke'].map((step) => `oauth.${step}`),
+);
+
 /** What fills one path parameter. */
 interface PathParameter {
   /** Prefix of the ids; absent where the name is no tenant's object: a version's number, a provider's name. */
@@ -108,6 +117,11 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
   '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
+  '/.well-known/oauth-protected-resource/v1/deployments/{depid}': {
+    prefix: 'dep',
+    of: (world) => world.mcpDeploymentId,
+  },
+  '/v1/oauth/authorize-requests/{rid}': { prefix: 'oar', of: (world) => world.authorizeRequestId },
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/discord/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
@@ -146,6 +160,13 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'organization.billing.reload': () => ({ amount_cents: 500 }),
   // Signed bytes, not JSON.
   'organization.billing.stripe_webhook': undefined,
+  'oauth.register': () => ({ redirect_uris: ['http://127.0.0.1/callback'] }),
+  // Forms.
+  'oauth.consent': undefined,
+  'oauth.token': undefined,
+  'oauth.revoke': undefined,
+  'oauth.authorize_requests.complete': () => ({}),
+  'oauth.authorize_requests.decline': undefined,
   'tenant.tokens.create': ({ smithId }) => ({ scope: 'smith', smith_id: smithId, permissions: ['runs:read'] }),
   'tenant.model_keys.put': () => ({ api_key: 'sk-conformance' }),
   'smiths.model_keys.put': () => ({ api_key: 'sk-conformance' }),
@@ -334,6 +355,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     ...(await registerWebhook(tenant)),
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await openPage(tenant)),
+    ...(await startAuthorizeRequest(platform, tenant, smithId)),
     inboundEventId: await receiveMessage(platform, projectId, smithId),
     telegram: platform.telegram,
     graph: platform.graph,
@@ -426,6 +448,18 @@ async function openPage(tenant: Client): Promise<Pick<World, 'deploymentId' | 'h
     .post(`/v1/hosted/${deploymentId}/chat`, { visitor_id: visitorId, message: 'Write 2 words' });
   assert.equal(chat.body?.status, 'completed', chat.text);
   return { deploymentId, hostedRun: { visitorId, runId: chat.body.run_id } };
+}
+
+async function startAuthorizeRequest({ url }: TestPlatform, tenant: Client, smithId: string) {
+  const target = { type: 'smith', id: smithId };
+  const made = await created(tenant.post('/v1/deployments', { target, kind: 'mcp' }));
+  const client_id = await newClientId(url);
+  const page = await openAuthorize(url, {
+    client_id,
+    resource: made.body.mcp_url,
+    code_challenge: newPkce().challenge,
+  });
+  return { mcpDeploymentId: made.body.id as string, authorizeRequestId: requestIn(page) };
 }
 
 /** As a channel of the smith's has delivered it; answers with the event's id. */

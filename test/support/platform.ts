@@ -9,6 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { holdPort } from '../../src/command-line/hold-port.ts';
 import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
 import { createFolderBlobStore } from '../../src/kernel/blobs/folder-blob-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
@@ -111,7 +112,7 @@ export interface TestPlatformOptions {
   readonly budgetWaitMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
   readonly mcpReplyWaitMs?: number;
-  /** Default: one that only this machine reaches. */
+  /** Default: one where nobody listens. `own`: where this server does, for clients that follow what it says of itself. */
   readonly publicUrl?: string;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault; readonly blobs?: BlobStore };
@@ -175,7 +176,8 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
   const logger = options.logger ?? createLogger({ logLevel: 'silent' });
   const stripe = options.stripe ?? (await startStripe());
-  const publicUrl = options.publicUrl ?? LOCAL_URL;
+  const held = options.publicUrl === 'own' ? await holdPort('127.0.0.1', 0, 'IRONCRAFT_PORT') : undefined;
+  const publicUrl = held === undefined ? (options.publicUrl ?? LOCAL_URL) : `http://127.0.0.1:${held.port}`;
   let url = '';
   const reach = (webhook: string) => webhook.replace(publicUrl, url);
   const telegram = await startTelegram({ reach });
@@ -204,6 +206,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       modelPrivateAddresses: 'allow',
       otlp: undefined,
       catalogFile: CATALOG_FILE,
+      consentUrl: undefined,
       sandbox: SANDBOX_SETTINGS,
       ...options.limits,
       billing: {
@@ -236,7 +239,8 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });
   await platform.start();
-  url = await platform.app.listen({ host: '127.0.0.1', port: 0 });
+  await held?.release();
+  url = await platform.app.listen({ host: '127.0.0.1', port: held?.port ?? 0 });
   return {
     url,
     db,

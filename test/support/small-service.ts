@@ -72,7 +72,7 @@ export function describeSmallService(
     metrics: createMetrics(),
     publicUrl: 'http://127.0.0.1',
     apiVersion: { header: 'X-Version', live: ['1', '2'] },
-    corsPrefix: '/v1',
+    corsPrefixes: ['/v1'],
     requestsPerMinute: 1_000,
     addressRequestsPerMinute: 1_000,
     bodyLimitBytes: 1_024,

@@ -38,6 +38,7 @@ test('an empty environment gives the documented defaults', () => {
       projectStorageBytes: 107_374_182_400,
       otlp: undefined,
       catalogFile: undefined,
+      consentUrl: undefined,
       sandbox: {
         bubblewrap: undefined,
         commandMs: 60_000,

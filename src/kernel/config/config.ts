@@ -17,6 +17,7 @@ import {
   parseMailAddress,
   parseMailUrl,
   parseNameservers,
+  parsePageUrl,
   parsePublicUrl,
   parseTrustProxy,
   splitList,
@@ -69,6 +70,8 @@ export interface Config {
   readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** Entries of the catalog of MCP servers; absolute path. */
   readonly catalogFile: string | undefined;
+  /** A page that asks for consent in the place of the server's own. */
+  readonly consentUrl: string | undefined;
   readonly sandbox: SandboxConfig;
   readonly drainMs: number;
   /** 0: a blocked process is not ended. */
@@ -204,6 +207,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     otlp: readCollector(read),
     catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
+    consentUrl: read<string | undefined>('IRONCRAFT_CONSENT_URL', undefined, parsePageUrl),
     sandbox: readSandbox(read, cwd),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),

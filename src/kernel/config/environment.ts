@@ -156,6 +156,12 @@ export const ENVIRONMENT = [
     meaning: 'JSON file of entries that the catalog of MCP servers has besides, or instead, by slug; absent: none',
   },
   {
+    name: 'IRONCRAFT_CONSENT_URL',
+    default: '',
+    meaning:
+      'Page of your own that asks people whether a program may connect, opened with ?request=; absent: the server’s own',
+  },
+  {
     name: 'IRONCRAFT_SANDBOX_BUBBLEWRAP',
     default: '',
     meaning: 'Path of bwrap, which confines the commands of run_command; absent: looked for where programs usually are',

@@ -38,6 +38,16 @@ export function parsePublicUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
+/** Where browsers are sent; a query stays. */
+export function parsePageUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new ValueError('use an absolute URL such as https://app.example.com/consent');
+  }
+  if (url.username !== '' || url.password !== '') throw new ValueError('leave user and password out of the URL');
+  return url.href;
+}
+
 export function parseDatabaseUrl(text: string): string {
   // A socket folder in the query leaves the host empty, which pg accepts and the URL class does not.
   const parsable = URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'));

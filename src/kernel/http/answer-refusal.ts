@@ -40,7 +40,9 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
       setHeader(request, reply, 'retry-after', String(Math.ceil(retryAfterSeconds)));
     }
     const challenge = challengeOf(request, status, refusal, options.name);
-    if (challenge !== undefined) setHeader(request, reply, 'www-authenticate', challenge);
+    if (challenge !== undefined && !('www-authenticate' in (refusal.detail.headers ?? {}))) {
+      setHeader(request, reply, 'www-authenticate', challenge);
+    }
     if (operation?.errorDialect !== undefined) {
       return answerInDialect(request, reply, operation.errorDialect, status, refusal, options);
     }

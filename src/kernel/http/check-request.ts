@@ -44,8 +44,8 @@ export interface CheckOptions<Caller> {
   readonly meters: Meters;
   /** Absent: the version is in the path. */
   readonly apiVersion?: ApiVersion;
-  /** Prefix of the paths that browsers of any origin may call. */
-  readonly corsPrefix: string;
+  /** What the paths begin with that pages of any origin may call. */
+  readonly corsPrefixes: readonly string[];
   readonly bodies: BodyBudget;
   readonly bodyLimitBytes: number;
   /** Lateness of the event loop beyond which new requests are refused with `service_overloaded`. Default 1000. */
@@ -58,16 +58,17 @@ const OVERLOAD_RETRY_AFTER_SECONDS = 2;
 
 /** Adds the checks, as hooks in the order in which they run. */
 export function checkRequests<Caller>(app: FastifyInstance, options: CheckOptions<Caller>): void {
+  const isForAnyOrigin = ({ url }: FastifyRequest) => options.corsPrefixes.some((prefix) => url.startsWith(prefix));
   app.addHook('onRequest', async (request, reply) => {
     const operation = request.routeOptions.config.operation;
     request.state = { caller: undefined, operation, headers: {} };
     setHeader(request, reply, 'x-request-id', request.id);
-    if (request.url.startsWith(options.corsPrefix)) allowAnyOrigin(request, reply);
+    if (isForAnyOrigin(request)) allowAnyOrigin(request, reply);
     if (options.apiVersion !== undefined) checkApiVersion(request, reply, options.apiVersion);
     checkHost(request);
   });
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'OPTIONS' && request.url.startsWith(options.corsPrefix)) {
+    if (request.method === 'OPTIONS' && isForAnyOrigin(request)) {
       await showQuota(request, reply, options);
       return reply.code(204).send();
     }

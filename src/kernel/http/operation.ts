@@ -68,6 +68,8 @@ export interface OperationFacts {
    * learns whom to ask for a token.
    */
   readonly challenge?: (params: Readonly<Record<string, string>>) => string;
+  /** Public, and a call that succeeds costs its address nothing: one program may call it for thousands of people. */
+  readonly isFreeWhenDone?: boolean;
   /** Nothing answers to other methods on the path, and a protocol demands that they be told so: 405, with `Allow`. */
   readonly isOnlyMethod?: boolean;
 }

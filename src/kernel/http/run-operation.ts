@@ -57,9 +57,21 @@ export async function runOperation<Caller>(
   }
   if (operation.verify !== undefined) await takeVerified(request, reply, operation, options, input);
   const handled = await handle(request, reply, operation, options, input, undefined);
+  if (operation.isFreeWhenDone === true) await giveBack(request, reply, options);
   // The answer may repeat it all, and was read a moment ago.
   if (isLarge) await ownIteration();
   return answer(request, reply, operation, handled);
+}
+
+/** Gives the address back what the call took from its budget. */
+async function giveBack<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { meters }: RunOptions<Caller>,
+): Promise<void> {
+  const key = addressKey(request.ip);
+  await meters.address.giveBack(key);
+  setQuota(request, reply, await meters.address.look(key));
 }
 
 /** One that does not say how long it is counts as large. */

@@ -63,8 +63,8 @@ export interface ServiceOptions<Caller> {
   readonly apiVersion?: ApiVersion;
   /** Whose request budget it is that calls take from, as the headers name it. Default `project`. */
   readonly ownerName?: string;
-  /** Prefix of the paths that browsers of any origin may call. */
-  readonly corsPrefix: string;
+  /** What the paths begin with that pages of any origin may call. */
+  readonly corsPrefixes: readonly string[];
   readonly requestsPerMinute: number;
   readonly addressRequestsPerMinute: number;
   readonly bodyLimitBytes: number;

@@ -14,6 +14,8 @@ export interface SmithCaller {
   readonly smithId: string;
   readonly tokenId: string;
   readonly scopes: ReadonlySet<string>;
+  /** Of a token that was issued for one MCP deployment: that deployment's address. */
+  readonly audience?: string;
 }
 
 export interface OrganizationCaller {

@@ -46,6 +46,14 @@ export interface SmithTokenRequest {
   readonly ttlSeconds?: number | null | undefined;
   readonly name?: string | null | undefined;
   readonly actor: Actor | null;
+  /** The OAuth client that gets it, and the one MCP deployment that takes it. */
+  readonly connector?: { readonly clientId: string; readonly deploymentId: string; readonly audience: string };
+}
+
+/** A token of a connector, as it is renewed. */
+export interface RenewalRequest {
+  readonly id: string;
+  readonly audience: string;
 }
 
 export interface OrganizationKeyRequest {
@@ -59,6 +67,11 @@ export interface TokenIssuer {
   issueProjectToken(tx: TenantTransaction, request: ProjectTokenRequest): Promise<IssuedToken>;
   /** A token bound to one smith, for at most 24 hours. The caller has made sure that the smith is live. */
   issueSmithToken(tx: TenantTransaction, request: SmithTokenRequest): Promise<IssuedToken>;
+  /**
+   * A further text of a connector's token, for an hour from now: the row is the same, so that whoever revokes it ends them all.
+   * No event. Undefined where the token was revoked.
+   */
+  renewSmithToken(tx: TenantTransaction, request: RenewalRequest): Promise<Omit<IssuedToken, 'name'> | undefined>;
   /** A key of the organization; it never expires. Organizations have no feed, so there is no event. */
   issueOrganizationKey(tx: Transaction, request: OrganizationKeyRequest): Promise<IssuedToken>;
 }
@@ -90,19 +103,53 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
       return { ...issued, name };
     },
 
-    async issueSmithToken(tx, { smithId, permissions, ttlSeconds, name = null, actor }) {
+    async issueSmithToken(tx, { smithId, permissions, ttlSeconds, name = null, actor, connector }) {
       const issuedAt = clock.now();
       const expiresAt = endLifetime(issuedAt, ttlSeconds ?? DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS);
       const scopes = [...new Set(permissions)];
-      const claims = { kind: 'smith', subject: subjectOf(tx.projectId, smithId), scopes, issuedAt, expiresAt } as const;
+      const claims = {
+        kind: 'smith',
+        subject: subjectOf(tx.projectId, smithId),
+        scopes,
+        issuedAt,
+        expiresAt,
+        ...(connector === undefined ? {} : { audience: connector.audience }),
+      } as const;
+      const holder =
+        connector === undefined ? {} : { client_id: connector.clientId, deployment_id: connector.deploymentId };
+      const row = {
+        scope: 'smith',
+        smith_id: smithId,
+        scopes,
+        name,
+        expires_at: expiresAt,
+        created_at: issuedAt,
+      } as const;
       const issued = await issue(executorOf(tx), claims, (id) =>
         tx
           .insertInto('tokens')
-          .values({ id, scope: 'smith', smith_id: smithId, scopes, name, expires_at: expiresAt, created_at: issuedAt })
+          .values({ id, ...row, ...holder })
           .execute(),
       );
       await appendTokenCreated(tx, actor, smithId, { ...issued, name });
       return { ...issued, name };
+    },
+
+    async renewSmithToken(tx, { id, audience }) {
+      const issuedAt = clock.now();
+      const expiresAt = endLifetime(issuedAt, DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS);
+      const row = await tx
+        .updateTable('tokens')
+        .set({ expires_at: expiresAt })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .returning(['smith_id', 'scopes'])
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { smith_id, scopes } = row;
+      const subject = subjectOf(tx.projectId, smith_id);
+      const claims = { kind: 'smith', tokenId: id, subject, scopes, issuedAt, expiresAt, audience } as const;
+      return { id, token: await signer(executorOf(tx), claims), sub: subject, scopes, expiresAt };
     },
 
     async issueOrganizationKey(tx, { organizationId, name = null }) {

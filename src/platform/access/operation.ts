@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { operationsFor, operationsWith, type RequestContext } from '../../kernel/http/operation.ts';
 import { TenantDatabase, TenantTransaction } from '../store/tenant-db.ts';
-import type { OrganizationCaller, ProjectCaller } from './caller.ts';
+import type { OrganizationCaller, ProjectCaller, TenantCaller } from './caller.ts';
 
 /** Called with a tenant-admin or a smith token. Handlers get the store scoped to the caller's project. */
 export const project = operationsWith({
@@ -11,6 +11,8 @@ export const project = operationsWith({
 });
 /** Called with an organization key. */
 export const organization = operationsFor<OrganizationCaller>();
+/** Called with a tenant-admin token or an organization key. Handlers work on the store itself. */
+export const tenantOrOrganization = operationsFor<TenantCaller | OrganizationCaller>();
 /** Called without a token. */
 export const open = operationsFor<undefined>();
 

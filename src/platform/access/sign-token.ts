@@ -14,13 +14,15 @@ export interface TokenClaims {
   readonly scopes: readonly string[];
   readonly issuedAt: Date;
   readonly expiresAt: Date | null;
+  /** The one address that takes it (RFC 8707). */
+  readonly audience?: string;
 }
 
 export type TokenSigner = (tx: Transaction, claims: TokenClaims) => Promise<string>;
 
 /** Signs RS256 JWTs with the current key; `kid` names it. */
 export function createTokenSigner(keys: SigningKeys, issuer: string): TokenSigner {
-  return async (tx, { kind, subject, tokenId, scopes, issuedAt, expiresAt }) => {
+  return async (tx, { kind, subject, tokenId, scopes, issuedAt, expiresAt, audience }) => {
     const { kid, key } = await keys.signer(tx);
     const jwt = new SignJWT({ scope: scopes.join(' ') })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid })
@@ -29,6 +31,7 @@ export function createTokenSigner(keys: SigningKeys, issuer: string): TokenSigne
       .setJti(tokenId)
       .setIssuedAt(issuedAt);
     if (expiresAt !== null) jwt.setExpirationTime(expiresAt);
+    if (audience !== undefined) jwt.setAudience(audience);
     return HANDLE_PREFIXES[kind] + (await jwt.sign(key));
   };
 }

@@ -3,7 +3,7 @@
  * the store on every request, so a revocation holds on every replica from the moment it commits. The questions of
  * requests that arrive together travel in one statement.
  */
-import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
@@ -65,7 +65,7 @@ async function verifySignature(token: string, keys: SigningKeys, clock: Clock): 
     const key = kid === undefined ? undefined : await keys.verifier(kid);
     if (kid === undefined || key === undefined) throw refuse();
     const { payload } = await jwtVerify(jwt, key, { algorithms: ['RS256'], currentDate: clock.now() });
-    const caller = callerOf(payload.sub, payload.jti, payload.scope);
+    const caller = callerOf(payload);
     if (caller === undefined || HANDLE_PREFIXES[caller.kind] !== prefix) throw refuse();
     return { caller, kid, expiresAtMs: payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000 };
   } catch (error) {
@@ -85,15 +85,16 @@ function isCanonical(text: string): boolean {
   return Buffer.from(text, 'base64url').toString('base64url') === text;
 }
 
-function callerOf(subject: string | undefined, tokenId: string | undefined, scope: unknown): Caller | undefined {
+/** Undefined for what is signed with the same key and is no token of ours, such as an id_token: it has no `scope`. */
+function callerOf({ sub: subject, jti: tokenId, scope, aud }: JWTPayload): Caller | undefined {
   if (subject === undefined || tokenId === undefined || typeof scope !== 'string') return undefined;
   const scopes = new Set(scope.split(' ').filter((text) => text !== ''));
   if (scopes.has(ORGANIZATION_MARKER)) return { kind: 'organization', organizationId: subject, tokenId };
   const [projectId, smithId] = subject.split(':');
   if (!projectId) return undefined;
-  return smithId === undefined
-    ? { kind: 'tenant', projectId, tokenId, scopes }
-    : { kind: 'smith', projectId, smithId, tokenId, scopes };
+  if (smithId === undefined) return { kind: 'tenant', projectId, tokenId, scopes };
+  const bound = typeof aud === 'string' ? { audience: aud } : {};
+  return { kind: 'smith', projectId, smithId, tokenId, scopes, ...bound };
 }
 
 /** Answers "does this token still stand?" for all callers of one turn of the event loop with one statement. */
@@ -117,7 +118,7 @@ function createLivenessCheck(db: Database): (token: Remembered) => Promise<boole
   };
 }
 
-/** A token stands while it is not revoked and its key, its project and the smith it is bound to have not ended. */
+/** A token stands while it is not revoked and its key, its project, the smith and the deployment it is bound to have not ended. */
 const liveTokensStatement = {
   text: `
     with asked as (
@@ -128,7 +129,9 @@ const liveTokensStatement = {
     select asked.position from asked join tokens t on t.project_id = asked.owner and t.id = asked.id
       join projects p on p.id = t.project_id
       left join smiths s on s.project_id = t.project_id and s.id = t.smith_id
+      left join deployments d on d.project_id = t.project_id and d.id = t.deployment_id
       where t.revoked_at is null and p.archived_at is null and s.archived_at is null
+        and (t.deployment_id is null or d.id is not null)
     union all
     select asked.position from asked join organization_keys k on k.organization_id = asked.owner and k.id = asked.id
       where k.revoked_at is null`,

@@ -3,9 +3,11 @@
  * refused up to there has the platform's envelope; then the protocol's library answers.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../../kernel/http/errors.ts';
 import type { RawBody } from '../../kernel/http/request-body.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { ProjectCaller } from '../access/caller.ts';
+import { mcpAddress } from '../access/mcp-address.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import { createTurnLine, type SmithPlace } from '../surfaces/index.ts';
 import { cancelRequest } from './ask.ts';
@@ -32,7 +34,7 @@ export interface McpCall {
 
 export interface McpSurface {
   /**
-   * Throws `not_found`, `invalid_state`, `invalid_request`, `smith_required`, `smith_unresolved`, `smith_mismatch`,
+   * Throws `unauthenticated`, `not_found`, `invalid_state`, `invalid_request`, `smith_required`, `smith_unresolved`, `smith_mismatch`,
    * `forbidden_target`, `session_not_found` and `session_mismatch`.
    */
   answer(call: McpCall): Promise<McpAnswer>;
@@ -86,6 +88,7 @@ export function createMcpSurface({ publicUrl, vault, replyWaitMs, ...deps }: Mcp
   return {
     async answer(call) {
       checkOrigin(publicUrl, call.headers);
+      checkAudience(publicUrl, call);
       const deployment = await findMcpDeployment(call.db, call.deploymentId);
       let message: JsonRpcMessage = {};
       try {
@@ -98,6 +101,15 @@ export function createMcpSurface({ publicUrl, vault, replyWaitMs, ...deps }: Mcp
     },
     turnRested: line.turnRested,
   };
+}
+
+/** A token that was issued for another server is none here (2025-11-25, Authorization, Token Handling). */
+function checkAudience(publicUrl: string, { caller, deploymentId }: McpCall): void {
+  if (caller.kind !== 'smith' || caller.audience === undefined) return;
+  if (caller.audience === mcpAddress(publicUrl, deploymentId)) return;
+  throw new ApiError('unauthenticated', {
+    message: 'The token was issued for another MCP server. Ask for one with this server’s address as `resource`.',
+  });
 }
 
 function requestOf({ headers, signal }: McpCall): Request {

@@ -44,6 +44,8 @@ interface TokensTable {
   expires_at: Date | null;
   created_at: Generated<Date>;
   revoked_at: Date | null;
+  client_id: string | null;
+  deployment_id: string | null;
 }
 
 export interface AccessTables {

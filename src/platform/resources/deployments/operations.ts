@@ -1,4 +1,5 @@
 import { pageOf } from '../../../kernel/http/paging.ts';
+import { mcpPath } from '../../access/mcp-address.ts';
 import { project } from '../../access/operation.ts';
 import { callMcp } from './call-mcp.ts';
 import { checkNumber } from './connect-number.ts';
@@ -7,7 +8,6 @@ import { deleteDeployment } from './delete-deployment.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
-import { mcpPath } from './render-deployment.ts';
 import {
   CreatedDeployment,
   Deployment,

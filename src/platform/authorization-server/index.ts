@@ -1,0 +1,15 @@
+export { authenticateClient } from './authenticate-client.ts';
+export { beginRequest } from './begin-request.ts';
+export { checkFormOrigin } from './check-form-origin.ts';
+export { CLIENT_AUTH_METHODS, MAX_REDIRECT_URIS } from './client.ts';
+export { type ClientDocuments, createClientDocuments } from './client-documents.ts';
+export { approve, deny, gone } from './consent.ts';
+export type { OAuthDependencies } from './dependencies.ts';
+export { findTarget } from './find-target.ts';
+export { redeemCode, refresh, type TokenAnswer } from './grant-tokens.ts';
+export { resourceMetadata, serverMetadata } from './metadata.ts';
+export { registerClient } from './register-client.ts';
+export { type AuthorizeRequest, findPending } from './request-store.ts';
+export { revokeOfClient } from './revoke.ts';
+export { showConsent } from './show-consent.ts';
+export { defineOAuthSweep } from './sweep.ts';

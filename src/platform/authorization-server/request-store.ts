@@ -1,0 +1,146 @@
+/**
+ * Requests for consent, each with the code that it comes to.
+ *
+ *   pending ──approve──▶ approved ──the code, once──▶ redeemed ──the code again──▶ its token is revoked
+ *      │                    └──60 s──▶ (of no use)
+ *      ├──deny──▶ denied
+ *      └──10 min──▶ (of no use)
+ *
+ * Every arrow is one conditional statement, so that of two who try one succeeds. What is of no use any more is swept.
+ */
+import type { Executor } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import type { Actor } from '../tables.ts';
+
+const CODE_SECONDS = 60;
+const CONSENT_MINUTES = 10;
+
+export interface NewRequest {
+  readonly id: string;
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly redirect_uri: string;
+  readonly scopes: readonly string[];
+  readonly state: string | null;
+  readonly nonce: string | null;
+  readonly code_challenge: string;
+  readonly project_id: string;
+  readonly deployment_id: string;
+}
+
+export interface AuthorizeRequest extends NewRequest {
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+/** What a code stands for. */
+export interface Redeemable extends AuthorizeRequest {
+  readonly smith_id: string;
+  readonly actor: Actor;
+}
+
+const COLUMNS = `id, client_id, client_name, redirect_uri, scopes, state, nonce, code_challenge, project_id, deployment_id,
+  created_at, expires_at`;
+
+export async function insertRequest(db: Executor, request: NewRequest): Promise<AuthorizeRequest> {
+  const { rows } = await db.query<AuthorizeRequest>({
+    text: `
+      insert into oauth_requests (id, client_id, client_name, redirect_uri, scopes, state, nonce, code_challenge, project_id,
+        deployment_id, status, expires_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', now() + interval '${CONSENT_MINUTES} minutes')
+      returning ${COLUMNS}`,
+    values: [
+      request.id,
+      request.client_id,
+      request.client_name,
+      request.redirect_uri,
+      request.scopes,
+      request.state,
+      request.nonce,
+      request.code_challenge,
+      request.project_id,
+      request.deployment_id,
+    ],
+  });
+  return rows[0] as AuthorizeRequest;
+}
+
+/** One that still waits for its consent. */
+export async function findPending(db: Executor, id: string): Promise<AuthorizeRequest | undefined> {
+  const { rows } = await db.query<AuthorizeRequest>({
+    text: `select ${COLUMNS} from oauth_requests where id = $1 and status = 'pending' and expires_at > now()`,
+    values: [id],
+  });
+  return rows[0];
+}
+
+export interface Approval {
+  readonly smithId: string;
+  readonly actor: Actor;
+  readonly codeHash: string;
+}
+
+/** False where somebody else was faster, or it is too late. */
+export async function approveRequest(db: Executor, id: string, approval: Approval): Promise<boolean> {
+  const { rowCount } = await db.query({
+    text: `
+      update oauth_requests
+      set status = 'approved', smith_id = $2, actor = $3, code_hash = $4,
+        code_expires_at = now() + interval '${CODE_SECONDS} seconds'
+      where id = $1 and status = 'pending' and expires_at > now()`,
+    values: [id, approval.smithId, json(approval.actor), approval.codeHash],
+  });
+  return rowCount === 1;
+}
+
+/** False where somebody else was faster, or it is too late. */
+export async function denyRequest(db: Executor, id: string): Promise<boolean> {
+  const { rowCount } = await db.query({
+    text: `update oauth_requests set status = 'denied' where id = $1 and status = 'pending' and expires_at > now()`,
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+export interface Presented {
+  readonly codeHash: string;
+  readonly clientId: string;
+  readonly codeChallenge: string;
+  /** Absent: the client sends none, as OAuth 2.1 has it. */
+  readonly redirectUri: string | undefined;
+}
+
+/**
+ * Spends the code: undefined where it is spent, too old, or not presented by the client that it was made for, with the
+ * verifier and the redirect that go with it. `token_id` is to be written in the same transaction.
+ */
+export async function spendCode(db: Executor, presented: Presented): Promise<Redeemable | undefined> {
+  const { rows } = await db.query<Redeemable>({
+    text: `
+      update oauth_requests set status = 'redeemed'
+      where code_hash = $1 and client_id = $2 and code_challenge = $3 and ($4::text is null or redirect_uri = $4)
+        and status = 'approved' and code_expires_at > now()
+      returning ${COLUMNS}, smith_id, actor`,
+    values: [presented.codeHash, presented.clientId, presented.codeChallenge, presented.redirectUri],
+  });
+  return rows[0];
+}
+
+export async function noteToken(db: Executor, id: string, tokenId: string): Promise<void> {
+  await db.query({ text: 'update oauth_requests set token_id = $2 where id = $1', values: [id, tokenId] });
+}
+
+/** The token that the code was redeemed for, by this client. */
+export async function findTokenOfCode(
+  db: Executor,
+  codeHash: string,
+  clientId: string,
+): Promise<{ readonly project_id: string; readonly token_id: string } | undefined> {
+  const { rows } = await db.query<{ project_id: string; token_id: string }>({
+    text: `
+      select project_id, token_id from oauth_requests
+      where code_hash = $1 and client_id = $2 and status = 'redeemed' and token_id is not null`,
+    values: [codeHash, clientId],
+  });
+  return rows[0];
+}
