@@ -2,7 +2,7 @@
 import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
-import { channelAccountContext, deploymentSecretContext } from '../platform/channels/index.ts';
+import { channelAccountContext, deploymentSecretContext, slackInstallContext } from '../platform/channels/index.ts';
 import { mcpSecretContext, runCredentialsContext, suspendedCallContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
@@ -88,6 +88,15 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['project_id', 'kind'],
     context: ({ project_id = '', kind = '' }) => channelAccountContext(project_id, kind),
     // Its messages are refused, and it says so, until it is saved again.
+    removeWhenLost: false,
+  },
+  {
+    table: 'slack_installs',
+    column: 'sealed_bot_token',
+    key: ['project_id', 'account_id', 'team_id'],
+    context: ({ project_id = '', account_id = '', team_id = '' }) =>
+      slackInstallContext(project_id, account_id, team_id),
+    // Nothing is said there until the app is installed again.
     removeWhenLost: false,
   },
   {

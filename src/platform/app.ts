@@ -370,7 +370,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       createTelegramChannel({ db, vault, outbound }),
       createWhatsAppChannel({ db, vault, outbound }),
       createDiscordChannel({ db, vault, outbound, clock }),
-      createSlackChannel({ db, vault, outbound }),
+      createSlackChannel({ db, vault, outbound, publicUrl: deps.publicUrl }),
       createSmsChannel({ db, vault, outbound }),
       createEmailChannel({ db, vault, outbound, files: channelFiles }),
       ...(deps.channels ?? []),

@@ -301,6 +301,7 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'mcp_suspended_calls.sealed_session: 0 sealed again\n' +
         'runs.sealed_mcp_credentials: 0 sealed again\n' +
         'deployments.sealed_secrets: 0 sealed again\nchannel_accounts.sealed_secrets: 0 sealed again\n' +
+        'slack_installs.sealed_bot_token: 0 sealed again\n' +
         'webhooks.sealed_secret: 0 sealed again\nwebhooks.sealed_previous_secret: 0 sealed again\n' +
         'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],

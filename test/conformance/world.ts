@@ -125,6 +125,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/discord/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
+  '/v1/slack/oauth/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/slack/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/sms/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
   '/v1/email/inbound/{tenant}': { prefix: 'proj', of: (world) => world.projectId },

@@ -44,6 +44,11 @@ export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'fai
   statusesIn(channel: string): readonly string[];
   /** The bot is no member of it. */
   closeChannel(channel: string): void;
+  /** Somebody agrees to the installation that an address asks for: what Slack would have the browser bring. */
+  agree(
+    installUrl: string,
+    installed?: { readonly teamId?: string; readonly userId?: string; readonly more?: Json },
+  ): URL;
   /** Its address, which opens with the bot's token. */
   addFile(text: string): string;
 }
@@ -68,6 +73,8 @@ export async function startSlack(): Promise<SlackServer> {
   const statuses: { readonly channel: string; readonly status: string }[] = [];
   const closed = new Set<string>();
   const files = new Map<string, string>();
+  const codes = new Map<string, Json>();
+  const installed = new Map<string, FakeSlackApp>();
   const uploads = new Map<string, { readonly filename: string; readonly length: number; text?: string }>();
 
   const methods: Record<string, (args: Json, app: FakeSlackApp) => Json> = {
@@ -115,13 +122,17 @@ export async function startSlack(): Promise<SlackServer> {
     const { pathname } = call.url;
     if (pathname.startsWith('/upload/')) return takeUpload(call, pathname.slice('/upload/'.length));
     if (pathname.startsWith('/commands/')) return respond(call, pathname.slice('/commands/'.length));
-    const app = apps.find(({ botToken }) => call.headers.authorization === `Bearer ${botToken}`);
+    const app = appOf(call.headers.authorization?.slice('Bearer '.length));
     if (pathname.startsWith('/files/')) {
       if (app === undefined) return { status: 200, text: '<!doctype html>', headers: { 'content-type': 'text/html' } };
       const text = files.get(pathname.slice('/files/'.length));
       return { status: text === undefined ? 404 : 200, text: text ?? '', headers: { 'content-type': 'image/png' } };
     }
     return { status: 200, body: answerMethod(pathname.slice('/api/'.length), call.body ?? {}, app) };
+  }
+
+  function appOf(token: string | undefined): FakeSlackApp | undefined {
+    return apps.find(({ botToken }) => botToken === token) ?? installed.get(token ?? '');
   }
 
   function answerMethod(method: string, args: Json, app: FakeSlackApp | undefined): Json {
@@ -132,11 +143,22 @@ export async function startSlack(): Promise<SlackServer> {
     return { ok: true, ...run(args, app) };
   }
 
-  function exchange({ client_id, client_secret }: Json): Json {
+  function exchange({ client_id, client_secret, code, redirect_uri }: Json): Json {
     const app = apps.find(({ clientId }) => clientId === client_id);
     if (app === undefined) return refuse('invalid_client_id');
     if (app.clientSecret !== client_secret) return refuse('bad_client_secret');
-    return refuse('invalid_code');
+    const found = codes.get(code);
+    if (found === undefined || found.clientId !== client_id) return refuse('invalid_code');
+    if (found.redirectUrl !== redirect_uri) return refuse('bad_redirect_uri');
+    codes.delete(code);
+    const { teamId, userId, scope, more } = found;
+    const access_token = `xoxb-${randomBytes(12).toString('hex')}`;
+    installed.set(access_token, { ...app, teamId });
+    return {
+      ...{ access_token, token_type: 'bot', scope, bot_user_id: app.botUserId, app_id: 'A012ABCD0' },
+      ...{ team: { id: teamId, name: 'Acme' }, enterprise: null, is_enterprise_install: false },
+      ...{ authed_user: { id: userId }, ...more },
+    };
   }
 
   function takeUpload({ file }: ProviderCall, id: string): ProviderReply {
@@ -202,6 +224,16 @@ export async function startSlack(): Promise<SlackServer> {
     },
     messagesIn: (channel) => messages.filter((message) => message.channel === channel),
     statusesIn: (channel) => statuses.filter((each) => each.channel === channel).map(({ status }) => status),
+    agree(installUrl, { teamId = newSlackId('T'), userId = newSlackId('U'), more = {} } = {}) {
+      const { searchParams } = new URL(installUrl);
+      const [clientId, redirectUrl] = [searchParams.get('client_id'), searchParams.get('redirect_uri') ?? ''];
+      const code = randomBytes(12).toString('hex');
+      codes.set(code, { clientId, redirectUrl, teamId, userId, scope: searchParams.get('scope'), more });
+      const back = new URL(redirectUrl);
+      back.searchParams.set('code', code);
+      back.searchParams.set('state', searchParams.get('state') ?? '');
+      return back;
+    },
     closeChannel: (channel) => void closed.add(channel),
     addFile(text) {
       const id = newSlackId('F');

@@ -1,5 +1,6 @@
 /** A messaging channel: how what people write is read, and how answers are sent. One folder a kind; the rest is the same for all. */
 import type { Readable } from 'node:stream';
+import type { TenantTransaction } from '../store/tenant-db.ts';
 import type { JsonObject, MessagingKind } from '../tables.ts';
 
 /** What somebody wrote, in the words of no channel. Read from a request whose signature has been checked. */
@@ -153,6 +154,15 @@ export interface Channel {
     account: Pick<OpenAccount, 'accountId' | 'settings'>,
     token: string,
   ): { readonly deep_link?: string | undefined; readonly prefilled_message?: string | undefined };
+  /**
+   * What whoever makes a deployment passes on to somebody who installs the app for it; written with the deployment. Undefined
+   * where that is done. Absent: nothing is to be installed.
+   */
+  invite?(
+    tx: TenantTransaction,
+    deployment: { readonly id: string; readonly address: string | null },
+    account: Pick<OpenAccount, 'accountId' | 'settings'>,
+  ): Promise<{ readonly install_url: string; readonly state: string } | undefined>;
   /**
    * What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts;
    * `key` is its own.

@@ -54,11 +54,15 @@ export { hashPassword, isPassword, MAX_PASSWORD_CHARS, readPassword } from './pa
 export { FAILED_SENTENCE, PAUSED_SENTENCE } from './sentences.ts';
 export {
   checkSlackApp,
+  completeSlackInstall,
   createSlackChannel,
+  forgetSlackTeam,
   isSlackConversation,
   readSignedSlackCall,
   readSlackChallenge,
+  removeSlackInstalls,
   SLACK_URL,
+  slackInstallContext,
   verifySlackCall,
 } from './slack/index.ts';
 export { createSmsChannel, readSms } from './sms/index.ts';

@@ -140,6 +140,22 @@ interface ChannelGuessesTable {
   wrong: number;
 }
 
+interface SlackInstallsTable {
+  project_id: ProjectId;
+  account_id: string;
+  team_id: string;
+  bot_user_id: string;
+  sealed_bot_token: string;
+  created_at: Generated<Date>;
+}
+
+interface SlackInstallStatesTable {
+  project_id: ProjectId;
+  state_hash: string;
+  deployment_id: string;
+  created_at: Generated<Date>;
+}
+
 interface HostedVisitorsTable {
   project_id: ProjectId;
   deployment_id: string;
@@ -177,6 +193,8 @@ export interface ChannelsTables {
   channel_parts: ChannelPartsTable;
   channel_buckets: ChannelBucketsTable;
   channel_guesses: ChannelGuessesTable;
+  slack_installs: SlackInstallsTable;
+  slack_install_states: SlackInstallStatesTable;
 }
 
 export const channelsTables: TableNames<ChannelsTables> = {
@@ -192,4 +210,6 @@ export const channelsTables: TableNames<ChannelsTables> = {
   channel_parts: true,
   channel_buckets: true,
   channel_guesses: true,
+  slack_installs: true,
+  slack_install_states: true,
 };

@@ -1,15 +1,23 @@
-/** What of an account calls Slack. */
+/** What of an account calls Slack in one of its workspaces: the bot's token that it was saved with, or that an installation brought. */
+import type { Database } from '../../../kernel/db/database.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import { settingOf } from '../accounts/open-account.ts';
 import type { OpenAccount } from '../channel.ts';
+import { findBotToken } from './installs.ts';
 import { SLACK_URL, type SlackAccess } from './web-api.ts';
 
-function baseUrlOf({ settings }: Pick<OpenAccount, 'settings'>): string {
+export function baseUrlOf({ settings }: Pick<OpenAccount, 'settings'>): string {
   return settingOf(settings, 'api_base_url') || SLACK_URL;
 }
 
-/** As the bot that the account was saved with. Undefined for a workspace that it is not of. */
-export function accessOf(account: OpenAccount, teamId: string): SlackAccess | undefined {
-  const token = account.secrets.bot_token;
-  if (token === undefined || settingOf(account.settings, 'team_id') !== teamId) return undefined;
-  return { baseUrl: baseUrlOf(account), token };
+/** Undefined for a workspace that the app is not installed in. */
+export type FindAccess = (account: OpenAccount, teamId: string) => Promise<SlackAccess | undefined>;
+
+export function createFindAccess(deps: { readonly db: Database; readonly vault: Pick<Vault, 'open'> }): FindAccess {
+  return async (account, teamId) => {
+    const saved = settingOf(account.settings, 'team_id') === teamId ? account.secrets.bot_token : undefined;
+    const token = saved ?? (await findBotToken(deps.vault, tenantDb(deps.db, account.projectId), account, teamId));
+    return token === undefined ? undefined : { baseUrl: baseUrlOf(account), token };
+  };
 }

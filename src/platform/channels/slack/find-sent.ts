@@ -2,10 +2,9 @@
 import type { JsonObject } from '../../tables.ts';
 import type { Destination, MessagePart } from '../channel.ts';
 import { objectsAt, textAt } from '../provider/read-json.ts';
-import { accessOf } from './access.ts';
 import { hasKeyOf } from './part-key.ts';
 import { readPlace } from './place.ts';
-import type { SlackApi } from './web-api.ts';
+import type { SendDependencies } from './send.ts';
 
 const LAST = 50;
 /** Their clock is not ours. */
@@ -13,14 +12,14 @@ const CLOCK_DIFFERENCE_SECONDS = 60;
 
 /** Undefined where Slack does not show it. Throws `SlackProblem` where it cannot say. */
 export async function findSentSlack(
-  api: SlackApi,
+  { api, findAccess }: Omit<SendDependencies, 'outbound'>,
   to: Destination,
   part: MessagePart,
   sentAfter: Date,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { teamId, channelId, threadTs } = readPlace(to.chat);
-  const access = accessOf(to.account, teamId);
+  const access = await findAccess(to.account, teamId);
   if (access === undefined) return undefined;
   const oldest = String(sentAfter.getTime() / 1_000 - CLOCK_DIFFERENCE_SECONDS);
   const args = { channel: channelId, oldest, limit: LAST, include_all_metadata: true };

@@ -25,12 +25,12 @@ const GONE = new Set([400, 401, 403, 404, 410]);
 /** `accessTo`: undefined for a workspace that the app has left. */
 export async function openSlackFile(
   outbound: Pick<Outbound, 'fetch'>,
-  accessTo: (teamId: string) => SlackAccess | undefined,
+  accessTo: (teamId: string) => Promise<SlackAccess | undefined>,
   { ref, filename, mediaType }: InboundAttachment,
   signal: AbortSignal,
 ): Promise<Readable> {
   const { teamId, url } = readFileRef(ref);
-  const access = accessTo(teamId);
+  const access = await accessTo(teamId);
   const gone = (why: string, cause?: unknown) =>
     new AttachmentFailure(`The file ${filename} cannot be had from Slack: ${why}`, cause);
   if (access === undefined) throw gone('the app is not installed there');

@@ -6,13 +6,12 @@ import type { ProviderFault } from '../../../../test/fakes/provider-faults.ts';
 import { newSlackId, startSlack } from '../../../../test/fakes/slack-api.ts';
 import { createOutbound } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure, type Destination, type MessagePart, type OpenAccount, SendFailure } from '../channel.ts';
-import { accessOf } from './access.ts';
 import { findSentSlack } from './find-sent.ts';
 import { fileRefOf, openSlackFile } from './open-attachment.ts';
 import { chatOf } from './place.ts';
 import { sendSlack } from './send.ts';
 import { showSlackTyping } from './show-typing.ts';
-import { createSlackApi } from './web-api.ts';
+import { createSlackApi, type SlackAccess } from './web-api.ts';
 
 const slack = await startSlack();
 const outbound = createOutbound({ allow: ['example.com'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
@@ -29,6 +28,9 @@ const account: OpenAccount = {
   settings: { api_base_url: slack.url, team_id: app.teamId },
   secrets: { bot_token: app.botToken },
 };
+const findAccess = async (_account: unknown, teamId: string): Promise<SlackAccess | undefined> =>
+  teamId === app.teamId ? { baseUrl: slack.url, token: app.botToken } : undefined;
+const deps = { api, outbound, findAccess };
 const signal = new AbortController().signal;
 const THREAD = '1700000000.000100';
 const file = { fileId: 'file_1', filename: 'a "b".txt', mediaType: 'text/plain', bytes: 8 };
@@ -44,7 +46,7 @@ function text(content: string, replies?: readonly string[]): MessagePart {
 }
 
 function send(to: Destination, part: MessagePart, asPlain = false) {
-  return sendSlack({ api, outbound }, to, part, { asPlain, openFile: async () => Readable.from(['the file']), signal });
+  return sendSlack(deps, to, part, { asPlain, openFile: async () => Readable.from(['the file']), signal });
 }
 
 async function failureOf(work: Promise<unknown>): Promise<SendFailure> {
@@ -99,13 +101,13 @@ test('what has arrived is found by its mark, a file by its name', async () => {
   for (const { to } of [place(), place(THREAD)]) {
     const before = new Date();
     const part = text('Once');
-    assert.equal(await findSentSlack(api, to, part, before, signal), undefined);
+    assert.equal(await findSentSlack(deps, to, part, before, signal), undefined);
     const ts = await send(to, part);
-    assert.equal(await findSentSlack(api, to, part, before, signal), ts);
-    assert.equal(await findSentSlack(api, to, text('Another'), before, signal), undefined);
-    assert.equal(await findSentSlack(api, to, part, new Date(Date.now() + 600_000), signal), undefined);
+    assert.equal(await findSentSlack(deps, to, part, before, signal), ts);
+    assert.equal(await findSentSlack(deps, to, text('Another'), before, signal), undefined);
+    assert.equal(await findSentSlack(deps, to, part, new Date(Date.now() + 600_000), signal), undefined);
     await send(to, { type: 'file', file });
-    assert.ok(await findSentSlack(api, to, { type: 'file', file }, before, signal));
+    assert.ok(await findSentSlack(deps, to, { type: 'file', file }, before, signal));
   }
 });
 
@@ -173,7 +175,7 @@ test('a command is answered where the bot is no member, at an address of Slack�
 });
 
 test('a file of a message is read with the bot’s token, from Slack alone', async () => {
-  const access = (teamId: string) => accessOf(account, teamId);
+  const access = (teamId: string) => findAccess(account, teamId);
   const open = (url: string, teamId = app.teamId) =>
     openSlackFile(
       outbound,
@@ -200,7 +202,7 @@ test('a file of a message is read with the bot’s token, from Slack alone', asy
 
 test('a thread shows that an answer is being written', async () => {
   const { to, channel } = place(THREAD);
-  await showSlackTyping(api, to, signal);
-  await showSlackTyping(api, { ...to, chat: `${app.teamId}:D0DIRECT` }, signal);
+  await showSlackTyping(deps, to, signal);
+  await showSlackTyping(deps, { ...to, chat: `${app.teamId}:D0DIRECT` }, signal);
   assert.deepEqual([slack.statusesIn(channel), slack.statusesIn('D0DIRECT')], [['is writing…'], []]);
 });

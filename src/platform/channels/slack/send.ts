@@ -3,7 +3,7 @@ import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
 import { type Destination, type MessagePart, SendFailure, type SendOptions } from '../channel.ts';
 import { textAt } from '../provider/read-json.ts';
-import { accessOf } from './access.ts';
+import type { FindAccess } from './access.ts';
 import { buttonsOf } from './buttons.ts';
 import { metadataOf } from './part-key.ts';
 import { readPlace } from './place.ts';
@@ -15,6 +15,7 @@ import { type SlackAccess, type SlackApi, SlackProblem } from './web-api.ts';
 export interface SendDependencies {
   readonly api: SlackApi;
   readonly outbound: Pick<Outbound, 'fetch'>;
+  readonly findAccess: FindAccess;
 }
 
 /** Slack looks up what an answer links to: that would tell whoever wrote the address that it was read, and what was in it. */
@@ -27,14 +28,14 @@ export async function sendSlack(
   part: MessagePart,
   options: SendOptions,
 ): Promise<string | undefined> {
-  const access = requireAccess(to);
+  const access = await requireAccess(deps, to);
   if (part.type === 'file') return uploadFile(deps, access, to, part.file, options);
   return sendText(deps, access, to, part, options);
 }
 
-function requireAccess({ account, chat }: Destination): SlackAccess {
+async function requireAccess({ findAccess }: SendDependencies, { account, chat }: Destination): Promise<SlackAccess> {
   const { teamId } = readPlace(chat);
-  const access = accessOf(account, teamId);
+  const access = await findAccess(account, teamId);
   if (access !== undefined) return access;
   throw new SendFailure('refused', `The app is not installed in the workspace ${teamId}: there is no bot token of it.`);
 }

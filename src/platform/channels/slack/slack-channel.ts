@@ -4,11 +4,12 @@ import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
-import { openProjectAccount } from '../accounts/open-account.ts';
 import type { Channel } from '../channel.ts';
-import { accessOf } from './access.ts';
+import { createFindAccess } from './access.ts';
 import { composeSlack } from './compose.ts';
 import { findSentSlack } from './find-sent.ts';
+import { inviteToSlack } from './invite.ts';
+import { openSlackAccount } from './open-account.ts';
 import { openSlackFile } from './open-attachment.ts';
 import { sendSlack } from './send.ts';
 import { showSlackTyping } from './show-typing.ts';
@@ -21,22 +22,25 @@ export interface SlackDependencies {
   readonly db: Database;
   readonly vault: Pick<Vault, 'open'>;
   readonly outbound: Pick<Outbound, 'fetch'>;
+  readonly publicUrl: string;
 }
 
-export function createSlackChannel({ db, vault, outbound }: SlackDependencies): Channel {
-  const api = createSlackApi(outbound);
+export function createSlackChannel({ db, vault, outbound, publicUrl }: SlackDependencies): Channel {
+  const findAccess = createFindAccess({ db, vault });
+  const deps = { api: createSlackApi(outbound), outbound, findAccess };
   return {
     kind: 'slack',
     pace: PACE,
-    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'slack'),
+    openAccount: (projectId, deploymentId) => openSlackAccount({ db, vault }, projectId, deploymentId),
     noteFailure: (account, error) => noteAccountError(tenantDb(db, account.projectId), account, error),
     // Nobody is bound by what they write: `setup` makes an app.
     startLinks: () => ({}),
+    invite: (tx, deployment, account) => inviteToSlack(tx, publicUrl, deployment, account),
     compose: composeSlack,
-    send: (to, part, options) => sendSlack({ api, outbound }, to, part, options),
-    findSent: (to, part, sentAfter, signal) => findSentSlack(api, to, part, sentAfter, signal),
-    showTyping: (to, signal) => showSlackTyping(api, to, signal),
+    send: (to, part, options) => sendSlack(deps, to, part, options),
+    findSent: (to, part, sentAfter, signal) => findSentSlack(deps, to, part, sentAfter, signal),
+    showTyping: (to, signal) => showSlackTyping(deps, to, signal),
     openAttachment: (account, attachment, signal) =>
-      openSlackFile(outbound, (teamId) => accessOf(account, teamId), attachment, signal),
+      openSlackFile(outbound, (teamId) => findAccess(account, teamId), attachment, signal),
   };
 }

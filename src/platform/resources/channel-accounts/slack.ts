@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { closedObject, component, failsWith, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';
-import { checkSlackApp, SLACK_URL, settingOf } from '../../channels/index.ts';
+import { checkSlackApp, removeSlackInstalls, SLACK_URL, settingOf } from '../../channels/index.ts';
+import { tenantDb } from '../../store/tenant-db.ts';
 import type { AccountKind } from './account-kind.ts';
 import { checkApiUrl } from './check-api-url.ts';
 import type { AccountDependencies } from './dependencies.ts';
@@ -68,8 +69,8 @@ export function slackAccount(deps: AccountDependencies): AccountKind<typeof Slac
         baseUrl,
       });
     },
-    // The app stays as it is at Slack: others may have installed it, and its calls are refused here.
-    disconnect: async () => undefined,
+    // The app stays as it is at Slack, where others may have installed it: its calls are refused here.
+    disconnect: (account) => removeSlackInstalls(tenantDb(deps.db, account.projectId), account),
     show: (row, projectId) => ({
       client_id: row?.account_id ?? null,
       team_id: row === undefined ? null : settingOf(row.settings, 'team_id') || null,

@@ -1,5 +1,6 @@
 import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
 import { type EmailInboundDependencies, emailInbound } from './email-inbound.ts';
+import { type SlackOauthDependencies, slackOauth } from './slack-oauth.ts';
 import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
 import { type SmsWebhookDependencies, smsWebhook } from './sms-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
@@ -11,6 +12,7 @@ export function channelWebhookOperations(
     WhatsAppWebhookDependencies &
     DiscordWebhookDependencies &
     SlackWebhookDependencies &
+    SlackOauthDependencies &
     SmsWebhookDependencies &
     EmailInboundDependencies,
 ) {
@@ -19,6 +21,7 @@ export function channelWebhookOperations(
     ...whatsAppWebhook(deps),
     discordWebhook(deps),
     slackWebhook(deps),
+    slackOauth(deps),
     smsWebhook(deps),
     emailInbound(deps),
   ];

@@ -6,6 +6,7 @@ import { plainText } from '../../../kernel/http/reply.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {
+  forgetSlackTeam,
   isSlackConversation,
   type Messaging,
   type OpenAccount,
@@ -26,7 +27,7 @@ interface SlackSender extends TenantCaller {
 const slack = operationsFor<SlackSender | undefined>();
 
 export interface SlackWebhookDependencies {
-  readonly vault: Pick<Vault, 'open'>;
+  readonly vault: Pick<Vault, 'open' | 'seal'>;
   readonly clock: Clock;
   readonly messaging: Pick<Messaging, 'accept'>;
 }
@@ -54,7 +55,7 @@ export function slackWebhook({ vault, clock, messaging }: SlackWebhookDependenci
     async handler({ caller, body, headers, db }) {
       const call = { bytes: body.bytes, headers };
       const said =
-        caller === undefined ? readSlackChallenge(call) : await receive({ messaging, db }, caller.account, call);
+        caller === undefined ? readSlackChallenge(call) : await receive({ messaging, vault, db }, caller.account, call);
       return plainText(said ?? '');
     },
   });
@@ -64,11 +65,12 @@ const NOT_CONNECTED = 'You are not connected here.';
 
 /** What whoever typed a command sees at once; undefined: nothing. */
 async function receive(
-  { messaging, db }: Pick<SlackWebhookDependencies, 'messaging'> & { readonly db: Database },
+  { messaging, vault, db }: Pick<SlackWebhookDependencies, 'messaging' | 'vault'> & { readonly db: Database },
   account: OpenAccount,
   signed: Parameters<typeof readSignedSlackCall>[1],
 ): Promise<string | undefined> {
   const call = readSignedSlackCall(account, signed);
+  if (call.kind === 'uninstalled') await forgetSlackTeam({ db, vault }, account, call.teamId);
   if (call.kind !== 'message') return undefined;
   const { message, isForBot, isCommand } = call;
   if (!isForBot && !(await isSlackConversation(db, account, message))) return undefined;

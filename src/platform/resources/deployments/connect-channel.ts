@@ -30,7 +30,8 @@ export async function connectChannel(
     sealed_secrets: null,
     secret_keys: [],
   };
-  return makeConnection(deps, tx, body, connection, (token) => channel.startLinks(account, token));
+  const made = await makeConnection(deps, tx, body, connection, (token) => channel.startLinks(account, token));
+  return { ...made, ...(await channel.invite?.(tx, connection, account)) };
 }
 
 /** Throws the kind's refusal. */

@@ -118,6 +118,12 @@ export const CreatedDeployment = component(
       Type.String({ description: 'Opens the channel with the token, where it has such links.' }),
     ),
     prefilled_message: Type.Optional(Type.String({ description: 'What the person sends to be bound.' })),
+    install_url: Type.Optional(
+      Type.String({
+        description: '`slack`: where somebody installs the app in a workspace that does not have it. Shown once.',
+      }),
+    ),
+    state: Type.Optional(Type.String({ description: 'What `install_url` holds, by which the installation is known.' })),
   }),
 );
 
