@@ -16,6 +16,7 @@ export interface Figure {
     | '×'
     | 'words/s'
     | 's'
+    | '%'
     | '';
   /** What the value must not be above, must be below, or not be below. Absent: reported, not judged. */
   readonly bar?: { readonly atMost: number } | { readonly below: number } | { readonly atLeast: number };

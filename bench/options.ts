@@ -9,6 +9,7 @@ export const MEASURES = [
   'gateway',
   'mcp',
   'ask',
+  'channels',
   'sandbox',
   'ingest',
   'lists',
@@ -26,7 +27,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** A PostgreSQL server's URL: the benchmark makes a database of its own there. Undefined: the embedded store. */
   readonly databaseUrl: string | undefined;
-  /** Those that are compared with: LangGraph.js and, in `gateway`, Portkey's. */
+  /** Those that are compared with: LangGraph.js, in `gateway` Portkey's and in `channels` `chat`. */
   readonly withPeers: boolean;
   /** A folder for CPU profiles of the server. */
   readonly profileDir: string | undefined;
@@ -40,7 +41,7 @@ Measures Ironcraft on this machine and prints a table; all figures go to bench/r
   --database-url URL          a PostgreSQL server on which a database may be created and dropped;
                               default: IRONCRAFT_TEST_DATABASE_URL
   --only a,b                  of ${MEASURES.join(', ')}
-  --no-peer                   do not install or measure LangGraph.js and Portkey’s gateway
+  --no-peer                   do not install or measure LangGraph.js, Portkey’s gateway and chat
   --quick                     seconds instead of minutes, for a smoke test; the figures mean little
   --profile DIR               write a CPU profile of the server to DIR when it stops
   --help

@@ -6,6 +6,7 @@ import { startIroncraft } from './ironcraft.ts';
 import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
 import { measureAsk } from './measures/measure-ask.ts';
+import { measureChannels } from './measures/measure-channels.ts';
 import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
@@ -38,6 +39,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['gateway', measureGateway],
   ['mcp', measureMcp],
   ['ask', measureAsk],
+  ['channels', measureChannels],
   ['sandbox', measureSandbox],
   ['ingest', measureIngest],
   ['lists', measureLists],
@@ -90,7 +92,7 @@ async function prepareServer(options: BenchOptions, served: AsyncDisposableStack
   say('starting the server');
   const server = await startIroncraft({ databaseUrl: database?.url, profileDir });
   served.defer(() => server.stop());
-  return { server, smiths: new SmithPool(server), database, quick, withPeers, served, say };
+  return { server, smiths: new SmithPool(server), database, quick, profileDir, withPeers, served, say };
 }
 
 /** Leaves nothing behind, also when it is interrupted. */

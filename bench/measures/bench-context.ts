@@ -9,6 +9,8 @@ export interface BenchContext {
   /** Undefined with the embedded store. */
   readonly database: BenchDatabase | undefined;
   readonly quick: boolean;
+  /** A folder for CPU profiles of servers. */
+  readonly profileDir: string | undefined;
   /** Whether to measure beside what the field uses; installing it takes time and space. */
   readonly withPeers: boolean;
   /** What is put here ends with the server, and with the benchmark when it is interrupted. */

@@ -57,7 +57,12 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
   const typing = createTyping(parts);
   const live = createLive({ ...parts, wake: () => sends.wake() });
   const sender = new Sender({ ...parts, wake: () => sends.wake() });
-  const planner = createPlanner({ ...parts, onPlanned: () => sends.wake() });
+  const wakeSends = (waitMs: number) => {
+    if (waitMs <= 0) sends.wake();
+    // What is being sent, or paused for longer, has its own end.
+    else if (waitMs < SEND_INTERVAL_MS) setTimeout(() => sends.wake(), waitMs).unref();
+  };
+  const planner = createPlanner({ ...parts, onPlanned: wakeSends });
   const dispatcher = createChatDispatcher({
     ...parts,
     attachments,

@@ -2,6 +2,7 @@
  * What claiming a queue of turns is, in SQL. A queue's row says when it is looked at next; a claim puts that off by a lease,
  * so what a replica takes with it when it dies is done elsewhere.
  */
+import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database } from '../../kernel/db/database.ts';
 
 /** Longer than a turn takes to begin. */
@@ -94,7 +95,7 @@ export async function claimQueues<Queue extends ClaimedQueue>(
         from due where q.project_id = due.project_id and q.${id} = due.id
         returning q.project_id, q.smith_id, q.claims, q.failures, due.is_busy${columns.map((name) => `, q.${name}`).join('')}
       )
-      select claimed.*, last.project_id as last_project from last left join claimed on true`,
+      select claimed.*, last.project_id as last_project, ${ASYNC_COMMIT} from last left join claimed on true`,
     values: [after, JSON.stringify([...allowed].map(([project_id, count]) => ({ project_id, count }))), now, limit],
   });
   const queues = rows.filter(({ project_id }) => project_id !== null);

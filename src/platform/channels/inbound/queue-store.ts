@@ -2,6 +2,7 @@
  * The statements of the dispatcher. What is claimed is one conversation: the messages that wait there begin a turn together.
  * A message that is accepted later raises `received`, which tells whoever settles that there is more.
  */
+import { ASYNC_COMMIT } from '../../../kernel/db/async-commit.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEventsSql } from '../../feed/append-event-sql.ts';
@@ -160,7 +161,8 @@ export async function settleChats(db: Database, settled: readonly SettledChat[],
         failures = case s.outcome when 'failed' then c.failures + 1 when 'busy' then c.failures else 0 end,
         claims = 0
       from settled s join held on held.project_id = s.project_id and held.id = s.id
-      where c.project_id = s.project_id and c.id = s.id`,
+      where c.project_id = s.project_id and c.id = s.id
+      returning ${ASYNC_COMMIT}`,
     values: [json(settled), now],
   });
 }

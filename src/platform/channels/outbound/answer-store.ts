@@ -1,4 +1,5 @@
 /** Answers that are to be said, and the messages that they become. */
+import { ASYNC_COMMIT } from '../../../kernel/db/async-commit.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -91,18 +92,19 @@ export interface PlannedAnswer extends OpenAnswer {
 
 /**
  * Adds the parts of answers, one an outbox at most. What has changed meanwhile is left as it is: somebody else has planned it,
- * or it is to be composed again. Gives the ids of those that were planned.
+ * or it is to be composed again. Gives those that were planned, by id: when the place of their messages takes one, if they have
+ * any.
  */
 export async function planAnswers(
   db: Database,
   answers: readonly PlannedAnswer[],
   now: Date,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, Date | null>> {
   const planned = answers.map(({ parts, planned: segments, next, segments: before, output: _, ...answer }) => ({
     ...answer,
     ...{ before, segments, next, parts, count: parts.length, outbox_id: mintId('box') },
   }));
-  const { rows } = await db.query<{ id: string }>({
+  const { rows } = await db.query<{ id: string; due_at: Date | null }>({
     text: `
       with planned as (
         select * from jsonb_to_recordset($1) as p (project_id text, id text, before int, segments int, next text,
@@ -124,7 +126,7 @@ export async function planAnswers(
         on conflict (project_id, kind, account_id, chat) do update set
           planned = o.planned + excluded.planned,
           next_attempt_at = coalesce(o.next_attempt_at, greatest(excluded.next_attempt_at, o.free_at))
-        returning o.project_id, o.id, o.kind, o.account_id, o.chat, o.planned
+        returning o.project_id, o.id, o.kind, o.account_id, o.chat, o.planned, o.next_attempt_at
       ), parts as (
         insert into channel_parts (project_id, answer_id, position, outbox_id, number, body, live, state, created_at)
         select p.project_id, p.id, before.count + part.n, o.id, o.planned - p.count + part.n, part.body,
@@ -137,8 +139,12 @@ export async function planAnswers(
         ) before
         cross join lateral jsonb_array_elements(p.parts) with ordinality as part (body, n)
       )
-      select id from marked`,
+      select m.id, o.next_attempt_at as due_at, ${ASYNC_COMMIT}
+      from marked m
+      left join wanted w on w.project_id = m.project_id and w.id = m.id
+      left join boxes o
+        on o.project_id = w.project_id and o.kind = w.kind and o.account_id = w.account_id and o.chat = w.chat`,
     values: [json(planned), now],
   });
-  return new Set(rows.map(({ id }) => id));
+  return new Map(rows.map(({ id, due_at }) => [id, due_at]));
 }

@@ -2,6 +2,7 @@
  * The statements of the sender. What is claimed is an outbox, one place of a provider: its oldest part is sent, then the
  * next. A claim is a lease, renewed while a part is under way.
  */
+import { ASYNC_COMMIT } from '../../../kernel/db/async-commit.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { MessagingKind } from '../../tables.ts';
@@ -52,7 +53,7 @@ export async function claimOutboxes(
         from due where o.project_id = due.project_id and o.id = due.id
         returning o.project_id, o.id as outbox_id
       )
-      select claimed.*, last.project_id as last_project from last left join claimed on true`,
+      select claimed.*, last.project_id as last_project, ${ASYNC_COMMIT} from last left join claimed on true`,
     values: [after, now, limit],
   });
   const outboxes = rows.filter(({ project_id }) => project_id !== null);
@@ -150,7 +151,7 @@ export async function reserveSends(
       order by project_id, kind, account_id
       on conflict (project_id, kind, account_id) do update set
         free_at = greatest(b.free_at, $2::timestamptz) + (excluded.free_at - $2::timestamptz)
-      returning project_id, kind, account_id, free_at`,
+      returning project_id, kind, account_id, free_at, ${ASYNC_COMMIT}`,
     values: [json(wanted), now],
   });
   return rows;

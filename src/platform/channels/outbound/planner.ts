@@ -28,8 +28,8 @@ export interface PlannerDependencies {
   readonly files: ChannelFiles;
   readonly now: () => Date;
   readonly logger: { warn(fields: object, message: string): void };
-  /** There are messages to be sent. */
-  readonly onPlanned: () => void;
+  /** There are messages to be sent, so soon. */
+  readonly onPlanned: (waitMs: number) => void;
 }
 
 export interface Planner {
@@ -76,8 +76,10 @@ export function createPlanner(deps: PlannerDependencies): Planner {
     while (rest.length > 0) {
       const planned = await Promise.all(rest.map(([first]) => (first === undefined ? undefined : compose(first))));
       const usable = planned.filter((answer) => answer !== undefined);
-      const done = usable.length === 0 ? new Set<string>() : await planAnswers(db, usable, deps.now());
-      if (done.size > 0) deps.onPlanned();
+      const now = deps.now();
+      const done = usable.length === 0 ? new Map<string, Date | null>() : await planAnswers(db, usable, now);
+      const waitsMs = [...done.values()].flatMap((dueAt) => (dueAt === null ? [] : [dueAt.getTime() - now.getTime()]));
+      for (const waitMs of new Set(waitsMs)) deps.onPlanned(waitMs);
       // Planned by somebody else, or shown since it was read: its place is looked at anew.
       const changed = rest.filter((_, index) => planned[index] !== undefined && !done.has(planned[index].id));
       for (const answer of changed.flat()) chats.push({ projectId: answer.project_id, chatId: answer.chat_id });
