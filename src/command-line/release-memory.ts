@@ -19,7 +19,10 @@ export function releaseMemory(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as CollectGarbage;
   setFlagsFromString('--no-expose-gc');
+  // The embedded store's code would go with the garbage, and be compiled anew: see embedded-worker.ts.
+  setFlagsFromString('--no-flush-liftoff-code');
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  setFlagsFromString('--flush-liftoff-code');
 }
 
 /** Releases memory whenever the process has come to rest and is larger than it was the last time. Keeps no process alive. */

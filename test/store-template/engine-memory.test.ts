@@ -9,15 +9,18 @@ import { storeTemplate } from '../../src/command-line/migrations.ts';
 
 const run = promisify(execFile);
 
-const STATEMENTS = 60;
+const STATEMENTS = 90;
 const MEBIBYTE = 1_048_576;
 
-/** Opens a store, has it parse statements, and waits until V8 has compiled what it had begun to. */
+/** Opens a store, has it parse statements, before and after a server's garbage is collected, and waits until V8 has compiled what it had begun to. */
 const program = (folder: string) => `
   const { connectEmbedded } = await import(${JSON.stringify(new URL('../../src/kernel/db/connect-embedded.ts', import.meta.url).href)});
   const db = await connectEmbedded({ folder: ${JSON.stringify(folder)}, template: ${JSON.stringify(storeTemplate)} });
+  const { releaseMemory } = await import(${JSON.stringify(new URL('../../src/command-line/release-memory.ts', import.meta.url).href)});
   for (let n = 0; n < ${STATEMENTS}; n += 1) {
-    await db.query({ text: 'select name from schema_migrations where service = $1 and name > $2 order by name', values: ['platform', String(n)] });
+    if (n === ${STATEMENTS / 3}) releaseMemory();
+    // Each with a text of its own, which is parsed.
+    await db.query({ text: 'select name as n' + n + ' from schema_migrations where service = $1 order by name', values: ['platform'] });
   }
   await db.close();`;
 
