@@ -30,7 +30,7 @@ async function answerFrame({ answer }: ChildProgram<unknown, unknown>, { id, mes
 
 channel.on('end', end);
 channel.on('error', end);
-new Worker(new URL('./watch-parent.ts', import.meta.url), { workerData: parent, execArgv: [], env: {} }).unref();
+new Worker(new URL('./watch-parent.js', import.meta.url), { workerData: parent, execArgv: [], env: {} }).unref();
 confineProcess();
 // What a library prints about a document would fill the parent's log.
 for (const name of ['log', 'info', 'debug', 'warn'] as const) console[name] = () => undefined;
