@@ -31,7 +31,7 @@ import { listenForStop, StoppedWhileStarting, type StopSignals } from './stop-si
 const CLOSING_MS = 1_500;
 
 /** After the first requests have had their answers, and before anybody looks at what the server takes at rest. */
-const RELEASE_MEMORY_AFTER_MS = 2_000;
+const RELEASE_MEMORY_AFTER_MS = 10_000;
 
 type MakeService = (parts: ServerDependencies) => Promise<ServedService>;
 
