@@ -22,7 +22,7 @@ export interface FakeSlackMessage {
   readonly thread: string | undefined;
   text: string;
   /** As it was sent. */
-  readonly sent: Json;
+  sent: Json;
   readonly files: readonly { readonly title: string; readonly text: string }[];
 }
 
@@ -49,9 +49,14 @@ export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'fai
     installUrl: string,
     installed?: { readonly teamId?: string; readonly userId?: string; readonly more?: Json },
   ): URL;
+  /** Nothing can be streamed there. */
+  stopStreamsIn(channel: string): void;
   /** Its address, which opens with the bot's token. */
   addFile(text: string): string;
 }
+
+/** Of an edit. */
+const MAX_EDIT_CHARS = 4_000;
 
 let made = 0;
 
@@ -73,6 +78,8 @@ export async function startSlack(): Promise<SlackServer> {
   const statuses: { readonly channel: string; readonly status: string }[] = [];
   const closed = new Set<string>();
   const files = new Map<string, string>();
+  const streaming = new Set<string>();
+  const unstreamed = new Set<string>();
   const codes = new Map<string, Json>();
   const installed = new Map<string, FakeSlackApp>();
   const uploads = new Map<string, { readonly filename: string; readonly length: number; text?: string }>();
@@ -83,6 +90,34 @@ export async function startSlack(): Promise<SlackServer> {
       if (closed.has(args.channel)) return refuse('not_in_channel');
       return { channel: args.channel, ts: say(args.channel, args.thread_ts, args).ts };
     },
+    'chat.update': (args) => {
+      const message = find(args);
+      if (message === undefined) return refuse('message_not_found');
+      if (streaming.has(message.ts)) return refuse('streaming_state_conflict');
+      if (args.text.length > MAX_EDIT_CHARS) return refuse('msg_too_long');
+      Object.assign(message, { text: args.text, sent: readArguments(args) });
+      return { ts: message.ts };
+    },
+    'chat.delete': (args) => {
+      const message = find(args);
+      if (message === undefined) return refuse('message_not_found');
+      messages.splice(messages.indexOf(message), 1);
+      return {};
+    },
+    'chat.startStream': (args) => {
+      if (args.recipient_user_id === undefined || unstreamed.has(args.channel))
+        return refuse('channel_type_not_supported');
+      const { ts } = say(args.channel, args.thread_ts, { text: '' });
+      streaming.add(ts);
+      return { ts };
+    },
+    'chat.appendStream': (args) => {
+      const message = find(args);
+      if (message === undefined || !streaming.has(message.ts)) return refuse('message_not_in_streaming_state');
+      message.text += args.markdown_text;
+      return {};
+    },
+    'chat.stopStream': ({ ts }) => (streaming.delete(ts) ? {} : refuse('message_not_in_streaming_state')),
     'conversations.history': ({ channel }) => ({ messages: shown(channel, undefined) }),
     'conversations.replies': ({ channel, ts }) => ({ messages: shown(channel, ts) }),
     'files.getUploadURLExternal': ({ filename, length }) => {
@@ -102,6 +137,10 @@ export async function startSlack(): Promise<SlackServer> {
       return {};
     },
   };
+
+  function find({ channel, ts }: Json): FakeSlackMessage | undefined {
+    return messages.find((message) => message.channel === channel && message.ts === ts);
+  }
 
   function say(channel: string, thread: string | undefined, sent: Json, brought: FakeSlackMessage['files'] = []) {
     const message = { ts: newTs(), channel, thread, text: sent.text, sent: readArguments(sent), files: brought };
@@ -235,6 +274,7 @@ export async function startSlack(): Promise<SlackServer> {
       return back;
     },
     closeChannel: (channel) => void closed.add(channel),
+    stopStreamsIn: (channel) => void unstreamed.add(channel),
     addFile(text) {
       const id = newSlackId('F');
       files.set(id, text);

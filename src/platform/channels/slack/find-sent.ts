@@ -4,7 +4,7 @@ import type { Destination, MessagePart } from '../channel.ts';
 import { objectsAt, textAt } from '../provider/read-json.ts';
 import { hasKeyOf } from './part-key.ts';
 import { readPlace } from './place.ts';
-import type { SendDependencies } from './send.ts';
+import type { LiveDependencies } from './require-access.ts';
 
 const LAST = 50;
 /** Their clock is not ours. */
@@ -12,7 +12,7 @@ const CLOCK_DIFFERENCE_SECONDS = 60;
 
 /** Undefined where Slack does not show it. Throws `SlackProblem` where it cannot say. */
 export async function findSentSlack(
-  { api, findAccess }: Omit<SendDependencies, 'outbound'>,
+  { api, findAccess }: LiveDependencies,
   to: Destination,
   part: MessagePart,
   sentAfter: Date,

@@ -1,12 +1,12 @@
 /** Says in a thread that an answer is being written. Slack takes it down with the next message, and knows no such sign elsewhere. */
 import type { Destination } from '../channel.ts';
 import { readPlace } from './place.ts';
-import type { SendDependencies } from './send.ts';
+import type { LiveDependencies } from './require-access.ts';
 
 const STATUS = 'is writing…';
 
 export async function showSlackTyping(
-  { api, findAccess }: Omit<SendDependencies, 'outbound'>,
+  { api, findAccess }: LiveDependencies,
   { account, chat }: Destination,
   signal: AbortSignal,
 ): Promise<void> {

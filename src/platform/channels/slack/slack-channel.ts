@@ -9,6 +9,7 @@ import { createFindAccess } from './access.ts';
 import { composeSlack } from './compose.ts';
 import { findSentSlack } from './find-sent.ts';
 import { inviteToSlack } from './invite.ts';
+import { createSlackLive } from './live.ts';
 import { openSlackAccount } from './open-account.ts';
 import { openSlackFile } from './open-attachment.ts';
 import { sendSlack } from './send.ts';
@@ -39,6 +40,7 @@ export function createSlackChannel({ db, vault, outbound, publicUrl }: SlackDepe
     compose: composeSlack,
     send: (to, part, options) => sendSlack(deps, to, part, options),
     findSent: (to, part, sentAfter, signal) => findSentSlack(deps, to, part, sentAfter, signal),
+    live: createSlackLive(deps),
     showTyping: (to, signal) => showSlackTyping(deps, to, signal),
     openAttachment: (account, attachment, signal) =>
       openSlackFile(outbound, (teamId) => findAccess(account, teamId), attachment, signal),

@@ -49,8 +49,10 @@ async function write({ project, app }: Place, event: { user: string; channel: st
   return call;
 }
 
+/** What is marked as a part of an answer: not what is shown before. */
 async function said(channel: string, count = 1) {
-  const texts = () => slack.messagesIn(channel).map(({ text }) => text);
+  const whole = () => slack.messagesIn(channel).filter(({ sent }) => sent.metadata !== undefined);
+  const texts = () => whole().map(({ text }) => text);
   return eventually(() => (texts().length >= count ? texts() : undefined), `${count} messages in ${channel}`);
 }
 
@@ -98,6 +100,21 @@ test('a mention, the message that holds it and all their repetitions are answere
   const [, second] = await said(channel, 2);
   assert.equal(second?.split(' ').length, 4);
   assert.equal((await events(place)).length, 2);
+});
+
+test('an answer is streamed while it is written, and goes when it is stopped', async () => {
+  const place = await makePlace();
+  const { user } = await meet(place);
+  const [channel, ts] = [newSlackId('C'), newTs()];
+  const mention = `<@${place.app.botUserId}>`;
+  await write(place, { user, channel, ts, text: `${mention} Write 1000 words at 5 words per second` } as never);
+  const words = () => slack.messagesIn(channel)[0]?.text.split(' ').length ?? 0;
+  await eventually(() => (words() > 1 ? words() : undefined), 'a piece');
+  await write(place, { user, channel, text: `${mention} /stop`, thread_ts: ts } as never);
+  await said(channel);
+  const texts = () => slack.messagesIn(channel).map(({ text }) => text);
+  await eventually(() => (texts().length === 1 ? texts() : undefined), 'the stream to go');
+  assert.deepEqual(texts(), ['Stopped.']);
 });
 
 test('bots are not answered', async () => {
