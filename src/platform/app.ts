@@ -75,6 +75,7 @@ import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
 import { deploymentOperations } from './resources/deployments/operations.ts';
+import { emailSuppressionOperations } from './resources/email-suppressions/operations.ts';
 import { embeddingOperations } from './resources/embeddings/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import {
@@ -240,6 +241,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...inboundEventOperations(),
     ...hostedOperations(deps),
     ...channelAccountOperations(deps),
+    ...emailSuppressionOperations(),
     ...channelWebhookOperations(deps),
     ...traceOperations(deps),
     ...usageOperations(deps),

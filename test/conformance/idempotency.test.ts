@@ -35,6 +35,7 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   // Files that are read behind the requests are of other sources.
   'usage.events.create': [`(select * from usage_entries where source = 'meter') as meter_events`, 'project_id'],
   'budgets.create': ['budgets', 'project_id'],
+  'tenant.email.suppressions.create': ['email_suppressions', 'project_id'],
   'agents.create': ['agents', 'project_id'],
   'agents.versions.publish': ['agent_versions', 'project_id'],
   // What runs and files of the project have to tell may come at any time.
@@ -303,7 +304,7 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id === 'budgets.create') return { ...body, limit: 7 };
   if (operation.id === 'usage.events.create') return { ...body, quantity: 7 };
   if ('items' in body) return { items: [{ role: 'user', content: uniqueName() }] };
-  const member = ['note', 'display_name', 'title'].find((one) => one in body) ?? 'name';
+  const member = ['note', 'display_name', 'title', 'reason'].find((one) => one in body) ?? 'name';
   return { ...body, [member]: uniqueName() };
 }
 

@@ -64,6 +64,8 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'deployments.list': () =>
     idOf(tenant.post('/v1/deployments', { target: { type: 'smith', id: world.smithId }, kind: 'web' })),
   'inbound_events.list': () => receiveMessage(platform, world.projectId, world.smithId),
+  'tenant.email.suppressions.list': () =>
+    idOf(tenant.post('/v1/tenant/email/suppressions', { address: `${uniqueName().slice(5)}@example.com` })),
   'usage.events.list': () => idOf(tenant.post('/v1/usage/events', { meter: 'pages', quantity: 1 })),
   'budgets.list': async () => {
     const smithId = await idOf(tenant.post('/v1/smiths', { model: 'builtin/demo' }));

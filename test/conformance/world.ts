@@ -212,6 +212,10 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'sms.webhook.receive': undefined,
   'email.inbound.receive': undefined,
   'tenant.email.put': ({ mail }) => mail.bodyOf(),
+  'tenant.email.suppressions.create': () => ({
+    address: `${uniqueName().slice(5)}@example.com`,
+    reason: 'asked us to stop',
+  }),
   'tenant.whatsapp.put': ({ graph }) => graph.bodyOf(graph.addNumber()),
   'tenant.discord.put': ({ discord }) => discord.bodyOf(discord.addApplication()),
   'tenant.slack.put': ({ slack }) => slack.bodyOf(slack.addApp()),

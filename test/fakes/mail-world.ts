@@ -22,8 +22,13 @@ export interface MailWorld {
   readonly smtp: SmtpServer;
   /** A domain that is nobody's yet. */
   newDomain(): string;
-  /** Of `PUT /v1/tenant/email`, for this domain or a new one. */
-  bodyOf(domain?: string): { readonly domain: string; readonly smtp_url: string; readonly inbound_secret: string };
+  /** Of `PUT /v1/tenant/email`, for this domain or a new one; with a key, as making one takes time. */
+  bodyOf(domain?: string): {
+    readonly domain: string;
+    readonly smtp_url: string;
+    readonly inbound_secret: string;
+    readonly dkim: { readonly selector: string; readonly private_key: string };
+  };
   write(mail: WrittenMail): Promise<Buffer>;
   /** What was sent to this address, oldest first. */
   sentTo(address: string): readonly ReceivedMessage[];
@@ -54,6 +59,7 @@ export async function startMailWorld(): Promise<MailWorld> {
       domain,
       smtp_url: `smtp://us:sesame@example.com:${smtp.port}?tls=optional`,
       inbound_secret: INBOUND_SECRET,
+      dkim: { selector: 'ironcraft', private_key: privateKey },
     }),
     async write({ from, to, subject = 'A question', text = 'Hello', content, messageId, headers = {}, signedBy }) {
       const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '');

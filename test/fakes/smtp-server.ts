@@ -19,6 +19,8 @@ export type SmtpFault = 'refuse login' | 'refuse recipient' | 'later' | 'refuse 
 export interface SmtpServer {
   readonly port: number;
   readonly messages: readonly ReceivedMessage[];
+  /** Those whose sender was told nothing: `cut`. */
+  readonly cut: readonly ReceivedMessage[];
   /** What goes wrong with the next message. */
   fail(fault: SmtpFault): void;
   close(): Promise<void>;
@@ -31,6 +33,7 @@ export interface SmtpServerOptions {
 
 export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<SmtpServer> {
   const messages: ReceivedMessage[] = [];
+  const cut: ReceivedMessage[] = [];
   const sockets = new Set<Socket>();
   let fault: SmtpFault | undefined;
   const takeFault = (isLogin: boolean): SmtpFault | undefined => {
@@ -43,12 +46,13 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => undefined);
-    new Conversation(socket, options, messages, takeFault);
+    new Conversation(socket, options, { messages, cut }, takeFault);
   });
   const port = await listen(server);
   return {
     port,
     messages,
+    cut,
     fail(next) {
       fault = next;
     },
@@ -62,7 +66,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
 class Conversation {
   readonly #socket: Socket;
   readonly #options: SmtpServerOptions;
-  readonly #messages: ReceivedMessage[];
+  readonly #taken: { readonly messages: ReceivedMessage[]; readonly cut: ReceivedMessage[] };
   readonly #takeFault: (isLogin: boolean) => SmtpFault | undefined;
   #buffer = '';
   #login: ReceivedMessage['login'];
@@ -75,12 +79,12 @@ class Conversation {
   constructor(
     socket: Socket,
     options: SmtpServerOptions,
-    messages: ReceivedMessage[],
+    taken: { readonly messages: ReceivedMessage[]; readonly cut: ReceivedMessage[] },
     takeFault: (isLogin: boolean) => SmtpFault | undefined,
   ) {
     this.#socket = socket;
     this.#options = options;
-    this.#messages = messages;
+    this.#taken = taken;
     this.#takeFault = takeFault;
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => this.#read(text));
@@ -134,13 +138,15 @@ class Conversation {
       return [];
     }
     this.#content = undefined;
+    const [from, to, login] = [this.#from, this.#to, this.#login];
+    const message = { from, to, login, content: content.map((each) => `${each}\r\n`).join('') };
     if (this.#fault === 'cut') {
+      this.#taken.cut.push(message);
       this.#socket.destroy();
       return [];
     }
     if (this.#fault === 'refuse message') return ['554 not this one'];
-    const [from, to, login] = [this.#from, this.#to, this.#login];
-    this.#messages.push({ from, to, login, content: content.map((each) => `${each}\r\n`).join('') });
+    this.#taken.messages.push(message);
     return ['250 taken'];
   }
 

@@ -4,7 +4,8 @@ import type { Jobs } from '../../kernel/jobs/jobs.ts';
 
 const SWEEP_CHANNELS = 'sweep-channels';
 const KEPT_MS = 30 * 86_400_000;
-const GUESSES_MS = 2 * 3_600_000;
+/** What is counted by the hour. */
+const COUNTED_MS = 2 * 3_600_000;
 const ROWS_A_BATCH = 5_000;
 
 interface SweepDependencies {
@@ -43,9 +44,15 @@ const SWEEPS = [
         select project_id, id from channel_answers where settled_at < $1 limit $2)`,
   },
   {
-    ageMs: GUESSES_MS,
+    ageMs: COUNTED_MS,
     text: `
       delete from channel_guesses where (project_id, kind, account_id, sender) in (
         select project_id, kind, account_id, sender from channel_guesses where hour < $1 limit $2)`,
+  },
+  {
+    ageMs: COUNTED_MS,
+    text: `
+      delete from email_senders where (project_id, deployment_id, sender) in (
+        select project_id, deployment_id, sender from email_senders where hour < $1 limit $2)`,
   },
 ];

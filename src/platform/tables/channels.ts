@@ -156,6 +156,22 @@ interface SlackInstallStatesTable {
   created_at: Generated<Date>;
 }
 
+interface EmailSuppressionsTable {
+  project_id: ProjectId;
+  id: string;
+  address: string;
+  reason: string | null;
+  created_at: Generated<Date>;
+}
+
+interface EmailSendersTable {
+  project_id: ProjectId;
+  deployment_id: string;
+  sender: string;
+  hour: Date;
+  mails: number;
+}
+
 interface HostedVisitorsTable {
   project_id: ProjectId;
   deployment_id: string;
@@ -195,6 +211,8 @@ export interface ChannelsTables {
   channel_guesses: ChannelGuessesTable;
   slack_installs: SlackInstallsTable;
   slack_install_states: SlackInstallStatesTable;
+  email_suppressions: EmailSuppressionsTable;
+  email_senders: EmailSendersTable;
 }
 
 export const channelsTables: TableNames<ChannelsTables> = {
@@ -212,4 +230,6 @@ export const channelsTables: TableNames<ChannelsTables> = {
   channel_guesses: true,
   slack_installs: true,
   slack_install_states: true,
+  email_suppressions: true,
+  email_senders: true,
 };

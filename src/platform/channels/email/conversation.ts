@@ -20,8 +20,8 @@ export function threadOf(
   { messageId, references }: Pick<MailReply, 'messageId' | 'references'>,
 ): string {
   for (const id of references.toReversed()) {
-    const own = OURS.exec(id);
-    if (own?.[5] === domain && own[1] !== undefined) return own[1];
+    const own = readOwnId(domain, id);
+    if (own !== undefined) return own.thread;
   }
   return createHash('sha256')
     .update(references[0] ?? messageId)
@@ -31,7 +31,16 @@ export function threadOf(
 
 /** Whether it goes on with what this server has written. */
 export function isContinued(domain: string, references: readonly string[]): boolean {
-  return references.some((id) => OURS.exec(id)?.[5] === domain);
+  return references.some((id) => readOwnId(domain, id) !== undefined);
+}
+
+/** What an id of ours says; undefined for any other. */
+export function readOwnId(
+  domain: string,
+  messageId: string,
+): { readonly thread: string; readonly answerId: string } | undefined {
+  const [, thread = '', answerId = '', , , of] = OURS.exec(messageId) ?? [];
+  return of === domain ? { thread, answerId } : undefined;
 }
 
 /** Unique within the domain. */

@@ -6,12 +6,14 @@ import { appendEvent } from '../../feed/append-event.ts';
 import { TenantDatabase, tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
 import { openProjectAccount } from '../accounts/open-account.ts';
-import { AttachmentFailure, type Channel } from '../channel.ts';
+import { AttachmentFailure, type Channel, SendFailure } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { composeMail } from './compose.ts';
 import { placeOf } from './conversation.ts';
 import { findMailboxes } from './mailbox-store.ts';
 import { sendMail } from './send.ts';
+import { RecipientRefused } from './smtp-refusal.ts';
+import { findSuppression, suppressAddress } from './suppression-store.ts';
 
 /** Servers say when they have had enough; two mails of one conversation at once would only be sorted otherwise. */
 const PACE = { accountMs: 20, chatMs: 100 };
@@ -42,8 +44,18 @@ export function createEmailChannel({ db, vault, outbound, files }: EmailDependen
     async send(to, part, options) {
       const { account, chat } = to;
       const address = `${placeOf(chat).handle}@${account.accountId}`;
-      const [mailbox] = await findMailboxes(tenantDb(db, account.projectId), [address]);
-      return sendMail(outbound, to, part, { ...options, displayName: mailbox?.display_name ?? null });
+      const scope = tenantDb(db, account.projectId);
+      const suppressed = await findSuppression(scope, to.sender);
+      if (suppressed !== undefined) {
+        throw new SendFailure('refused', `${to.sender} gets no mail: ${suppressed.reason ?? 'it is suppressed'}`);
+      }
+      const [mailbox] = await findMailboxes(scope, [address]);
+      try {
+        return await sendMail(outbound, to, part, { ...options, displayName: mailbox?.display_name ?? null });
+      } catch (error) {
+        if (error instanceof RecipientRefused) await suppressAddress(scope, to.sender, `bounce: ${error.message}`);
+        throw error;
+      }
     },
     // They came with the mail, and are held until its turn begins.
     async openAttachment({ projectId }, { ref }) {

@@ -1,8 +1,14 @@
 /** Mail, out by SMTP and in by HTTP. */
 export { checkEmailAccount, emailDnsRecords } from './account.ts';
-export { domainOf } from './address.ts';
+export { domainOf, readAddress } from './address.ts';
 export { createEmailChannel } from './email-channel.ts';
 export { type MailboxSettings, proposeHandles, readMailboxSettings } from './mailbox.ts';
 export { createDnsLookUp } from './read-mail/look-up-dns.ts';
 export { createMailReader, MAX_MAIL_BYTES, type MailReader, UnreadableMailError } from './read-mail/mail-reader.ts';
 export { INBOUND_SECRET_HEADER, receiveMail, UndecidedMailError, verifyMailCall } from './receive-mail.ts';
+export {
+  listSuppressions,
+  removeSuppression,
+  type SuppressionRow,
+  suppressAddress,
+} from './suppression-store.ts';

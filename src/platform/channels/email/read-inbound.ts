@@ -29,16 +29,22 @@ function isObeyed({ from, to }: ReadMail, { smith_id, owner_email, address }: Ma
 export function readInbound(
   domain: string,
   mail: ReadMail,
-  mailbox: Mailbox | undefined,
-  attachments: readonly InboundAttachment[],
+  {
+    mailbox,
+    fate,
+    attachments,
+  }: {
+    readonly mailbox: Mailbox | undefined;
+    readonly fate: MailFate;
+    readonly attachments: readonly InboundAttachment[];
+  },
 ): InboundMessage {
   const { from, subject, messageId, references } = mail;
-  const { type, fate } = fateOf(mail, mailbox);
   const handle = handleOf(mailbox?.address ?? '');
   const reply: MailReply = { messageId, references, subject };
   return {
     idempotencyKey: keyOf(mail, mailbox),
-    ...{ type, fate, attachments, sender: from },
+    ...{ ...fate, attachments, sender: from },
     chat: chatOf(handle, threadOf(domain, mail)),
     subject: `${from === '' ? 'Somebody' : from} wrote to ${mailbox?.address ?? domain}`,
     text: textOf(domain, mail),

@@ -1,18 +1,20 @@
 /** Mail for a project's domain, as it came: checked, read, and taken once. */
-import type { Executor } from '../../../kernel/db/database.ts';
+import type { Database, Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
-import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
+import { TenantDatabase, type TenantDb, tenantDb } from '../../store/tenant-db.ts';
 import { findLiveAccount } from '../accounts/account-store.ts';
 import { openAccount } from '../accounts/open-account.ts';
 import { isWebhookSecret } from '../accounts/webhook-secret.ts';
 import type { InboundAttachment, InboundMessage, OpenAccount } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { domainOf, handleOf } from './address.ts';
+import { countMail } from './count-mail.ts';
 import { findMailboxes, type Mailbox } from './mailbox-store.ts';
-import { fateOf, readInbound } from './read-inbound.ts';
+import { fateOf, type MailFate, readInbound } from './read-inbound.ts';
 import type { MailReader } from './read-mail/mail-reader.ts';
 import type { MailFile, ReadMail } from './read-mail/protocol.ts';
+import { takeReport } from './take-report.ts';
 
 export const INBOUND_SECRET_HEADER = 'x-ic-inbound-secret';
 /** Of one mail. */
@@ -30,7 +32,8 @@ export async function verifyMailCall(
 }
 
 export interface ReceiveDependencies {
-  readonly db: Executor;
+  readonly db: Database;
+  readonly now: () => Date;
   readonly reader: Pick<MailReader, 'read'>;
   readonly files: Pick<ChannelFiles, 'hold' | 'limitBytes'>;
   readonly accept: (account: OpenAccount, messages: readonly InboundMessage[]) => Promise<unknown>;
@@ -54,17 +57,37 @@ export async function receiveMail(
   const { projectId, accountId: domain } = account;
   const mail = await deps.reader.read(projectId, raw);
   const named = recipients ?? (mail.deliveredTo.length > 0 ? mail.deliveredTo : mail.to);
-  const mailboxes = await findNamed(tenantDb(deps.db, projectId), domain, named);
+  const db = new TenantDatabase(deps.db, projectId);
+  const { report } = mail;
+  if (report !== undefined) await db.transaction((tx) => takeReport(tx, domain, report));
+  const mailboxes = await findNamed(db, domain, named);
   const reached: readonly (Mailbox | undefined)[] = mailboxes.length === 0 ? [undefined] : mailboxes;
-  const isObeyed = reached.some((mailbox) => mailbox !== undefined && fateOf(mail, mailbox).fate === undefined);
-  const isPlain = mail.report === undefined && mail.automatic === undefined;
+  const isPlain = report === undefined && mail.automatic === undefined;
   if (isPlain && mail.authentication.result === 'unknown') throw new UndecidedMailError(mail.authentication.detail);
+  const decided = await Promise.all(
+    reached.map(async (mailbox) => ({ mailbox, fate: await decide(deps, db, mail, mailbox) })),
+  );
+  const isObeyed = decided.some(({ fate }) => fate.fate === undefined);
   const attachments = isObeyed ? await holdFiles(deps, projectId, mail.files) : [];
   await deps.accept(
     account,
-    reached.map((mailbox) => readInbound(domain, mail, mailbox, attachments)),
+    decided.map(({ mailbox, fate }) => readInbound(domain, mail, { mailbox, fate, attachments })),
   );
 }
+
+/** What begins a turn is counted: a machine that does not say that it is one writes without end. */
+async function decide(
+  { now }: Pick<ReceiveDependencies, 'now'>,
+  db: TenantDb,
+  mail: ReadMail,
+  mailbox: Mailbox | undefined,
+): Promise<MailFate> {
+  const fate = fateOf(mail, mailbox);
+  if (fate.fate !== undefined || mailbox === undefined) return fate;
+  return (await countMail(db, mailbox.id, mail.from, now())) ? fate : TOO_MANY;
+}
+
+const TOO_MANY: MailFate = { type: 'automatic', fate: 'noted' };
 
 /** With what stands behind a `+` and without it, where nobody has it with. */
 async function findNamed(db: TenantDb, domain: string, named: ReadMail['to']): Promise<readonly Mailbox[]> {

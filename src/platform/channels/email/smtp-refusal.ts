@@ -2,7 +2,7 @@
 import { SendFailure } from '../channel.ts';
 
 /** The recipient is refused for good: nothing is sent there any more. */
-class RecipientRefused extends SendFailure {
+export class RecipientRefused extends SendFailure {
   constructor(message: string, cause: unknown) {
     super('refused', message, { cause });
     this.name = 'RecipientRefused';

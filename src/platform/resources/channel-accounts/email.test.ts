@@ -16,7 +16,7 @@ test('a domain is saved once its mail server takes the login, shown without its 
     ...{ configured: false, domain: null, smtp_host: null, dkim_selector: null, dns_records: [], secret_keys: [] },
     ...{ webhook_url: null, last_error: null, created_at: null, updated_at: null },
   });
-  const body = mail.bodyOf();
+  const { dkim: _key, ...body } = mail.bodyOf();
   const saved = await project.put(PATH, { ...body, domain: body.domain.toUpperCase() });
   assert.equal(saved.status, 200, saved.text);
   const { dns_records: records, created_at, updated_at, ...shown } = saved.body;
@@ -54,7 +54,7 @@ test('a domain is saved once its mail server takes the login, shown without its 
   const told = own.body.dns_records[0].value.split('p=')[1];
   const shownKey = createPublicKey({ key: Buffer.from(told, 'base64'), type: 'spki', format: 'der' });
   assert.ok(shownKey.equals(publicKey));
-  const other = await project.put(PATH, mail.bodyOf());
+  const other = await project.put(PATH, { ...mail.bodyOf(), dkim: null });
   assert.equal(other.body.dkim_selector, 'ironcraft', 'another domain has a key of its own');
   assert.equal((await project.delete(PATH)).status, 204);
   assertRefusal(await project.delete(PATH), 404, 'not_found');

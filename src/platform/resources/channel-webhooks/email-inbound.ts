@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { operationsFor } from '../../../kernel/http/operation.ts';
@@ -30,10 +31,14 @@ export interface EmailInboundDependencies {
   readonly messaging: Pick<Messaging, 'accept'>;
   readonly mailReader: MailReader;
   readonly channelFiles: ChannelFiles;
+  readonly clock: Clock;
 }
 
-export function emailInbound({ db: database, vault, messaging, mailReader, channelFiles }: EmailInboundDependencies) {
-  const deps = { db: database, reader: mailReader, files: channelFiles, accept: messaging.accept };
+export function emailInbound({ vault, messaging, mailReader, channelFiles, clock, ...rest }: EmailInboundDependencies) {
+  const deps = {
+    ...{ db: rest.db, now: () => clock.now() },
+    ...{ reader: mailReader, files: channelFiles, accept: messaging.accept },
+  };
   return mail.raw({
     id: 'email.inbound.receive',
     method: 'POST',

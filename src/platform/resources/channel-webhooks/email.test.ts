@@ -238,6 +238,121 @@ test('automatic mail is noted and gets no answer, so two machines do not write t
   assert.equal(mail.sentTo(person).length, 1);
 });
 
+async function suppressed({ project }: Place) {
+  const { data } = (await project.get('/v1/tenant/email/suppressions')).body;
+  return data.map(({ address, reason }: { address: string; reason: string }) => [address, reason]);
+}
+
+async function failuresOf({ project }: Place) {
+  const { data } = (await project.get('/v1/events?type=email.send_failed')).body;
+  return data.map((event: { data: object }) => event.data);
+}
+
+test('an address that the server does not know, or that is suppressed, gets no more mail', async () => {
+  const place = await makePlace();
+  const mailbox = `support@${place.domain}`;
+  const { id } = await deploy(place, { address: mailbox });
+  const [gone, muted] = [newPerson(), newPerson()];
+  mail.smtp.fail('refuse recipient');
+  await deliver(place, { from: gone, to: mailbox });
+  const [first] = await eventually(async () => {
+    const found = await failuresOf(place);
+    return found.length > 0 ? found : undefined;
+  }, 'the failure');
+  assert.deepEqual(first, { channel_id: id, to: gone, detail: 'The mail server: 550 no such mailbox' });
+  assert.deepEqual(await suppressed(place), [[gone, 'bounce: The mail server: 550 no such mailbox']]);
+  await deliver(place, { from: gone, to: mailbox });
+  await eventually(async () => ((await failuresOf(place)).length === 2 ? true : undefined), 'the second failure');
+  assert.equal(mail.sentTo(gone).length, 0);
+  assert.match((await place.project.get('/v1/tenant/email')).body.last_error.message, /gets no mail: bounce/);
+
+  const path = '/v1/tenant/email/suppressions';
+  const made = await place.project.post(path, { address: muted.toUpperCase(), reason: 'asked' });
+  assert.deepEqual([made.status, made.body.address, made.body.reason], [201, muted, 'asked'], made.text);
+  assert.equal((await place.project.post(path, { address: muted })).body.id, made.body.id);
+  assert.equal((await place.project.delete(`${path}?address=${encodeURIComponent(muted)}`)).status, 204);
+  assertRefusal(await place.project.delete(`${path}?address=${muted}`), 404, 'not_found');
+  assertRefusal(await place.project.delete(path), 422, 'invalid_address');
+  for (const address of ['nobody', 'a@b', 'a b@c.example', '']) {
+    assertRefusal(await place.project.post(path, { address }), 422, 'invalid_address');
+  }
+  await deliver(place, { from: muted, to: mailbox });
+  await answered(muted);
+});
+
+test('what is refused for now is sent again, with the same Message-ID where it may have arrived', async () => {
+  const place = await makePlace();
+  const mailbox = `support@${place.domain}`;
+  await deploy(place, { address: mailbox });
+  const [one, other] = [newPerson(), newPerson()];
+  mail.smtp.fail('later');
+  await deliver(place, { from: one, to: mailbox });
+  await answered(one);
+  mail.smtp.fail('cut');
+  await deliver(place, { from: other, to: mailbox });
+  await answered(other);
+  const ids = mail.smtp.cut.map((message) => headerOf(message, 'Message-ID'));
+  assert.ok(ids.includes(headerOf(mail.sentTo(other)[0] as ReceivedMessage, 'Message-ID')));
+  assert.deepEqual([await suppressed(place), await failuresOf(place)], [[], []]);
+});
+
+test('a bounce or a complaint of a mail that was sent suppresses whom it was sent to, and no other', async () => {
+  const place = await makePlace();
+  const mailbox = `support@${place.domain}`;
+  const { id } = await deploy(place, { address: mailbox });
+  const person = newPerson();
+  await deliver(place, { from: person, to: mailbox });
+  const [answer] = await answered(person);
+  const own = headerOf(answer as ReceivedMessage, 'Message-ID');
+  const report = (about: string, address: string, kind = 'delivery-status') => ({
+    from: 'mailer-daemon@mx.example',
+    to: mailbox,
+    signedBy: null,
+    content: [
+      `Content-Type: multipart/report; report-type=${kind}; boundary=b\r\n\r\n--b\r\n\r\nSorry`,
+      `--b\r\nContent-Type: message/${kind === 'delivery-status' ? kind : 'feedback-report'}\r\n`,
+      kind === 'delivery-status'
+        ? `Reporting-MTA: dns; mx.example\r\n\r\nFinal-Recipient: rfc822; ${address}\r\nAction: failed\r\nStatus: 5.1.1`
+        : `Feedback-Type: abuse\r\nOriginal-Rcpt-To: ${address}`,
+      `--b\r\nContent-Type: text/rfc822-headers\r\n\r\nMessage-ID: ${about}\r\n\r\n--b--\r\n`,
+    ].join('\r\n'),
+  });
+  // Of mails that were not sent: anybody could write these.
+  await deliver(place, report('<made-up@client.example>', person));
+  await deliver(place, report(own.replace('.ans_', '.ans_0'), person));
+  assert.deepEqual(await suppressed(place), []);
+  await deliver(place, report(own, 'somebody.else@example.com'));
+  await deliver(place, report(own, person));
+  await deliver(place, report(own, person, 'feedback-report'));
+  const [[address, reason]] = await suppressed(place);
+  assert.deepEqual([address, reason], [person, 'complaint: abuse']);
+  assert.equal((await suppressed(place)).length, 1);
+  assert.deepEqual(await failuresOf(place), [{ channel_id: id, to: person, detail: '5.1.1' }]);
+  const types = (await eventsOf(place)).map(({ type }: { type: string }) => type);
+  assert.deepEqual(types, ['complaint', 'bounce', 'bounce', 'bounce', 'bounce', 'message']);
+});
+
+test('a machine that does not say that it is one gets no more than thirty answers an hour', async () => {
+  const place = await makePlace();
+  const mailbox = `support@${place.domain}`;
+  const { id } = await deploy(place, { address: mailbox });
+  const person = newPerson();
+  await deliver(place, { from: person, to: mailbox });
+  await answered(person);
+  await platform.db.query({
+    text: 'update email_senders set mails = 30 where project_id = $1 and deployment_id = $2',
+    values: [place.project.projectId, id],
+  });
+  await deliver(place, { from: person, to: mailbox });
+  assert.equal((await eventsOf(place))[0].type, 'automatic');
+  await platform.db.query({
+    text: `update email_senders set hour = hour - interval '1 hour' where project_id = $1`,
+    values: [place.project.projectId],
+  });
+  await deliver(place, { from: person, to: mailbox });
+  await answered(person, 2);
+});
+
 test('files come with mail, and with its turn', async () => {
   const place = await makePlace();
   const mailbox = `support@${place.domain}`;
