@@ -33,11 +33,13 @@ import {
   createSmsChannel,
   createTelegramChannel,
   createTelegramPolling,
+  createVoice,
   createWhatsAppChannel,
   defineChannelSweep,
   defineNumberWebhooks,
   type MailReader,
   type Messaging,
+  type Voice,
 } from './channels/index.ts';
 import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
@@ -199,6 +201,7 @@ interface Dependencies extends GivenDependencies {
   readonly catalog: Catalog;
   readonly discovery: Discovery;
   readonly hostedChat: HostedChat;
+  readonly voice: Voice;
   readonly mcpSurface: McpSurface;
   readonly messaging: Messaging;
   readonly mailReader: MailReader;
@@ -303,6 +306,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     onTurnRested: (turn) => {
       schedules.turnRested(turn);
       hostedChat.turnRested(turn);
+      voice.turnRested(turn);
       mcpSurface.turnRested(turn);
       messaging.turnRested(turn);
       messaging.runRested(turn);
@@ -359,6 +363,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineNumberWebhooks(jobs, deps);
   const schedules = createSchedules({ db, engine, logger, metrics, now });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
+  const voice = createVoice({ db, engine, vault, publicUrl: deps.publicUrl, now, logger });
   const mcpSurface = createMcpSurface({
     ...{ engine, vault, logger, schemas, publicUrl: deps.publicUrl, replyWaitMs: deps.mcpReplyWaitMs },
     readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
@@ -397,6 +402,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       catalog,
       discovery,
       hostedChat,
+      voice,
       mcpSurface,
       messaging,
       mailReader,

@@ -45,6 +45,7 @@ export const referenceTopics: readonly Topic[] = [
       'sms',
       'tenant.email',
       'email',
+      'voice',
     ],
   },
   { name: 'Approvals', description: 'Calls of tools that wait for a person.', prefixes: ['approvals'] },

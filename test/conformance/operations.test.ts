@@ -92,6 +92,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'slack.webhook.receive',
     'sms.webhook.receive',
     'email.inbound.receive',
+    'voice.webhook.receive',
   ];
   const without = platform.platform.operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent);
   assert.deepEqual(without.map(({ id }) => id).sort(), repeatable.sort());

@@ -179,6 +179,8 @@ export interface SocketSpec<Caller, P extends TSchema, Q extends TSchema, Db>
   extends Omit<OperationFacts, 'method' | 'maxBodyBytes'>,
     Pick<Schemas<P, Q, TSchema, TSchema>, 'params' | 'query'> {
   readonly socket?: SocketRules;
+  /** As an operation that takes bytes has it: finds out who asks for the connection, where the operation is public. */
+  readonly verify?: (request: Omit<UnverifiedRequest<P, Q>, 'body'>) => Promise<Caller>;
   /** Runs before the upgrade: what it throws is answered over HTTP. The session has the connection to itself. */
   readonly handler: (
     request: RequestContext<Caller> & RequestParts<P, Q, TSchema> & { readonly db: Db },
@@ -298,9 +300,9 @@ export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>)
     },
     /** Becomes a WebSocket, once every check has passed. */
     socket<P extends TSchema, Q extends TSchema>(spec: SocketSpec<Caller, P, Q, Db>): Operation<Caller> {
-      const { socket = {}, ...rest } = spec;
+      const { socket = {}, verify, ...rest } = spec;
       const erased = erase({ ...rest, method: 'GET' }, 'socket', false, (request) => spec.handler(request as never));
-      return { ...erased, socket };
+      return { ...erased, socket, ...(verify !== undefined && { verify: (request) => verify(request as never) }) };
     },
     /** Outlives any transaction (a turn, a stream); keeps its own account of idempotency. */
     turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(

@@ -89,6 +89,7 @@ export async function runSocket<Caller>(
   open: SocketOpener,
 ): Promise<void> {
   checkUpgrade(request, operation.socket ?? {});
+  if (operation.verify !== undefined) await takeVerified(request, reply, operation, options, NO_INPUT);
   const session = await handle(request, reply, operation, options, NO_INPUT, undefined);
   await open(request, reply, session as SocketSession);
 }

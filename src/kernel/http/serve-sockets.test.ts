@@ -64,6 +64,20 @@ const operations = [
     socket: { origins: ['https://shop.example'] },
     handler: async () => echo,
   }),
+  socket({
+    id: 'proved.connect',
+    path: '/v1/proved',
+    posture: 'public',
+    summary: 'For whoever proves to be somebody',
+    async verify({ url, headers }) {
+      if (headers['x-proof'] !== url) throw new ApiError('unauthenticated');
+      return { name: 'proved' };
+    },
+    handler:
+      async ({ caller }) =>
+      async (connection) =>
+        void connection.send(caller.name),
+  }),
   openSocket({
     id: 'flood.connect',
     path: '/v1/flood',
@@ -160,6 +174,7 @@ describe('an upgrade', () => {
     'without a token': [401, 'unauthenticated', '/v1/echo/ada', []],
     'with another posture': [403, 'wrong_posture', '/v1/echo/ada', ['Authorization: Bearer guest']],
     'of another version': [400, 'unsupported_api_version', '/v1/echo/ada', [TOKEN, 'X-Version: 9']],
+    'of a sender who proves nothing': [401, 'unauthenticated', '/v1/proved?a=1', ['X-Proof: /v1/proved']],
     'that does not validate': [422, 'invalid_request', '/v1/echo/ada?count=a', [TOKEN]],
     'that the handler refuses': [404, 'not_found', '/v1/echo/nobody', [TOKEN]],
     'of a route that does not exist': [404, 'not_found', '/v1/nothing', [TOKEN]],
@@ -173,6 +188,14 @@ describe('an upgrade', () => {
       for (const name of ['ratelimit', 'x-request-id']) assert.notEqual(answer.headers.get(name), null, name);
     });
   }
+
+  test('of a sender who proves to be somebody is theirs, and takes from their budget', async () => {
+    const path = '/v1/proved?a=%20b';
+    const connected = await open(path, { headers: { 'x-proof': path } });
+    assert.equal(await connected.next(), 'proved');
+    assert.match(String(connected.upgrade['ratelimit-policy']), /^"project"/);
+    connected.client.close();
+  });
 
   test('of its own page, and of a program, is accepted', async () => {
     for (const options of [{ origin: 'https://shop.example' }, {}]) {

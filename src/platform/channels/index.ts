@@ -89,12 +89,15 @@ export {
   holdNumber,
   type NumberKind,
   numberMetadata,
+  type OpenNumber,
   openNumberOf,
   readNumber,
   settleNumberLater,
   type TwilioCall,
   verifyTwilioCall,
+  verifyTwilioSocket,
 } from './twilio/index.ts';
+export { createVoice, type Voice } from './voice/index.ts';
 export { MAX_TITLE_CHARS, readTitle, readWebPage, type WebPage } from './web-page.ts';
 export {
   checkWhatsAppNumber,

@@ -2,6 +2,7 @@
 import { json } from '../../../kernel/db/values.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
+import type { DeploymentKind } from '../../tables.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
 
 /** Whom a message reaches, and whether it has been accepted before. */
@@ -20,10 +21,21 @@ export interface Recipient {
 const RECIPIENT = 'id, smith_id, agent_id, address is not null as is_bound';
 const REACHED = `project_id = $1 and kind = $2 and status = 'active' and account_id in ('', $3)`;
 
+/** Where messages, and calls, come to. */
+export interface ReachedAccount {
+  readonly kind: DeploymentKind;
+  readonly accountId: string;
+}
+
 export async function findRecipient(
   db: TenantDb,
-  { kind, accountId }: OpenAccount,
-  { idempotencyKey, deploymentId, sender, chat }: InboundMessage,
+  { kind, accountId }: ReachedAccount,
+  {
+    idempotencyKey,
+    deploymentId,
+    sender,
+    chat,
+  }: Pick<InboundMessage, 'idempotencyKey' | 'deploymentId' | 'sender' | 'chat'>,
 ): Promise<Recipient> {
   const { rows } = await db.raw<Recipient>({
     text: `
@@ -120,8 +132,8 @@ export async function insertDelivered(
 /** Notes a message that begins no turn; with whom it reaches, if it does. False where another call has accepted it meanwhile. */
 export async function insertNoted(
   db: TenantDb,
-  { kind, accountId }: OpenAccount,
-  { type, subject, idempotencyKey, data }: InboundMessage,
+  { kind, accountId }: ReachedAccount,
+  { type, subject, idempotencyKey, data }: Pick<InboundMessage, 'type' | 'subject' | 'idempotencyKey' | 'data'>,
   reached: Pick<Recipient, 'deployment_id' | 'smith_id'> | undefined,
   now: Date,
 ): Promise<boolean> {

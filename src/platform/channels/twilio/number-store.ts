@@ -71,6 +71,27 @@ export async function openNumbers<Kind extends NumberKind>(
   return rows.map((row) => openRow(db, vault, kind, row));
 }
 
+/** More accounts than any project has. */
+const MAX_ACCOUNTS = 50;
+
+/** All numbers of the project. */
+export async function openAllNumbers<Kind extends NumberKind>(
+  db: TenantDb,
+  vault: Pick<Vault, 'open'>,
+  kind: Kind,
+): Promise<readonly OpenNumber<Kind>[]> {
+  const { rows } = await db.raw<NumberRow>({
+    text: `
+      select distinct on (d.account_id) ${COLUMNS}
+      from deployments d join projects p on p.id = d.project_id
+      where d.project_id = $1 and d.kind = $2 and p.archived_at is null and d.sealed_secrets is not null
+      order by d.account_id, d.id collate "C" desc
+      limit $3`,
+    values: [kind, MAX_ACCOUNTS],
+  });
+  return rows.map((row) => openRow(db, vault, kind, row));
+}
+
 /** Nobody else takes the number until the transaction ends. False where another project has it. */
 export async function holdNumber(db: TenantDb, kind: NumberKind, accountId: string): Promise<boolean> {
   await db.raw({

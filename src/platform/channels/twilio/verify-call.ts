@@ -6,7 +6,7 @@ import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { NumberKind } from './check-number.ts';
 import { numberIdOf } from './number.ts';
-import { type OpenNumber, openNumbers } from './number-store.ts';
+import { type OpenNumber, openAllNumbers, openNumbers } from './number-store.ts';
 import { fieldOf, readForm, readTwilioSignature, TWILIO_SIGNATURE_HEADER, type TwilioForm } from './signature.ts';
 
 export interface TwilioCallDependencies {
@@ -43,4 +43,22 @@ export async function verifyTwilioCall<Kind extends NumberKind>(
   const account = accounts.find(({ secrets }) => isSignedWith(secrets.auth_token ?? ''));
   if (account === undefined) throw new ApiError('bad_signature');
   return { account, form };
+}
+
+/** A request of Twilio's for a connection, which it signs for the account of some number: all whose token it may have been. Throws as above. */
+export async function verifyTwilioSocket(
+  { db, vault, publicUrl }: TwilioCallDependencies,
+  projectId: string,
+  { url, headers }: Omit<TwilioRequest, 'bytes'>,
+): Promise<readonly OpenNumber<'voice'>[]> {
+  const isSignedWith = readTwilioSignature(
+    `${publicUrl.replace(/^http/, 'ws')}${url}`,
+    {},
+    headers[TWILIO_SIGNATURE_HEADER],
+  );
+  const accounts = await openAllNumbers(tenantDb(db, projectId), vault, 'voice');
+  if (accounts.length === 0) isSignedWith(randomBytes(16).toString('hex'));
+  const signed = accounts.filter(({ secrets }) => isSignedWith(secrets.auth_token ?? ''));
+  if (signed.length === 0) throw new ApiError('bad_signature');
+  return signed;
 }

@@ -4,6 +4,7 @@ import { type SlackOauthDependencies, slackOauth } from './slack-oauth.ts';
 import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
 import { type SmsWebhookDependencies, smsWebhook } from './sms-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
+import { type VoiceWebhookDependencies, voiceWebhook } from './voice-webhook.ts';
 import { type WhatsAppWebhookDependencies, whatsAppWebhook } from './whatsapp-webhook.ts';
 
 /** What providers call; one line a kind. */
@@ -14,7 +15,8 @@ export function channelWebhookOperations(
     SlackWebhookDependencies &
     SlackOauthDependencies &
     SmsWebhookDependencies &
-    EmailInboundDependencies,
+    EmailInboundDependencies &
+    VoiceWebhookDependencies,
 ) {
   return [
     telegramWebhook(deps),
@@ -24,5 +26,6 @@ export function channelWebhookOperations(
     slackOauth(deps),
     smsWebhook(deps),
     emailInbound(deps),
+    ...voiceWebhook(deps),
   ];
 }

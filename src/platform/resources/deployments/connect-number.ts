@@ -22,7 +22,7 @@ import type { CreatedDeployment, DeploymentIn } from './schema.ts';
 import { sealSecrets } from './seal-secrets.ts';
 
 export function isOfNumber(body: DeploymentIn): body is DeploymentIn & { readonly kind: NumberKind } {
-  return body.kind === 'sms';
+  return body.kind === 'sms' || body.kind === 'voice';
 }
 
 /** Twilio is asked outside of any transaction. Throws what `readNumber` and `checkTwilioNumber` do. */

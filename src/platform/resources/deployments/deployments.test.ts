@@ -199,7 +199,6 @@ describe('a kind whose account is not set up, or that is not offered, says so', 
   const address: Readonly<Record<string, string>> = {
     telegram: '17',
     whatsapp: '+4930901820',
-    voice: '+4930901820',
     slack: 'T012AB3CD:U012AB3CD',
     discord: '123456789012345678',
     email: 'ada@example.com',
@@ -210,7 +209,6 @@ describe('a kind whose account is not set up, or that is not offered, says so', 
     whatsapp: 'whatsapp_unconfigured',
     discord: 'empty_config',
     email: 'email_unconfigured',
-    voice: 'unsupported',
   };
   for (const kind of Object.keys(codes)) {
     test(kind, async () => {

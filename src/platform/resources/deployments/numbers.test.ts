@@ -95,6 +95,19 @@ test('Twilio is told where to bring messages, until nothing is deployed there an
   assert.equal(number.sms_url, 'https://elsewhere.example/sms');
 });
 
+test('a number that is called is told of apart from its messages', async () => {
+  const number = twilio.addNumber();
+  const before = number.sms_url;
+  const voice = await created(number, { kind: 'voice' });
+  const url = `${PUBLIC_URL}/v1/voice/webhook/${project.projectId}`;
+  await eventually(() => number.voice_url === url || undefined, 'Twilio to be told');
+  assert.equal((await project.delete(`/v1/deployments/${voice.id}`)).status, 204);
+  await eventually(() => number.voice_url === '' || undefined, 'Twilio to be told');
+  assert.equal(number.sms_url, before);
+  const mute = twilio.addNumber({ sms: true, voice: false });
+  assertRefusal(await create(mute, { kind: 'voice' }), 422, 'invalid_request', 'provider_metadata.number');
+});
+
 test('the token that a number was deployed with last is the one that holds', async () => {
   const number = twilio.addNumber();
   const before = await created(number);

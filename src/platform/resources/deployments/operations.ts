@@ -47,7 +47,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       description:
         'A hosted page (`web`) has a `page_url`, where people write. A smith’s page is one smith for all of them, each with ' +
         'threads of its own; an agent’s page has a smith for each, with the `external_id` `web:<deployment>:<visitor_id>`. ' +
-        '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind; `sms` has its own: ' +
+        '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind; `sms` and `voice` have their own: ' +
         '`provider` is `twilio`, and the number is looked up there. A smith’s is for one person: `address`, or `setup` ' +
         'and whoever writes the `start_token`. An agent’s is for all others who write, each with a smith of the ' +
         '`external_id` `<kind>:<address>`. A smith token deploys its own smith alone.',

@@ -41,21 +41,21 @@ export const DeploymentIn = component(
     ),
     provider: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: 64 }), {
-        description: 'Who carries it: `twilio`, for `sms`. Other kinds have none.',
+        description: 'Who carries it: `twilio`, for `sms` and `voice`. Other kinds have none.',
       }),
     ),
     provider_metadata: Type.Optional(
       boundedObject(
         { members: 100, bytes: MAX_METADATA_BYTES },
         'By kind. `web`: `title`, `greeting` (shown before the first message), `chats_per_minute` (of one address; 20), ' +
-          '`new_visitors_per_day` (1,000). `sms`: `account_sid`, `number` (in E.164), `api_base_url` (in place of `https://api.twilio.com`). ' +
+          '`new_visitors_per_day` (1,000). `sms`, `voice`: `account_sid`, `number` (in E.164), `api_base_url` (in place of `https://api.twilio.com`). ' +
           '`email`: `display_name`, and for a smith `owner_email`, whose mail alone it obeys.',
       ),
     ),
     secrets: Type.Optional(
       boundedObject(
         { members: 20, bytes: MAX_SECRETS_BYTES },
-        'By kind; never shown again. `web`: `password`, which visitors then have to give. `sms`: `auth_token`, of the account.',
+        'By kind; never shown again. `web`: `password`, which visitors then have to give. `sms`, `voice`: `auth_token`, of the account.',
       ),
     ),
     setup: Type.Optional(

@@ -1,0 +1,2 @@
+/** Calls, by Twilio's ConversationRelay. */
+export { createVoice, type Voice } from './voice.ts';
