@@ -38,7 +38,7 @@ export const channelSetupErrors = {
   slack_factory_unconfigured: {
     status: 422,
     message:
-      'This project cannot create Slack apps yet. Save an app configuration token with `PUT /v1/tenant/slack` first.',
+      'This server makes no Slack apps for smiths. Save an app of your own with `PUT /v1/tenant/slack`, and send `address` in place of `setup`.',
   },
   slack_oauth_unconfigured: {
     status: 422,
