@@ -460,7 +460,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         createWebhookDeliveries({ db, vault, outbound, logger, metrics, now }),
         schedules,
         messaging,
-        createTelegramPolling({ db, vault, outbound, logger, accept: messaging.accept }),
+        createTelegramPolling({ db, vault, outbound, logger, accept: messaging.accept, move: messaging.move }),
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
         createBudgetWatch({ db, logger }),

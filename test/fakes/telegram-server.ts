@@ -16,7 +16,8 @@ export interface ApiCall {
 }
 
 /** What a call is answered with in place of success; undefined: success. */
-export type Misbehaviour = (call: ApiCall) => Reply | 'hang' | 'cut' | 'garbage' | undefined;
+export type Misbehaviour = (call: ApiCall) => Answer | Promise<Answer>;
+type Answer = Reply | 'hang' | 'cut' | 'garbage' | undefined;
 
 interface Reply {
   readonly error_code: number;
@@ -150,7 +151,9 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
       return sendFile(response, files.get(decodeURIComponent(rest.split('/')[1] ?? '')));
     const { payload, files: sent } = await readPayload(request);
     const call: ApiCall = { bot, method: rest, payload, files: sent };
-    const wrong = token.endsWith('revoked') ? { error_code: 401, description: 'Unauthorized' } : misbehaviour?.(call);
+    const wrong = token.endsWith('revoked')
+      ? { error_code: 401, description: 'Unauthorized' }
+      : await misbehaviour?.(call);
     calls.push(call);
     tell(watchers);
     if (wrong === 'hang') return;

@@ -11,6 +11,7 @@ import type { ChannelFiles } from './channel-files.ts';
 import { type Accepted, acceptMessages } from './inbound/accept-messages.ts';
 import { createAttachments } from './inbound/attachments.ts';
 import { createChatDispatcher } from './inbound/dispatch-chats.ts';
+import { type MovedChat, moveChat } from './inbound/move-chat.ts';
 import { createDismiss } from './outbound/dismiss.ts';
 import { createLive } from './outbound/live.ts';
 import { createPlanner } from './outbound/planner.ts';
@@ -43,6 +44,8 @@ export interface Messaging extends Worker {
    * when it rejects nothing was taken. `unbound`: messages of senders whom nobody claims, which are never answered.
    */
   accept(account: OpenAccount, messages: readonly InboundMessage[]): Promise<Pick<Accepted, 'unbound'>>;
+  /** A chat of the account has another id. */
+  move(account: OpenAccount, chat: MovedChat): Promise<void>;
   /** A turn has come to rest on this replica. */
   turnRested(turn: { readonly projectId: string; readonly smithId: string }): void;
   /** A run has paused here, or has been brought to its end here. */
@@ -93,6 +96,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
       }
       return { unbound };
     },
+    move: (account, chat) => moveChat(db, account, chat),
     turnRested: (turn) => dispatcher.turnRested(turn),
     runRested(run) {
       if (channels.has(run.channel)) planner.runRested(run);

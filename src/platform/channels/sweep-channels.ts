@@ -1,4 +1,7 @@
-/** What of channels is old goes: events that began their turns long ago, answers that were said, and who guessed tokens. */
+/**
+ * What of channels is old goes: events that began their turns long ago, answers that were said, and who guessed tokens. Deployments
+ * whose start token nobody has sent in time wait no longer.
+ */
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
 
@@ -23,13 +26,22 @@ export async function sweepChannels({ db, now }: SweepDependencies, signal: Abor
   const nowMs = now().getTime();
   for (const { text, ageMs } of SWEEPS) {
     const before = new Date(nowMs - ageMs);
-    for (let removed = ROWS_A_BATCH; removed === ROWS_A_BATCH && !signal.aborted; ) {
-      removed = (await db.query({ text, values: [before, ROWS_A_BATCH] })).rowCount;
+    for (let changed = ROWS_A_BATCH; changed === ROWS_A_BATCH && !signal.aborted; ) {
+      changed = (await db.query({ text, values: [before, ROWS_A_BATCH] })).rowCount;
     }
   }
 }
 
 const SWEEPS = [
+  {
+    ageMs: 0,
+    text: `
+      update deployments
+      set status = 'disconnected', start_token_hash = null, start_token_expires_at = null, updated_at = now()
+      where (project_id, id) in (
+        select project_id, id from deployments
+        where start_token_hash is not null and status = 'pending' and start_token_expires_at < $1 limit $2)`,
+  },
   {
     ageMs: KEPT_MS,
     text: `

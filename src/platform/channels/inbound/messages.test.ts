@@ -336,3 +336,18 @@ test('what is a month old goes, but for messages that wait', async () => {
   await sweepIn(31);
   assert.deepEqual(await count(), { events: 0, answers: 0, parts: 0 });
 });
+
+test('a deployment whose start token nobody has sent in a day waits no longer', async () => {
+  const { project, accept, deploy } = await openProject();
+  const { id, start_token } = (await deploy({ target: { type: 'smith', id: await project.createSmith() }, setup: {} }))
+    .body;
+  const statusIn = async (hours: number) => {
+    const now = () => new Date(Date.now() + hours * 3_600_000);
+    await sweepChannels({ db: platform.db, now }, new AbortController().signal);
+    return (await project.get(`/v1/deployments/${id}`)).body.status;
+  };
+  assert.deepEqual([await statusIn(23), await statusIn(25)], ['pending', 'disconnected']);
+  const late = newChat();
+  await accept(writes(late, start_token));
+  assert.deepEqual(saidIn(late), []);
+});

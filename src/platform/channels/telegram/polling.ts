@@ -12,12 +12,12 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
 import { ACCOUNTS_CHANNEL } from '../accounts/channel.ts';
 import { openAccount } from '../accounts/open-account.ts';
-import type { OpenAccount } from '../channel.ts';
+import type { InboundMessage, OpenAccount } from '../channel.ts';
 import type { Messaging } from '../messaging.ts';
 import { botOf } from './bot.ts';
 import { createBotApi, readProblem } from './bot-api.ts';
 import { endLease, renewLease, takeLeases } from './polling-store.ts';
-import { ALLOWED_UPDATES, readUpdate } from './read-update.ts';
+import { ALLOWED_UPDATES, readMove, readUpdate } from './read-update.ts';
 import type { TelegramDependencies } from './telegram-channel.ts';
 
 /** For accounts that another replica let go; those that are saved are looked at at once. */
@@ -31,6 +31,7 @@ const BACKOFF = { firstMs: 1_000, longestMs: 30_000, jitter: 'half' } as const;
 export interface PollingDependencies extends TelegramDependencies {
   readonly logger: Logger;
   readonly accept: Messaging['accept'];
+  readonly move: Messaging['move'];
 }
 
 export function createTelegramPolling(deps: PollingDependencies): Worker {
@@ -105,8 +106,20 @@ async function poll(deps: PollingDependencies, replica: string, projectId: strin
         signal as never,
       );
       const bot = botOf(account);
-      const messages = updates.flatMap((update) => readUpdate(update, bot) ?? []);
-      if (messages.length > 0) await deps.accept(account, messages);
+      let messages: InboundMessage[] = [];
+      const acceptRead = async () => {
+        if (messages.length > 0) await deps.accept(account, messages);
+        messages = [];
+      };
+      for (const update of updates) {
+        const moved = readMove(update);
+        messages.push(...[readUpdate(update, bot) ?? []].flat());
+        if (moved === undefined) continue;
+        // What was written before is answered where its chat is then.
+        await acceptRead();
+        await deps.move(account, moved);
+      }
+      await acceptRead();
       offset = updates.reduce((next, { update_id }) => Math.max(next, update_id + 1), offset ?? 0);
       failures = 0;
     } catch (error) {

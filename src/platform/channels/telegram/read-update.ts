@@ -1,6 +1,7 @@
 /** What an update of Telegram says: a message of a person, as far as it is for the bot. https://core.telegram.org/bots/api#update */
 import type { JsonObject } from '../../tables.ts';
 import type { InboundAttachment, InboundMessage } from '../channel.ts';
+import type { MovedChat } from '../inbound/move-chat.ts';
 import { asObject, objectAt, objectsAt, textAt } from '../provider/read-json.ts';
 import { chatOf } from './place.ts';
 
@@ -36,6 +37,16 @@ export function readUpdate(update: unknown, bot: Bot): InboundMessage | undefine
     reply: isGroup ? String(messageId) : undefined,
     data: asObject(update),
   };
+}
+
+/** A group that has become a supergroup, which has another id. Both of them say so. */
+export function readMove(update: unknown): MovedChat | undefined {
+  const message = objectAt(update, 'message');
+  const chatId = integerAt(objectAt(message, 'chat'), 'id');
+  const [to, from] = [integerAt(message, 'migrate_to_chat_id'), integerAt(message, 'migrate_from_chat_id')];
+  if (chatId === undefined) return undefined;
+  if (to !== undefined) return { from: String(chatId), to: String(to) };
+  return from === undefined ? undefined : { from: String(from), to: String(chatId) };
 }
 
 /** What people send; a title that changes, or somebody who joins, is none of it. */

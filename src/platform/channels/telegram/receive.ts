@@ -7,8 +7,9 @@ import { findLiveAccount } from '../accounts/account-store.ts';
 import { openAccount } from '../accounts/open-account.ts';
 import { isWebhookSecret } from '../accounts/webhook-secret.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
+import type { MovedChat } from '../inbound/move-chat.ts';
 import { botOf } from './bot.ts';
-import { readUpdate } from './read-update.ts';
+import { readMove, readUpdate } from './read-update.ts';
 
 /** Whose bot it is for. Throws `bad_webhook_secret`, whether the project has a bot or not. */
 export async function verifyTelegramCall(
@@ -21,10 +22,14 @@ export async function verifyTelegramCall(
   return openAccount(vault, projectId, row);
 }
 
-/** At most one. Throws `bad_webhook` for what is no update. */
-export function readTelegramCall(account: OpenAccount, bytes: Buffer): readonly InboundMessage[] {
-  const message = readUpdate(parse(bytes), botOf(account));
-  return message === undefined ? [] : [message];
+/** A message at most, or a chat that has another id. Throws `bad_webhook` for what is no update. */
+export function readTelegramCall(
+  account: OpenAccount,
+  bytes: Buffer,
+): { readonly messages: readonly InboundMessage[]; readonly moved: MovedChat | undefined } {
+  const update = parse(bytes);
+  const message = readUpdate(update, botOf(account));
+  return { messages: message === undefined ? [] : [message], moved: readMove(update) };
 }
 
 function parse(bytes: Buffer): unknown {

@@ -260,3 +260,33 @@ test('without the bot its deployments are disconnected', async () => {
     'telegram_bot_unconfigured',
   );
 });
+
+test('a group that becomes a supergroup is the same conversation, whichever of the two says so first', async () => {
+  for (const isOldFirst of [true, false]) {
+    const bot = await startBot();
+    const [group, supergroup] = [-randomInt(1, 2 ** 30), -1_000_000_000_000 - randomInt(1, 2 ** 30)];
+    const { id } = await deploy(bot, { address: String(group) });
+    const { from } = newPerson();
+    const name = `@Test_${bot.token.split(':')[0]}_bot`;
+    const entities = [{ type: 'mention', offset: 0, length: name.length }];
+    await telegram.say(bot.token, {
+      from,
+      chat: { id: group, type: 'group' },
+      text: `${name} Write 2 words`,
+      entities,
+    });
+    await telegram.waitForSent(group, 1);
+    const told = [
+      { from, chat: { id: group, type: 'group' }, migrate_to_chat_id: supergroup },
+      { from, chat: { id: supergroup, type: 'supergroup' }, migrate_from_chat_id: group },
+    ];
+    for (const each of isOldFirst ? told : told.reverse()) await telegram.say(bot.token, each);
+    assert.equal((await bot.project.get(`/v1/deployments/${id}`)).body.address, String(supergroup));
+    const chat = { id: supergroup, type: 'supergroup' };
+    await telegram.say(bot.token, { from, chat, text: `${name} Write 3 words`, entities });
+    await telegram.waitForSent(supergroup, 1);
+    const { data } = (await bot.project.get(`/v1/smiths/${bot.smithId}/runs`)).body;
+    assert.equal(data.length, 2);
+    assert.equal(data[0].thread_id, data[1].thread_id);
+  }
+});

@@ -26,12 +26,29 @@ export async function putAccount<B extends TSchema>(
   const { db, log } = request;
   const checked = await of.check(db.projectId, body);
   const before = await findAccount(db, of.kind);
-  const row = await store(deps, of, request, checked);
-  await register(of, request, checked);
+  const row = await storeAndRegister(deps, of, request, checked);
   if (before !== undefined && before.account_id !== row.account_id) {
     await disconnectAccount(deps, of, { projectId: db.projectId, row: before, log });
   }
   return renderAccount(of, db.projectId, row);
+}
+
+/** Two calls at once may be stored in one order and reach the provider in the other: whoever sees that begins anew. */
+const MAX_TRIES = 10;
+
+async function storeAndRegister(
+  deps: AccountDependencies,
+  of: Pick<AccountKind, 'kind' | 'name'>,
+  request: ProjectRead,
+  checked: CheckedAccount,
+): Promise<AccountRow> {
+  for (let attempt = 1; ; attempt += 1) {
+    const row = await store(deps, of, request, checked);
+    if (checked.register === undefined) return row;
+    await register(of, request, checked);
+    const stored = await findAccount(request.db, of.kind);
+    if (stored?.sealed_secrets === row.sealed_secrets || attempt === MAX_TRIES) return row;
+  }
 }
 
 async function store(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
@@ -20,6 +21,32 @@ const botOf = (token: string) => token.split(':')[0] ?? '';
 function put(token: string, more: object = {}, by = project) {
   return by.put(PATH, { bot_token: token, api_base_url: telegram.url, ...more });
 }
+
+test('calls at once leave Telegram with the secret that is stored', async () => {
+  const token = telegram.newToken();
+  const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let held = 0;
+  telegram.misbehave(async ({ method }) => {
+    if (method !== 'setWebhook' || held++ > 0) return undefined;
+    arrived.resolve();
+    await release.promise;
+    return undefined;
+  });
+  const first = put(token);
+  await arrived.promise;
+  assert.equal((await put(token)).status, 200);
+  release.resolve();
+  assert.equal((await first).status, 200);
+  telegram.misbehave(undefined);
+  const { rows } = await platform.db.query<{ webhook_key_hash: string }>({
+    text: `select webhook_key_hash from channel_accounts where project_id = $1 and kind = 'telegram'`,
+    values: [project.projectId],
+  });
+  const known = createHash('sha256')
+    .update(telegram.webhookOf(token)?.secret_token ?? '')
+    .digest('hex');
+  assert.equal(rows[0]?.webhook_key_hash, known);
+});
 
 test('a bot is set, shown, replaced and deleted', async () => {
   assert.deepEqual((await project.get(PATH)).body, {

@@ -43,7 +43,8 @@ export function telegramWebhook({ vault, messaging }: TelegramWebhookDependencie
       return { kind: 'tenant', projectId: account.projectId, tokenId: '', scopes: new Set<string>(), account };
     },
     async handler({ caller: { account }, body }) {
-      const messages = readTelegramCall(account, body.bytes);
+      const { messages, moved } = readTelegramCall(account, body.bytes);
+      if (moved !== undefined) await messaging.move(account, moved);
       if (messages.length > 0) await messaging.accept(account, messages);
     },
   });
