@@ -242,12 +242,16 @@ class BossJobs implements Jobs {
 
   /** Most starts find the queues as they left them: what is the same is left alone. */
   async #applyQueues(boss: PgBoss): Promise<void> {
-    const stored = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]));
+    let stored = await readQueues(boss);
+    const missing = [...this.#definitions].filter(([name]) => !stored.has(name));
+    for (const [name, { options }] of missing) {
+      await boss.createQueue(name, { ...this.#queueSettings(options), policy: 'short' });
+    }
+    // Another process may have created them meanwhile, with the settings of its release.
+    if (missing.length > 0) stored = await readQueues(boss);
     for (const [name, { options }] of this.#definitions) {
       const settings = this.#queueSettings(options);
       const queue = stored.get(name);
-      if (queue === undefined) await boss.createQueue(name, { ...settings, policy: 'short' });
-      // Another process may have created it meanwhile, with the settings of its release.
       if (queue === undefined || !hasSettings(queue, settings)) await boss.updateQueue(name, settings);
     }
   }
@@ -288,6 +292,10 @@ class BossJobs implements Jobs {
   #requireDefined(name: string): void {
     if (!this.#definitions.has(name)) throw new Error(`the job ${name} is not defined: define() it first`);
   }
+}
+
+async function readQueues(boss: PgBoss) {
+  return new Map((await boss.getQueues()).map((queue) => [queue.name, queue]));
 }
 
 function hasSettings(queue: object, settings: object): boolean {
