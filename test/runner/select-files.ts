@@ -25,6 +25,14 @@ const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
   [/^src\/domains\/registry\/epp\//, 'a wire format; the registry behind it is tested on each store by itself'],
   [/^src\/domains\/dns\/embedded\/hostile-clients\./, 'packets'],
   [/^src\/platform\/mcp\/protocol-conformance\./, 'a wire protocol'],
+  [
+    /^src\/platform\/mcp\/hostile-/,
+    'addresses and answers that are refused; handler-server and suspended-calls store calls that fail',
+  ],
+  [
+    /^src\/platform\/channels\/[\w-]+\/(?:telegram-test-api|emulate)\./,
+    'what emulators of others make of the requests',
+  ],
   [/^src\/platform\/resources\/[\w-]+\/[\w-]+-clients?\.test\.ts$/, 'what clients of others make of the answers'],
   [/^src\/platform\/resources\/model-keys\/private-addresses\./, 'addresses'],
   [/^test\/conformance\/(?:bodies|compiled-schemas|openapi|operations|protocol|rate-limits|stream-frames)\./, 'HTTP'],
