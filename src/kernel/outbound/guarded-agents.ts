@@ -1,17 +1,17 @@
-/** The pools of connections behind the guard, and `fetch` over them. */
+/** The pools of connections behind the guard, and the ways to call over them. */
 import { Agent } from 'undici';
 import type { AddressGuard, OutboundPolicy, UrlRules } from './address-guard.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
+import { createGuardedPost, type Post, type PostTimeouts } from './guarded-post.ts';
 
-export interface FetchLimits {
-  readonly headersTimeoutMs: number;
-  readonly bodyTimeoutMs: number;
+export interface FetchLimits extends PostTimeouts {
   readonly maxRedirects: number;
 }
 
 export interface GuardedAgents {
   fetch(rules: UrlRules, limits: FetchLimits): typeof globalThis.fetch;
+  post(rules: UrlRules, timeouts: PostTimeouts): Post;
   close(): Promise<void>;
 }
 
@@ -27,6 +27,9 @@ export function openAgents(guard: AddressGuard, connectTimeoutMs: number): Guard
         (dispatch) => (request, handler) => dispatch({ ...request, ...timeouts }, handler),
       );
       return createGuardedFetch(guard, dispatcher, rules, maxRedirects);
+    },
+    post(rules, timeouts) {
+      return createGuardedPost(guard, agents[rules.policy], rules, timeouts);
     },
     async close() {
       await Promise.all([agents.public.destroy(), agents.private.destroy()]);

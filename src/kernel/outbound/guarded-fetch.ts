@@ -1,5 +1,6 @@
 import { type Dispatcher, type Response as UndiciResponse, fetch as undiciFetch } from 'undici';
 import type { AddressGuard, UrlRules } from './address-guard.ts';
+import { refuseRedirect } from './guarded-post.ts';
 import { OutboundError } from './outbound-error.ts';
 import { followRedirect, type PreparedRequest, prepareRequest } from './prepare-request.ts';
 
@@ -24,10 +25,7 @@ export function createGuardedFetch(
       const response = await send(request, dispatcher);
       if (maxRedirects === 0 && response.status >= 300 && response.status < 400) {
         await response.body?.cancel();
-        throw new OutboundError(
-          'redirect',
-          `the server answers with a redirect (status ${response.status}), which is not followed; use its final URL`,
-        );
+        throw refuseRedirect(response.status);
       }
       const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
       if (location === null || request.redirect === 'manual') return toGlobalResponse(response, request.url, hops > 0);

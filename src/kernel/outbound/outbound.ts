@@ -15,9 +15,11 @@ import {
 } from './address-guard.ts';
 import { parseAllowEntry } from './allow-list.ts';
 import type { GuardedAgents } from './guarded-agents.ts';
+import type { Post, PostTimeouts } from './guarded-post.ts';
 import { openGuardedSocket } from './guarded-socket.ts';
 
 export type { Lookup, OutboundPolicy, UrlRules } from './address-guard.ts';
+export type { OutboundPost, OutboundReply, Post } from './guarded-post.ts';
 export { OutboundError } from './outbound-error.ts';
 export { readCapped } from './read-capped.ts';
 
@@ -37,15 +39,18 @@ export interface OutboundOptions {
   readonly logger?: Logger;
 }
 
-export interface OutboundFetchOptions {
+export interface OutboundPostOptions {
   /** Refuse http at every hop, save for hosts that the allow list names. */
   readonly httpsOnly?: boolean;
-  /** 0 to 5; 5 when absent. With 0 every answer of status 3xx is refused, whatever it is. */
-  readonly maxRedirects?: number;
   /** From sending the request to the head of the reply; 0 waits forever. */
   readonly headersTimeoutMs?: number;
   /** Between two pieces of the body; 0 waits forever. */
   readonly bodyTimeoutMs?: number;
+}
+
+export interface OutboundFetchOptions extends OutboundPostOptions {
+  /** 0 to 5; 5 when absent. With 0 every answer of status 3xx is refused, whatever it is. */
+  readonly maxRedirects?: number;
 }
 
 export interface Outbound {
@@ -54,6 +59,11 @@ export interface Outbound {
    * `TypeError` with a cause when the network fails, the signal's reason when aborted (which closes the socket).
    */
   fetch(policy: OutboundPolicy, options?: OutboundFetchOptions): typeof globalThis.fetch;
+  /**
+   * A POST under the policy, for replies that are streams of small pieces. Every answer of status 3xx is refused. Throws
+   * `OutboundError` for what the guard refuses, the network's error with its code, the signal's reason when aborted.
+   */
+  post(policy: OutboundPolicy, options?: OutboundPostOptions): Post;
   /** Checks a URL when it is registered, resolving its host. Throws `OutboundError`; answers the parsed URL. */
   checkUrl(url: string | URL, rules: UrlRules): Promise<URL>;
   /**
@@ -80,16 +90,19 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return opening;
   };
   return {
-    fetch(policy, { httpsOnly = false, maxRedirects = MAX_REDIRECTS, headersTimeoutMs, bodyTimeoutMs } = {}) {
-      const limits = {
-        headersTimeoutMs: headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
-        bodyTimeoutMs: bodyTimeoutMs ?? BODY_TIMEOUT_MS,
-        maxRedirects: Math.min(maxRedirects, MAX_REDIRECTS),
-      };
+    fetch(policy, { httpsOnly = false, maxRedirects = MAX_REDIRECTS, ...timeouts } = {}) {
+      const limits = { ...fillTimeouts(timeouts), maxRedirects: Math.min(maxRedirects, MAX_REDIRECTS) };
       let guarded: Promise<typeof globalThis.fetch> | undefined;
       return async (input, init) => {
         guarded ??= open().then((agents) => agents.fetch({ policy, httpsOnly }, limits));
         return (await guarded)(input, init);
+      };
+    },
+    post(policy, { httpsOnly = false, ...timeouts } = {}) {
+      let guarded: Promise<Post> | undefined;
+      return async (request) => {
+        guarded ??= open().then((agents) => agents.post({ policy, httpsOnly }, fillTimeouts(timeouts)));
+        return (await guarded)(request);
       };
     },
     async checkUrl(input, rules) {
@@ -102,4 +115,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await (await opening)?.close();
     },
   };
+}
+
+function fillTimeouts({
+  headersTimeoutMs = HEADERS_TIMEOUT_MS,
+  bodyTimeoutMs = BODY_TIMEOUT_MS,
+}: OutboundPostOptions): PostTimeouts {
+  return { headersTimeoutMs, bodyTimeoutMs };
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fakes/anthropic-upstream.ts';
 import { type OpenAiBehaviour, type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
-import { type ModelCall, ModelCallError, openModel, streamModelCall } from './index.ts';
+import { openWaysOut } from '../../../test/support/ways-out.ts';
+import { type ChatModel, type ModelCall, ModelCallError, openModel, streamModelCall } from './index.ts';
 
+const waysOut = openWaysOut();
 let openai: OpenAiUpstream;
 let anthropic: AnthropicUpstream;
 
@@ -19,18 +21,23 @@ after(async () => {
 });
 beforeEach(() => openai.respondWith({ type: 'answer', deltas: ['Hello', ' there', '.'] }));
 
-function open(provider = 'openai-compatible'): Promise<LanguageModelV4> {
+function open(provider = 'openai-compatible'): Promise<ChatModel> {
   const { url } = provider === 'anthropic' ? anthropic : openai;
-  return openModel(`${provider}/test-model`, { apiKey: 'sk-test-0123456789abcdef', baseUrl: url }, fetch, makeInstance);
+  return openModel(
+    `${provider}/test-model`,
+    { apiKey: 'sk-test-0123456789abcdef', baseUrl: url },
+    waysOut,
+    makeInstance,
+  );
 }
 
-async function run(model: LanguageModelV4, call: Partial<ModelCall> = {}) {
+async function run(model: ChatModel, call: Partial<ModelCall> = {}) {
   const parts: LanguageModelV4StreamPart[] = [];
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }];
   let error: unknown;
   try {
     const asked: ModelCall = { model, options: { prompt }, buffered: true, sleep: async () => {}, ...call };
-    for await (const part of streamModelCall(asked)) parts.push(part);
+    for await (const batch of streamModelCall(asked)) parts.push(...batch);
   } catch (thrown) {
     error = thrown;
   }

@@ -1,36 +1,49 @@
 /** A buffered answer (asked for in one piece), given as the parts of a stream, so that its reader need not know which it was. */
 import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
-  LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import type { PartSource } from './chat-model.ts';
 import type { Failure } from './model-call-error.ts';
 
 type Part = LanguageModelV4StreamPart;
 
-/** Resolves once the whole answer is there. Throws what the provider's package throws. */
-export async function generateBuffered(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
-): Promise<LanguageModelV4StreamResult> {
-  return { stream: ReadableStream.from(listParts(await model.doGenerate(options))) };
+/** An answer that is there whole; its connection is done with. */
+export class BufferedAnswer implements PartSource {
+  #parts: readonly Part[] | undefined;
+
+  constructor(parts: readonly Part[]) {
+    this.#parts = parts;
+  }
+
+  async read(): Promise<readonly Part[] | undefined> {
+    const parts = this.#parts;
+    this.#parts = undefined;
+    return parts;
+  }
+
+  async drain(): Promise<void> {}
+
+  cancel(): void {
+    this.#parts = undefined;
+  }
 }
 
-function* listParts(answer: LanguageModelV4GenerateResult): Generator<Part, void, void> {
+export function listParts(answer: LanguageModelV4GenerateResult): Part[] {
   const { finishReason, usage, providerMetadata } = answer;
   const { id, timestamp, modelId } = answer.response ?? {};
-  yield { type: 'stream-start', warnings: answer.warnings };
-  yield {
-    type: 'response-metadata',
-    ...(id === undefined ? {} : { id }),
-    ...(timestamp === undefined ? {} : { timestamp }),
-    ...(modelId === undefined ? {} : { modelId }),
-  };
-  for (const [index, content] of answer.content.entries()) yield* contentParts(content, `${index}`);
-  yield { type: 'finish', finishReason, usage, ...(providerMetadata === undefined ? {} : { providerMetadata }) };
+  return [
+    { type: 'stream-start', warnings: answer.warnings },
+    {
+      type: 'response-metadata',
+      ...(id === undefined ? {} : { id }),
+      ...(timestamp === undefined ? {} : { timestamp }),
+      ...(modelId === undefined ? {} : { modelId }),
+    },
+    ...answer.content.flatMap((content, index) => [...contentParts(content, `${index}`)]),
+    { type: 'finish', finishReason, usage, ...(providerMetadata === undefined ? {} : { providerMetadata }) },
+  ];
 }
 
 function* contentParts(content: LanguageModelV4Content, id: string): Generator<Part, void, void> {

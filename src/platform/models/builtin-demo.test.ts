@@ -18,6 +18,7 @@ import {
   streamModelCall,
   wrapSection,
 } from './index.ts';
+import { adaptSdkModel } from './sdk-model.ts';
 
 const model = createDemoModel(makeInstance);
 const WEATHER: LanguageModelV4FunctionTool = {
@@ -330,8 +331,9 @@ describe('Write N words', () => {
       const controller = new AbortController();
       let aborted = 0;
       await assert.rejects(async () => {
-        for await (const part of streamModelCall({ model, options: { prompt }, signal: controller.signal })) {
-          if (part.type === 'text-delta') {
+        const call = { model: adaptSdkModel(model), options: { prompt }, signal: controller.signal };
+        for await (const parts of streamModelCall(call)) {
+          if (parts.some((part) => part.type === 'text-delta')) {
             setImmediate(() => {
               aborted = performance.now();
               controller.abort(new Error('enough'));
@@ -457,10 +459,11 @@ test('Refuse to answer ends with content-filter', async () => {
 
 test('Fail with a status fails as a provider would', async () => {
   const attempts: number[] = [];
-  const call = { model, sleep: async () => {}, onRetry: ({ attempt }: { attempt: number }) => attempts.push(attempt) };
+  const onRetry = ({ attempt }: { attempt: number }) => attempts.push(attempt);
+  const call = { model: adaptSdkModel(model), sleep: async () => {}, onRetry };
   const drain = async (text: string) => {
-    for await (const part of streamModelCall({ ...call, options: { prompt: [user(text)] } }))
-      assert.notEqual(part.type, 'finish');
+    for await (const parts of streamModelCall({ ...call, options: { prompt: [user(text)] } }))
+      assert.ok(parts.every((part) => part.type !== 'finish'));
   };
   await assert.rejects(
     drain('Fail with 500'),
@@ -479,7 +482,8 @@ test('Fail with a status fails as a provider would', async () => {
 
 test('A prompt beyond the window is refused as context_length', async () => {
   const drain = async () => {
-    for await (const _ of streamModelCall({ model, options: { prompt: [user('word '.repeat(9000))] } }));
+    const options = { prompt: [user('word '.repeat(9000))] };
+    for await (const _ of streamModelCall({ model: adaptSdkModel(model), options }));
   };
   await assert.rejects(drain, (error) => error instanceof ModelCallError && error.kind === 'context_length');
 });

@@ -1,5 +1,6 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { demandsStream, generateBuffered } from './buffered-answer.ts';
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { demandsStream } from './buffered-answer.ts';
+import type { ChatModel } from './chat-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
 import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
@@ -28,7 +29,7 @@ export interface RetryNotice {
 }
 
 export interface ModelCall {
-  readonly model: LanguageModelV4;
+  readonly model: ChatModel;
   /** Without `abortSignal`: pass `signal`. */
   readonly options: LanguageModelV4CallOptions;
   /**
@@ -56,17 +57,19 @@ const PREAMBLE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
 ]);
 
 /** Models that refused to answer in one piece. */
-const streamOnly = new WeakSet<LanguageModelV4>();
+const streamOnly = new WeakSet<ChatModel>();
 
 /**
- * Calls a model and yields the parts of its answer, the last being `finish`. Failures before the first part of content
- * are tried again where that may help (408, 409, 425, 429, 5xx, the network); preamble parts of a failed attempt are
- * never seen.
+ * Calls a model and yields the parts of its answer as they come, several at a time where several came together; the last
+ * is `finish`. Failures before the first part of content are tried again where that may help (408, 409, 425, 429, 5xx,
+ * the network); preamble parts of a failed attempt are never seen.
  *
  * Throws `ModelCallError`, or the signal's reason within a few milliseconds of its abort. Leaving the loop, or an abort,
  * closes the upstream's socket.
  */
-export async function* streamModelCall(call: ModelCall): AsyncGenerator<LanguageModelV4StreamPart, void, void> {
+export async function* streamModelCall(
+  call: ModelCall,
+): AsyncGenerator<readonly LanguageModelV4StreamPart[], void, void> {
   const limits: ModelCallLimits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
   for (let attempt = 1; ; attempt++) {
     const buffered = call.buffered === true && !streamOnly.has(call.model);
@@ -74,67 +77,82 @@ export async function* streamModelCall(call: ModelCall): AsyncGenerator<Language
       buffered ? { ...limits, connectTimeoutMs: limits.bufferedTimeoutMs } : limits,
       call.signal,
     );
-    const preamble: LanguageModelV4StreamPart[] = [];
-    let answering = false;
-    let finished = false;
+    const answer = new AnswerParts(call);
     let failure: Failure | undefined;
     try {
-      await upstream.open((abortSignal) => {
-        const options = { ...call.options, abortSignal };
-        return buffered ? generateBuffered(call.model, options) : call.model.doStream(options);
-      });
-      while (!finished && failure === undefined) {
-        const { value: part } = await upstream.read();
-        upstream.accept(part);
-        failure = readFailure(part, answering, preamble, call);
-        if (failure !== undefined || part === undefined) break;
-        if (!answering) {
-          if (PREAMBLE.has(part.type)) {
-            preamble.push(part);
-            continue;
-          }
-          answering = true;
-          yield* preamble;
-        }
-        finished = part.type === 'finish';
-        yield part;
+      await upstream.open((abortSignal) => call.model.ask({ ...call.options, abortSignal }, buffered));
+      while (!answer.finished && failure === undefined) {
+        const parts = await upstream.read();
+        upstream.accept(parts);
+        const shown = answer.take(parts);
+        if (shown.length > 0) yield shown;
+        failure = answer.failure;
       }
     } catch (error) {
-      failure = describeThrown(error, upstream.stopReason, { buffered, answering }, call);
+      failure = describeThrown(error, upstream.stopReason, { buffered, answering: answer.begun }, call);
     } finally {
-      upstream.close(finished);
+      upstream.close(answer.finished);
     }
     if (failure === undefined) return;
     if (buffered && demandsStream(failure)) {
       streamOnly.add(call.model);
       continue;
     }
-    const delayMs = answering ? undefined : planRetry(failure, attempt, limits, call.random ?? Math.random);
+    const delayMs = answer.begun ? undefined : planRetry(failure, attempt, limits, call.random ?? Math.random);
     if (delayMs === undefined) throw makeModelCallError(call.model, failure, attempt);
     call.onRetry?.({ attempt, delayMs, kind: failure.kind, status: failure.status });
     await (call.sleep ?? sleep)(delayMs, call.signal);
   }
 }
 
-/** What a part, or the end of the stream, says is wrong; undefined for an ordinary part. */
-function readFailure(
-  part: LanguageModelV4StreamPart | undefined,
-  answering: boolean,
-  preamble: readonly LanguageModelV4StreamPart[],
-  call: ModelCall,
-): Failure | undefined {
-  let failure: Failure | undefined;
-  if (part === undefined) failure = CUT_OFF;
-  else if (part.type === 'error') failure = classifyFailure(part.error, wallMs(call));
-  else if (part.type === 'finish') {
-    if (part.finishReason.unified === 'interrupted') failure = CUT_OFF;
-    if (part.finishReason.unified === 'error') failure = FAILED;
+/** The parts of one attempt: which of them are shown, and what says that it ended well or failed. */
+class AnswerParts {
+  /** Whether content has been shown, after which nothing can be tried again. */
+  begun = false;
+  finished = false;
+  failure: Failure | undefined;
+  readonly #call: ModelCall;
+  readonly #preamble: LanguageModelV4StreamPart[] = [];
+
+  constructor(call: ModelCall) {
+    this.#call = call;
   }
-  // A stream that never said anything was not cut off: it was no answer of a model in the first place.
-  if (failure?.kind === 'truncated' && !answering && !preamble.some((each) => each.type === 'response-metadata')) {
-    return { ...failure, kind: 'invalid_response' };
+
+  /** What of the parts is to be shown: nothing before there is content, and nothing from a failure on. */
+  take(parts: readonly LanguageModelV4StreamPart[] | undefined): LanguageModelV4StreamPart[] {
+    if (parts === undefined) this.failure = this.#judge(CUT_OFF);
+    const shown: LanguageModelV4StreamPart[] = [];
+    for (const part of parts ?? []) {
+      this.failure = this.#judge(readFailure(part, this.#call));
+      if (this.failure !== undefined) break;
+      if (!this.begun) {
+        this.#preamble.push(part);
+        if (PREAMBLE.has(part.type)) continue;
+        this.begun = true;
+        shown.push(...this.#preamble);
+      } else {
+        shown.push(part);
+      }
+      this.finished = part.type === 'finish';
+      if (this.finished) break;
+    }
+    return shown;
   }
-  return failure;
+
+  /** A stream that never said anything was not cut off: it was no answer of a model in the first place. */
+  #judge(failure: Failure | undefined): Failure | undefined {
+    if (failure?.kind !== 'truncated' || this.begun) return failure;
+    const isModel = this.#preamble.some(({ type }) => type === 'response-metadata');
+    return isModel ? failure : { ...failure, kind: 'invalid_response' };
+  }
+}
+
+/** What a part says is wrong; undefined for an ordinary one. */
+function readFailure(part: LanguageModelV4StreamPart, call: ModelCall): Failure | undefined {
+  if (part.type === 'error') return classifyFailure(part.error, wallMs(call));
+  if (part.type !== 'finish') return undefined;
+  if (part.finishReason.unified === 'interrupted') return CUT_OFF;
+  return part.finishReason.unified === 'error' ? FAILED : undefined;
 }
 
 const CUT_OFF: Failure = { kind: 'truncated', transient: false, text: 'The stream ended early' };

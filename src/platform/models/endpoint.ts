@@ -1,5 +1,6 @@
 /** Where and with what credentials a provider is called: the same for every kind of model. */
 import { ApiError } from '../../kernel/http/errors.ts';
+import type { Post } from '../../kernel/outbound/outbound.ts';
 import { type BedrockCredentials, readBedrockCredentials } from './bedrock-credentials.ts';
 import type { ProviderInfo } from './providers.ts';
 
@@ -11,6 +12,12 @@ export interface ModelCredentials {
 }
 
 export type Fetch = typeof globalThis.fetch;
+
+/** The guarded ways to a provider. */
+export interface WaysOut {
+  readonly fetch: Fetch;
+  readonly post: Post;
+}
 
 export interface Endpoint {
   readonly model: string;

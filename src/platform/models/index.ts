@@ -25,6 +25,7 @@ export {
   type ModelInfo,
   parseModelId,
 } from './catalogue.ts';
+export type { ChatModel } from './chat-model.ts';
 export {
   type ContextSection,
   findSections,
@@ -35,7 +36,7 @@ export {
   stripSections,
   wrapSection,
 } from './context-sections.ts';
-export type { ModelCredentials } from './endpoint.ts';
+export type { ModelCredentials, WaysOut } from './endpoint.ts';
 export { ModelCallError, type ModelCallErrorDetail, type ModelCallErrorKind } from './model-call-error.ts';
 export { type ModelRef, splitModelId } from './model-id.ts';
 export { BUILTIN_EMBED_MODEL, openEmbeddingModel, parseEmbeddingModelId } from './open-embedding-model.ts';

@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
+import { openWaysOut } from '../../../test/support/ways-out.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import { listProviders, type ModelCredentials, openModel, reasoningOptions, streamModelCall } from './index.ts';
+import {
+  listProviders,
+  type ModelCredentials,
+  openModel,
+  reasoningOptions,
+  streamModelCall,
+  type WaysOut,
+} from './index.ts';
 
 const KEY = 'key-0123456789';
+const waysOut = openWaysOut();
 const PROMPT = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
 
 let upstream: OpenAiUpstream;
@@ -29,13 +39,18 @@ async function capture(
   options: object = {},
 ): Promise<SentRequest> {
   let sent: SentRequest | undefined;
-  const refuse = async (input: string | URL | Request, init?: RequestInit) => {
-    const request = new Request(input, init);
-    sent = { url: request.url, headers: request.headers, body: JSON.parse(await request.text()) };
-    return new Response('{"error":{"message":"stop here"}}', {
-      status: 400,
-      headers: { 'content-type': 'application/json' },
-    });
+  const refused = { status: 400, headers: { 'content-type': 'application/json' } };
+  const refusal = '{"error":{"message":"stop here"}}';
+  const refuse: WaysOut = {
+    async fetch(input, init) {
+      const request = new Request(input, init);
+      sent = { url: request.url, headers: request.headers, body: JSON.parse(await request.text()) };
+      return new Response(refusal, refused);
+    },
+    async post({ url, headers, body }) {
+      sent = { url: String(url), headers: new Headers(headers), body: JSON.parse(body) };
+      return { ...refused, body: Readable.from([Buffer.from(refusal)]) };
+    },
   };
   const model = await openModel(modelId, credentials, refuse, makeInstance);
   try {
@@ -43,7 +58,7 @@ async function capture(
   } catch {
     // The request is what matters.
   }
-  assert.ok(sent !== undefined, `${modelId} sent nothing through the fetch it was given`);
+  assert.ok(sent !== undefined, `${modelId} sent nothing by the ways it was given`);
   return sent;
 }
 
@@ -203,7 +218,7 @@ describe('Bedrock credentials', () => {
 
   for (const apiKey of ['', '{oops', '{}', `${ACCESS}:`, `${ACCESS}:secret:nowhere`, '{"access_key_id":"A"}']) {
     test(`as ${JSON.stringify(apiKey)} are refused without being repeated`, async () => {
-      await assert.rejects(openModel('bedrock/x', { apiKey }, fetch, makeInstance), (error) => {
+      await assert.rejects(openModel('bedrock/x', { apiKey }, waysOut, makeInstance), (error) => {
         assert.ok(refusal('bedrock_unconfigured')(error));
         assert.ok(apiKey.length < 4 || !String(error).includes(apiKey));
         return true;
@@ -212,24 +227,24 @@ describe('Bedrock credentials', () => {
   }
 
   test('that are absent are refused', async () => {
-    await assert.rejects(openModel('bedrock/x', undefined, fetch, makeInstance), refusal('bedrock_unconfigured'));
+    await assert.rejects(openModel('bedrock/x', undefined, waysOut, makeInstance), refusal('bedrock_unconfigured'));
   });
 });
 
 test('a provider that needs a key is refused without one, and one that needs an address without that', async () => {
   for (const { provider, needsKey } of listProviders()) {
     if (!needsKey || provider === 'bedrock') continue;
-    await assert.rejects(openModel(`${provider}/x`, undefined, fetch, makeInstance), refusal('model_key_missing'));
+    await assert.rejects(openModel(`${provider}/x`, undefined, waysOut, makeInstance), refusal('model_key_missing'));
     await assert.rejects(
-      openModel(`${provider}/x`, { apiKey: ' ' }, fetch, makeInstance),
+      openModel(`${provider}/x`, { apiKey: ' ' }, waysOut, makeInstance),
       refusal('model_key_missing'),
     );
   }
   await assert.rejects(
-    openModel('openai-compatible/x', { apiKey: KEY }, fetch, makeInstance),
+    openModel('openai-compatible/x', { apiKey: KEY }, waysOut, makeInstance),
     refusal('model_key_missing'),
   );
-  await assert.rejects(openModel('nobody/x', { apiKey: KEY }, fetch, makeInstance), refusal('unknown_provider'));
+  await assert.rejects(openModel('nobody/x', { apiKey: KEY }, waysOut, makeInstance), refusal('unknown_provider'));
 });
 
 test('importing the port loads no provider and no price data', async () => {
@@ -238,7 +253,7 @@ test('importing the port loads no provider and no price data', async () => {
     const loaded = [];
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
     const { openModel } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
-    await openModel('builtin/demo', undefined, fetch, async () => ({}));
+    await openModel('builtin/demo', undefined, { fetch }, async () => ({}));
     process.stdout.write(JSON.stringify(loaded.filter((url) => url.includes('/node_modules/'))));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   assert.deepEqual(JSON.parse(stdout), []);

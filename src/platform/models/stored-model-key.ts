@@ -1,8 +1,8 @@
 /** The keys that tenants and smiths stored for model providers, and which of them a call is made with. */
-import type { Outbound } from '../../kernel/outbound/outbound.ts';
+import type { Outbound, OutboundPolicy } from '../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
-import type { ModelCredentials } from './endpoint.ts';
+import type { ModelCredentials, WaysOut } from './endpoint.ts';
 
 export interface StoredModelKey {
   /** Empty for the tenant's. */
@@ -38,7 +38,7 @@ export function findModelKey(keys: readonly StoredModelKey[], provider: string):
 export interface ProviderAccess {
   /** Absent where no key is stored. */
   readonly credentials: ModelCredentials | undefined;
-  readonly fetch: typeof globalThis.fetch;
+  readonly waysOut: WaysOut;
 }
 
 export type ProviderAccessFinder = (
@@ -51,7 +51,7 @@ export type ProviderAccessFinder = (
  * Calls of models have limits of their own, and a whole answer sends nothing before its end. No provider redirects; what
  * does would choose another address than the one that was checked when the key was stored.
  */
-const CALL_OPTIONS = { headersTimeoutMs: 0, bodyTimeoutMs: 0, maxRedirects: 0 };
+const TIMEOUTS = { headersTimeoutMs: 0, bodyTimeoutMs: 0 };
 
 /**
  * Unseals the first of the keys that is the provider's. With `allowPrivate` a tenant's base URL may be a private address;
@@ -62,18 +62,22 @@ export function createProviderAccessFinder(
   outbound: Outbound,
   allowPrivate: boolean,
 ): ProviderAccessFinder {
-  const fetches = { public: outbound.fetch('public', CALL_OPTIONS), private: outbound.fetch('private', CALL_OPTIONS) };
+  const openWays = (policy: OutboundPolicy): WaysOut => ({
+    fetch: outbound.fetch(policy, { ...TIMEOUTS, maxRedirects: 0 }),
+    post: outbound.post(policy, TIMEOUTS),
+  });
+  const ways = { public: openWays('public'), private: openWays('private') };
   return (projectId, provider, keys) => {
     const key = findModelKey(keys, provider);
     // Without a key a provider's usual address is called, which for Ollama and its like is this machine: whoever may
     // name a model, end users too, would reach a local port that nobody opened.
-    if (key === undefined) return { credentials: undefined, fetch: fetches.public };
+    if (key === undefined) return { credentials: undefined, waysOut: ways.public };
     const policy = key.smith_id === '' && allowPrivate ? 'private' : 'public';
     const credentials = {
       apiKey: vault.open(key.sealed_api_key, modelKeyContext(projectId, key.smith_id, provider)),
       ...(key.base_url === null ? {} : { baseUrl: key.base_url }),
       ...(key.workspace_id === null ? {} : { workspaceId: key.workspace_id }),
     };
-    return { credentials, fetch: fetches[policy] };
+    return { credentials, waysOut: ways[policy] };
   };
 }

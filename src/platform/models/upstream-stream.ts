@@ -1,4 +1,5 @@
-import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { PartSource } from './chat-model.ts';
 
 export interface UpstreamLimits {
   /** Until the first part that comes from the provider (not the package's own `stream-start`). */
@@ -37,7 +38,7 @@ export class UpstreamStream {
   readonly #signal: AbortSignal | undefined;
   readonly #request = new AbortController();
   readonly #stopped = Promise.withResolvers<never>();
-  #reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  #source: PartSource | undefined;
   #stop: StopReason | undefined;
   #timer: NodeJS.Timeout | undefined;
   #waitingSince: number | undefined;
@@ -51,36 +52,35 @@ export class UpstreamStream {
   }
 
   /** Sends the request, which is given its signal. Throws `StoppedError`, or whatever the provider's package throws. */
-  async open(send: (signal: AbortSignal) => PromiseLike<LanguageModelV4StreamResult>): Promise<void> {
+  async open(send: (signal: AbortSignal) => Promise<PartSource>): Promise<void> {
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (this.#signal?.aborted) this.#onAbort();
     this.#throwIfStopped();
     this.#waitingSince = performance.now();
     this.#arm(this.#limits.connectTimeoutMs);
     const request = (async () => send(this.#request.signal))();
-    // A stream that arrives after the stop is nobody's.
-    request.then((late) => (this.#stop === undefined ? undefined : late.stream.cancel())).catch(ignore);
-    const { stream } = await Promise.race([request, this.#stopped.promise]);
+    // An answer that arrives after the stop is nobody's.
+    request.then((late) => (this.#stop === undefined ? undefined : late.cancel())).catch(ignore);
+    this.#source = await Promise.race([request, this.#stopped.promise]);
     this.#throwIfStopped();
-    this.#reader = stream.getReader();
   }
 
   /**
-   * Waits for the next part, which is then to be handed to `accept`. Two steps in place of one that awaits: at thousands
+   * Waits for the next parts, which are then to be handed to `accept`. Two steps in place of one that awaits: at thousands
    * of parts a second the promise between them would be a good part of the cost.
    */
-  read(): ReturnType<ReadableStreamDefaultReader<LanguageModelV4StreamPart>['read']> {
+  read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
     this.#throwIfStopped();
-    if (this.#reader === undefined) throw new Error('The request has not been opened.');
+    if (this.#source === undefined) throw new Error('The request has not been opened.');
     if (this.#connected) this.#waitingSince = performance.now();
-    return this.#reader.read();
+    return this.#source.read();
   }
 
-  /** Notes that a part came, or the end. Throws `StoppedError`, for a stop looks like an end to the reader. */
-  accept(part: LanguageModelV4StreamPart | undefined): void {
+  /** Notes that parts came, or the end. Throws `StoppedError`, for a stop looks like an end to the reader. */
+  accept(parts: readonly LanguageModelV4StreamPart[] | undefined): void {
     this.#throwIfStopped();
     if (this.#connected) this.#waitingSince = undefined;
-    else if (part !== undefined && part.type !== 'stream-start') this.#noteConnected();
+    else if (parts?.some(({ type }) => type !== 'stream-start')) this.#noteConnected();
   }
 
   /** Why this side ended the request; whatever the stream failed with since is only its echo. */
@@ -92,13 +92,13 @@ export class UpstreamStream {
   close(finished: boolean): void {
     this.#signal?.removeEventListener('abort', this.#onAbort);
     clearTimeout(this.#timer);
-    if (!finished || this.#reader === undefined) {
+    if (!finished || this.#source === undefined) {
       this.#cut();
       return;
     }
     const timer = setTimeout(() => this.#cut(), DRAIN_MS);
     timer.unref();
-    drain(this.#reader).finally(() => clearTimeout(timer));
+    this.#source.drain().finally(() => clearTimeout(timer));
   }
 
   #noteConnected(): void {
@@ -133,19 +133,11 @@ export class UpstreamStream {
   /** Aborts the request first, for some packages branch the stream, where cancelling one branch reaches nobody. */
   #cut(): void {
     this.#request.abort();
-    this.#reader?.cancel().catch(ignore);
+    this.#source?.cancel();
   }
 
   #throwIfStopped(): void {
     if (this.#stop !== undefined) throw new StoppedError(this.#stop);
-  }
-}
-
-async function drain(reader: ReadableStreamDefaultReader<unknown>): Promise<void> {
-  try {
-    while (!(await reader.read()).done);
-  } catch {
-    // The answer is complete; how its connection ends is of no interest.
   }
 }
 

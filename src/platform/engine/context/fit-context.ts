@@ -1,6 +1,5 @@
 /** Makes instructions, memory, tools, history and the answer fit the model's window before a call; see fit-history.ts for how. */
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../../models/index.ts';
+import { type ChatModel, estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../../models/index.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { functionTools } from '../execution/call-options.ts';
 import type { TurnJournal } from '../execution/turn-journal.ts';
@@ -18,7 +17,7 @@ const MIN_ROOM = 256;
 const TRANSCRIPT_SHARE = 0.7;
 
 export interface ContextDependencies {
-  readonly model: LanguageModelV4;
+  readonly model: ChatModel;
   readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly tools: readonly Tool[];
   readonly journal: TurnJournal;

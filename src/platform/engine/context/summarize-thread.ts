@@ -40,11 +40,13 @@ export async function summarizeThread(
   try {
     let inputTokens = 0;
     let outputTokens = 0;
-    for await (const part of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
-      if (part.type === 'text-delta') text += part.delta;
-      if (part.type === 'finish') {
-        inputTokens = part.usage.inputTokens.total ?? 0;
-        outputTokens = part.usage.outputTokens.total ?? 0;
+    for await (const parts of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
+      for (const part of parts) {
+        if (part.type === 'text-delta') text += part.delta;
+        if (part.type === 'finish') {
+          inputTokens = part.usage.inputTokens.total ?? 0;
+          outputTokens = part.usage.outputTokens.total ?? 0;
+        }
       }
     }
     const usable = text.trim() !== '';

@@ -1,7 +1,13 @@
 /** One model call of a turn: the prompt out, the deltas to the readers, the answer collected. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { estimatePromptTokens, estimateTokens, type ModelCallLimits, streamModelCall } from '../../models/index.ts';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import {
+  type ChatModel,
+  estimatePromptTokens,
+  estimateTokens,
+  type ModelCallLimits,
+  streamModelCall,
+} from '../../models/index.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { FLUSH_INTERVAL_MS } from '../timeline/timeline-writer.ts';
 import { type AskedModel, callOptions } from './call-options.ts';
@@ -9,7 +15,7 @@ import { AnswerCollector, type ModelAnswer, type PartialAnswer, type StepUsage }
 import { WholeCharacters } from './whole-characters.ts';
 
 export interface ModelStep extends AskedModel {
-  readonly model: LanguageModelV4;
+  readonly model: ChatModel;
   readonly step: number;
   /** Call ids that earlier steps of the run used: providers may count from zero in each answer. */
   readonly usedCallIds: ReadonlySet<string>;
@@ -24,7 +30,8 @@ export interface ModelStep extends AskedModel {
 /** Throws ModelCallError, or the abort's reason. */
 export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<ModelAnswer> {
   const collector = new AnswerCollector(step.usedCallIds, step.partial);
-  const characters = new WholeCharacters();
+  const texts = new WholeCharacters();
+  const thoughts = new WholeCharacters();
   const showText = (id: string, text: string) => {
     if (text === '') return;
     collector.addText(id, text);
@@ -35,37 +42,34 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
     collector.addReasoning(id, text);
     live.emitText('reasoning', text, step.step);
   };
-  const options = callOptions(step);
-  const { model, limits, buffered } = step;
-  const parts = streamModelCall({ model, options, signal: live.abort.signal, limits, buffered });
-  for await (const part of parts) {
+  const take = (part: LanguageModelV4StreamPart) => {
     switch (part.type) {
       case 'text-delta':
-        showText(part.id, characters.join(`text/${part.id}`, part.delta));
-        break;
+        return showText(part.id, texts.join(part.id, part.delta));
       case 'text-end':
-        showText(part.id, characters.end(`text/${part.id}`));
-        break;
+        return showText(part.id, texts.end(part.id));
       case 'reasoning-delta':
-        showReasoning(part.id, characters.join(`reasoning/${part.id}`, part.delta));
-        break;
+        return showReasoning(part.id, thoughts.join(part.id, part.delta));
       case 'reasoning-end':
-        showReasoning(part.id, characters.end(`reasoning/${part.id}`));
-        collector.endReasoning(part.id, part.providerMetadata as never);
-        break;
+        showReasoning(part.id, thoughts.end(part.id));
+        return collector.endReasoning(part.id, part.providerMetadata as never);
       case 'tool-call':
-        collector.addCall(part);
-        break;
+        return collector.addCall(part);
       case 'stream-start':
-        collector.addWarnings(part.warnings);
-        break;
+        return collector.addWarnings(part.warnings);
       case 'finish':
-        collector.finish(part.finishReason.unified, part.usage);
-        break;
+        return collector.finish(part.finishReason.unified, part.usage);
       default:
-        break;
+        return;
     }
-    if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await makeRoom(live, step.flush);
+  };
+  const options = callOptions(step);
+  const { model, limits, buffered } = step;
+  for await (const parts of streamModelCall({ model, options, signal: live.abort.signal, limits, buffered })) {
+    for (const part of parts) {
+      take(part);
+      if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await makeRoom(live, step.flush);
+    }
   }
   return collector.answer(estimatePromptTokens(step.prompt, options.tools));
 }

@@ -2,10 +2,9 @@
  * Runs a turn from where it is to where it rests. The same loop starts and resumes: it looks at what is open (tool calls
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
-import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { estimatePromptTokens, ModelCallError } from '../../models/index.ts';
+import { type ChatModel, estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { buildPrompt } from '../context/build-prompt.ts';
@@ -114,7 +113,7 @@ class TurnExecution {
   }
 
   /** One model call and what follows from it. Undefined: the turn goes on. */
-  async #callModel(model: LanguageModelV4): Promise<RunRow | undefined> {
+  async #callModel(model: ChatModel): Promise<RunRow | undefined> {
     const startedAt = new Date().toISOString();
     const answer = await this.#answerWithinWindow(model);
     this.#context.call = undefined;
@@ -127,7 +126,7 @@ class TurnExecution {
     return this.#commitAnswer(record, message, answer);
   }
 
-  async #answerWithinWindow(model: LanguageModelV4): Promise<ModelAnswer> {
+  async #answerWithinWindow(model: ChatModel): Promise<ModelAnswer> {
     const { live, journal, deps } = this.#context;
     const { modelCall, flush, buffered, loadFiles } = deps;
     const { signal } = live.abort;

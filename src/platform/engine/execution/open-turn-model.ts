@@ -1,9 +1,9 @@
 /** Opens the model of a turn with the key that applies: the smith's own before its tenant's. */
-import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { LRUCache } from 'lru-cache';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import {
+  type ChatModel,
   createProviderAccessFinder,
   findModelKey,
   openModel,
@@ -14,7 +14,7 @@ import type { ForeignSchemas } from '../../schemas/index.ts';
 
 export interface ModelOpener {
   /** Throws `model_key_missing`, `bedrock_unconfigured` and `unknown_provider`. */
-  open(projectId: string, modelId: string, keys: readonly StoredModelKey[]): Promise<LanguageModelV4>;
+  open(projectId: string, modelId: string, keys: readonly StoredModelKey[]): Promise<ChatModel>;
 }
 
 /** Opened models that are kept for later turns, over all tenants. */
@@ -31,15 +31,15 @@ export function createModelOpener(
   schemas: ForeignSchemas,
 ): ModelOpener {
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
-  const kept = new LRUCache<string, LanguageModelV4>({ max: MAX_KEPT });
+  const kept = new LRUCache<string, ChatModel>({ max: MAX_KEPT });
   return {
     async open(projectId, modelId, keys) {
       const { provider } = parseModelId(modelId);
       const name = JSON.stringify([modelId, projectId, findModelKey(keys, provider)]);
       const known = kept.get(name);
       if (known !== undefined) return known;
-      const { credentials, fetch } = findAccess(projectId, provider, keys);
-      const model = await openModel(modelId, credentials, fetch, schemas.instanceMaker(projectId));
+      const { credentials, waysOut } = findAccess(projectId, provider, keys);
+      const model = await openModel(modelId, credentials, waysOut, schemas.instanceMaker(projectId));
       kept.set(name, model);
       return model;
     },

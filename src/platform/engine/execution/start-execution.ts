@@ -1,10 +1,9 @@
 /** Sets an execution up with what it needs, and lets it run. */
-import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Credits } from '../../billing/index.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../../models/catalogue.ts';
-import { findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
+import { type ChatModel, findModel, loadModelKeys, type ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { RequestServers } from '../../tools/request-servers.ts';
@@ -47,7 +46,7 @@ export interface Execution {
   /** The place that was taken for it; without one it runs beyond the limit. */
   readonly admission?: Admission;
   /** The opened model, when the caller has it already. */
-  readonly model?: LanguageModelV4;
+  readonly model?: ChatModel;
   /** Set where an earlier attempt was cut off: what `run.restarted` says. */
   readonly restarted?: Record<string, unknown>;
   /** Nobody reads along: the model may be asked for buffered answers. Absent: they are streamed. */

@@ -1,9 +1,9 @@
 /** What the steps of one execution share. */
-import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { Credits } from '../../billing/index.ts';
-import type { ModelCallLimits } from '../../models/index.ts';
+import type { ChatModel, ModelCallLimits } from '../../models/index.ts';
 import type { ForeignSchemas } from '../../schemas/index.ts';
 import type { ListedTools, RequestServers } from '../../tools/request-servers.ts';
 import type { OfferedTools, Tool } from '../../tools/tool.ts';
@@ -20,7 +20,7 @@ export interface TurnDependencies {
   readonly logger: Logger;
   readonly modelCall: Partial<ModelCallLimits> | undefined;
   readonly flush: () => Promise<void>;
-  readonly openModel: () => Promise<LanguageModelV4>;
+  readonly openModel: () => Promise<ChatModel>;
   /** The prompt with the bytes of the files that it refers to. */
   readonly loadFiles: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>;
   readonly schemas: ForeignSchemas;

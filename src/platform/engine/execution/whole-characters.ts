@@ -5,8 +5,7 @@ export class WholeCharacters {
   /** The delta in whole characters. */
   join(block: string, delta: string): string {
     if (delta === '') return '';
-    const text = (this.#halves.get(block) ?? '') + delta;
-    this.#halves.delete(block);
+    const text = this.#halves.size === 0 ? delta : this.#takeHalf(block) + delta;
     const last = text.charCodeAt(text.length - 1);
     if (last < 0xd800 || last > 0xdbff) return text.toWellFormed();
     this.#halves.set(block, text.slice(-1));
@@ -15,8 +14,12 @@ export class WholeCharacters {
 
   /** What is left at the end of the block: a half without its other one, made well-formed. */
   end(block: string): string {
-    const text = this.#halves.get(block) ?? '';
+    return this.#takeHalf(block).toWellFormed();
+  }
+
+  #takeHalf(block: string): string {
+    const half = this.#halves.get(block) ?? '';
     this.#halves.delete(block);
-    return text.toWellFormed();
+    return half;
   }
 }

@@ -64,8 +64,8 @@ export function createEmbedders(deps: EmbeddersDependencies): Embedders {
       const meter = { db, projectId, smithId: smithId ?? null, budgetWaitMs, credits };
       if (id === BUILTIN_EMBED_MODEL) return meterEmbedder(openBuiltin(builtin, projectId), meter);
       const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
-      const { credentials, fetch } = findAccess(projectId, provider, keys);
-      const embedder = createProviderEmbedder(id, await openEmbeddingModel(id, credentials, fetch), modelCall);
+      const { credentials, waysOut } = findAccess(projectId, provider, keys);
+      const embedder = createProviderEmbedder(id, await openEmbeddingModel(id, credentials, waysOut.fetch), modelCall);
       return meterEmbedder(embedder, meter);
     },
     close: () => builtin.close(),
