@@ -20,7 +20,9 @@ import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { explainListenError, type HeldPort, holdPort } from './hold-port.ts';
 import { listPending, migrationSources, storeTemplate } from './migrations.ts';
 import { openVault } from './open-store.ts';
+import { joinProcesses, type ProcessGroup, tellsItsSteps } from './processes/join-processes.ts';
 import { releaseMemory, releaseMemoryAtRest } from './release-memory.ts';
+import { reportProcess } from './report-process.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
@@ -51,12 +53,12 @@ export async function serve(services: readonly Service[], stop: StopSignals = li
   const config = loadConfig();
   const logger = createLogger(config, await openLogOutput(config.logFormat, process.stderr.isTTY === true));
   reportProcess(logger);
-  for (const name of config.unknownVariables) logger.warn({ name }, 'no setting has this name: see --help');
-  if (exposesPrivateNetwork(config)) logger.warn({ fix: PRIVATE_NETWORK_EXPOSED.fix }, PRIVATE_NETWORK_EXPOSED.problem);
+  const group = joinProcesses();
+  if (tellsItsSteps()) warnOfSettings(config, logger);
   endInTime(config, logger, stop);
   await using opened = new AsyncDisposableStack();
   try {
-    const running = await start({ config, logger, services, stop }, opened);
+    const running = await start({ config, logger, services, stop, group }, opened);
     await runUntilStopped({ config, logger, running }, stop);
   } catch (error) {
     if (!(error instanceof StoppedWhileStarting)) throw error;
@@ -67,19 +69,29 @@ export async function serve(services: readonly Service[], stop: StopSignals = li
   return EXIT_OK;
 }
 
+function warnOfSettings(config: Config, logger: Logger): void {
+  for (const name of config.unknownVariables) logger.warn({ name }, 'no setting has this name: see --help');
+  if (exposesPrivateNetwork(config)) logger.warn({ fix: PRIVATE_NETWORK_EXPOSED.fix }, PRIVATE_NETWORK_EXPOSED.problem);
+}
+
 interface Start {
   readonly config: Config;
   readonly logger: Logger;
   readonly services: readonly Service[];
   readonly stop: StopSignals;
+  /** Undefined: this process serves alone. */
+  readonly group: ProcessGroup | undefined;
 }
 
 /** Leaves what it opens to the stack, so that it is closed wherever the start ends. */
-async function start({ config, logger, services, stop }: Start, opened: AsyncDisposableStack): Promise<Running[]> {
+async function start(
+  { config, logger, services, stop, group }: Start,
+  opened: AsyncDisposableStack,
+): Promise<Running[]> {
   // Every port first: one that is in use is found before anything is made.
   const places: Place[] = [];
   for (const service of services) {
-    const place = await holdPlace(config, service);
+    const place = await holdPlace(config, service, group);
     opened.defer(() => place.held.release());
     places.push(place);
   }
@@ -100,7 +112,7 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
     const place = places[index];
     if (place === undefined) continue;
     stop.throwIfReceived();
-    running.push(await prepare(parts, place, makeService));
+    running.push(await prepare(parts, place, makeService, group));
   }
   for (const { served } of running) {
     stop.throwIfReceived();
@@ -122,7 +134,9 @@ async function start({ config, logger, services, stop }: Start, opened: AsyncDis
   const operator = await openOperatorSocket(config, logger, db, running);
   opened.defer(async () => operator?.close());
   for (const one of running) one.setServing(true);
-  process.stdout.write(running.map(welcome).join('\n'));
+  const told = running.map(welcome).join('\n');
+  if (group === undefined) process.stdout.write(told);
+  else group.tellServing(told);
   let atRest: { stop(): void } | undefined;
   const timer = setTimeout(() => {
     // What takes long is done before somebody asks, and its garbage goes with the rest.
@@ -174,11 +188,15 @@ interface Place {
   readonly variable: string;
 }
 
-async function holdPlace(config: Config, service: Service): Promise<Place> {
+async function holdPlace(config: Config, service: Service, group: ProcessGroup | undefined): Promise<Place> {
   const { host } = config;
   const [own, variable] =
     service === 'platform' ? [config, 'IRONCRAFT_PORT'] : [config.domains, 'IRONCRAFT_DOMAINS_PORT'];
-  const held = await holdPort(host, own.port, variable);
+  // Of several processes the first one holds it for all, until the first of them listens.
+  const held =
+    group === undefined
+      ? await holdPort(host, own.port, variable)
+      : { port: own.port, release: () => group.freePorts() };
   const publicUrl = publicUrlFor({ host, publicUrl: own.publicUrl }, held.port);
   return { service, host, held, publicUrl, variable };
 }
@@ -197,6 +215,8 @@ interface Running {
   readonly place: Place;
   readonly served: ServedService;
   readonly metrics: Metrics;
+  /** What a scraper is shown. */
+  readonly page: Pick<Metrics, 'render' | 'contentType'>;
   /** Whether the service says that it is ready. */
   setServing(isServing: boolean): void;
 }
@@ -204,22 +224,29 @@ interface Running {
 type ProcessParts = Omit<ServerDependencies, 'metrics' | 'publicUrl'> & { readonly outbound: Outbound };
 
 /** Everything up to the open port. */
-async function prepare(parts: ProcessParts, place: Place, makeService: MakeService): Promise<Running> {
+async function prepare(
+  parts: ProcessParts,
+  place: Place,
+  makeService: MakeService,
+  group: ProcessGroup | undefined,
+): Promise<Running> {
   const metrics = createMetrics();
+  const page = group?.share(place.service, metrics) ?? metrics;
   const served = await makeService({ ...parts, metrics, publicUrl: place.publicUrl });
   let serving = false;
   mountHealth(served.app, {
     service: serviceName(place.service),
     commit: readSourceCommit(sourceRoot),
     checks: { db: () => parts.db.ping(), ...served.checks },
-    metrics: parts.config.metrics.port === undefined ? metrics : undefined,
+    metrics: parts.config.metrics.port === undefined ? page : undefined,
     metricsToken: parts.config.metrics.token,
-    isServing: () => serving,
+    isServing: () => serving && group?.allServe() !== false,
   });
   return {
     place,
     served,
     metrics,
+    page,
     setServing(isServing) {
       serving = isServing;
     },
@@ -245,7 +272,7 @@ async function listenForMetrics(
   running: readonly Running[],
 ): Promise<() => Promise<void>> {
   if (port === undefined) return async () => undefined;
-  const pages = Object.fromEntries(running.map(({ place, metrics }) => [place.service, metrics]));
+  const pages = Object.fromEntries(running.map(({ place, page }) => [place.service, page]));
   try {
     const server = await startMetricsServer({ host, port, token, pages });
     logger.info({ host, port: server.port }, 'metrics are served');
@@ -294,18 +321,4 @@ function endInTime(config: Config, logger: Logger, stop: StopSignals): void {
       process.exit(EXIT_FAILURE);
     }, config.drainMs).unref();
   });
-}
-
-/** What goes wrong outside every request is logged like the rest, and ends the process: its state is not known any more. */
-function reportProcess(logger: Logger): void {
-  process.on('uncaughtException', (error, origin) => {
-    logger.fatal({ err: error, origin }, 'unexpected error: ending');
-    process.exit(EXIT_FAILURE);
-  });
-  process.removeAllListeners('warning');
-  process.on('warning', (warning) =>
-    logger.warn({ name: warning.name, detail: warning.message }, 'warning of the runtime'),
-  );
-  // A reader of the first lines who has left has not asked the server to end.
-  process.stdout.on('error', () => undefined);
 }

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
+import { loadConfig } from '../kernel/config/config.ts';
 import type { Finish } from './command-error.ts';
+import { isOneOfSeveral } from './processes/join-processes.ts';
 import { SERVICES, type Service } from './service-name.ts';
 import type { StopSignals } from './stop-signals.ts';
 
@@ -14,8 +16,14 @@ export function addServe(program: Command, finish: Finish, stop: StopSignals | u
     )
     .addOption(new Option('--only <service>', 'run this service alone').choices(SERVICES))
     .action(async ({ only }: { only?: Service }) => {
-      // Loaded when it is wanted: the other verbs start much faster without the whole platform.
-      const { serve } = await import('./run-server.ts');
-      finish(await serve(only === undefined ? SERVICES : [only], stop));
+      const services = only === undefined ? SERVICES : [only];
+      // Loaded when it is wanted: the other verbs, and a process that only starts others, do without the whole platform.
+      const { serve } = startsOthers() ? await import('./processes/run-processes.ts') : await import('./run-server.ts');
+      finish(await serve(services, stop));
     });
+}
+
+/** Whether the settings ask for several processes, and this is none of them yet. */
+function startsOthers(): boolean {
+  return !isOneOfSeveral() && loadConfig().processes > 1;
 }

@@ -3,6 +3,7 @@
  * what it opened, one that serves drains. Another one ends the process at once.
  */
 import { constants } from 'node:os';
+import { onStopAsked } from './processes/join-processes.ts';
 
 export interface StopSignals {
   /** Resolves with the first signal. */
@@ -23,15 +24,18 @@ const ECHO_MS = 500;
 export function listenForStop(): StopSignals {
   const { promise: received, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (first !== undefined) return;
+    first = { signal, at: performance.now() };
+    resolve(signal);
+  };
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();
-    if (first === undefined) {
-      first = { signal, at: now };
-      resolve(signal);
-    } else if (now - first.at > ECHO_MS) {
-      process.exit(128 + (constants.signals[signal] ?? 0));
-    }
+    if (first === undefined) stop(signal);
+    else if (now - first.at > ECHO_MS) process.exit(128 + (constants.signals[signal] ?? 0));
   };
+  // At a terminal the signal comes as well, to each process by itself.
+  onStopAsked(stop);
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   return {

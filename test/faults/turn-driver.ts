@@ -32,7 +32,7 @@ export interface DriverParts {
 }
 
 /** Beyond the time that a turn waits for calm while replicas go on ending. */
-const PATIENCE_MS = 360_000;
+const PATIENCE_MS = 1_200_000;
 const RETRY_MS = 20;
 const SETTLED = ['run.completed', 'run.failed', 'run.cancelled'];
 const RESTING = [...SETTLED, 'run.paused'];

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseAllowEntry } from '../outbound/allow-list.ts';
 import { decodeMasterKey } from '../vault/decode-master-key.ts';
@@ -74,6 +75,8 @@ export interface Config {
   readonly consentUrl: string | undefined;
   readonly sandbox: SandboxConfig;
   readonly drainMs: number;
+  /** That serve together; the embedded database is of one alone. */
+  readonly processes: number;
   /** 0: a blocked process is not ended. */
   readonly blockedMs: number;
   readonly billing: BillingConfig;
@@ -209,6 +212,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
     consentUrl: read<string | undefined>('IRONCRAFT_CONSENT_URL', undefined, parsePageUrl),
     sandbox: readSandbox(read, cwd),
+    processes: readProcesses(read, problems),
     drainMs: read('IRONCRAFT_DRAIN_SECONDS', 0, (text) => parseInteger(text, 1, 60) * 1000),
     blockedMs: read('IRONCRAFT_BLOCKED_SECONDS', 0, (text) => parseBlockedSeconds(text) * 1000),
     billing: readBilling(read),
@@ -225,6 +229,23 @@ export function publicUrlFor(config: Pick<Config, 'host' | 'publicUrl'>, port: n
   // The wildcard addresses mean "every interface" to a server and nothing to a client.
   const host = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+const PROCESSES_MAX = 256;
+
+/** One a core where it is left to us, but for the embedded database, which has one process. */
+function readProcesses(read: Read, problems: string[]): number {
+  const isEmbedded = read('IRONCRAFT_DATABASE_URL', '', (text) => text) === '';
+  const count = read<number | 'auto'>('IRONCRAFT_PROCESSES', 1, (text) =>
+    text === 'auto' ? text : parseInteger(text, 1, PROCESSES_MAX),
+  );
+  if (count === 'auto') return isEmbedded ? 1 : Math.min(availableParallelism(), PROCESSES_MAX);
+  if (count > 1 && isEmbedded) {
+    problems.push(
+      `IRONCRAFT_PROCESSES="${count}": the embedded database has one process alone; set IRONCRAFT_DATABASE_URL too, or IRONCRAFT_PROCESSES=1`,
+    );
+  }
+  return count;
 }
 
 function parseBlockedSeconds(text: string): number {

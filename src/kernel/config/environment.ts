@@ -203,6 +203,13 @@ export const ENVIRONMENT = [
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',
   },
   {
+    name: 'IRONCRAFT_PROCESSES',
+    default: '1',
+    meaning:
+      'Processes that serve together on the same ports, each a replica of its own, 1 to 256; `auto`: one a core. More than ' +
+      'one needs `IRONCRAFT_DATABASE_URL`',
+  },
+  {
     name: 'IRONCRAFT_BLOCKED_SECONDS',
     default: '60',
     meaning:

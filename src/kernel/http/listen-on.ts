@@ -44,6 +44,6 @@ function isListening(server: Server, host: string, port: number): Promise<boolea
       if (isLeftOut) resolve(false);
       else reject(error);
     });
-    server.listen({ host, port, exclusive: true }, () => resolve(true));
+    server.listen({ host, port }, () => resolve(true));
   });
 }

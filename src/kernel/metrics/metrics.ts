@@ -19,6 +19,8 @@ export interface Metrics {
   /** The Prometheus text format; answer it with `contentType`. */
   render(): Promise<string>;
   readonly contentType: string;
+  /** What `render` would tell, as data that another process can add up. */
+  snapshot(): Promise<readonly object[]>;
 }
 
 /** A page of metrics of its own, with those of the process (CPU, memory, event loop, garbage collection) on it. */
@@ -59,6 +61,7 @@ export function createMetrics(): Metrics {
     },
     render: () => registry.metrics(),
     contentType: registry.contentType,
+    snapshot: () => registry.getMetricsAsJSON(),
   };
 }
 

@@ -53,16 +53,17 @@ async function interruptedBy(runId: string): Promise<string[] | null> {
   return rows[0]?.interrupted_by ?? null;
 }
 
-async function withReplica(id: string, columns: string, work: () => Promise<void>): Promise<void> {
+async function withReplicas(ids: readonly string[], leaving: string, work: () => Promise<void>): Promise<void> {
   const { db } = platform;
   await db.query({
-    text: `insert into replicas (id, heartbeat_at, leaving) values ($1, now() - interval '10 seconds', ${columns})`,
-    values: [id],
+    text: `insert into replicas (id, heartbeat_at, leaving)
+           select id, now() - interval '10 seconds', ${leaving} from unnest($1::text[]) id`,
+    values: [ids],
   });
   try {
     await work();
   } finally {
-    await db.query({ text: 'delete from replicas where id = $1', values: [id] });
+    await db.query({ text: 'delete from replicas where id = any ($1)', values: [ids] });
   }
 }
 
@@ -100,29 +101,30 @@ test('a turn that has completed a step since it was taken over begins to be coun
 });
 
 test('a turn that was interrupted twice while other replicas end, too, is not blamed but waits for calm', async () => {
-  await withReplica('rep_elsewhere', 'false', async () => {
-    const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true });
+  const ends = ['rep_elsewhere', 'rep_last'];
+  await withReplicas(ends, 'false', async () => {
+    const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true, replicaId: 'rep_last' });
     // Suspects are taken over one after the other: this one had its chance before the next was through.
     const { smith: other, runId: otherRun } = await abandonRun({});
     assert.equal((await other.settled(otherRun)).status, 'completed');
     assert.deepEqual(await interruptedBy(runId), ['rep_first'], 'not taken over');
     await platform.db.query({
-      text: `update replicas set heartbeat_at = now() - interval '21 seconds' where id = 'rep_elsewhere'`,
-      values: [],
+      text: `update replicas set heartbeat_at = heartbeat_at - interval '1 minute' where id = any ($1)`,
+      values: [ends],
     });
     assert.equal((await smith.settled(runId)).status, 'completed');
-    assert.deepEqual(await interruptedBy(runId), ['rep_first', 'rep_dead']);
+    assert.deepEqual(await interruptedBy(runId), ['rep_first', 'rep_last']);
   });
 });
 
 test('a turn that waits for calm is cancelled all the same, and does not wait for ever', async () => {
-  await withReplica('rep_elsewhere', 'false', async () => {
+  await withReplicas(['rep_elsewhere'], 'false', async () => {
     const cancelled = await abandonRun({ interruptedBy: ['rep_first'] });
     await cancelled.smith.cancel(cancelled.runId);
     assert.equal((await cancelled.smith.settled(cancelled.runId)).status, 'cancelled');
     const old = await abandonRun({ interruptedBy: ['rep_first'] });
     await platform.db.query({
-      text: `update runs set updated_at = now() - interval '5 minutes' where id = $1`,
+      text: `update runs set updated_at = now() - interval '15 minutes' where id = $1`,
       values: [old.runId],
     });
     assert.equal((await old.smith.settled(old.runId)).status, 'completed');
@@ -130,7 +132,7 @@ test('a turn that waits for calm is cancelled all the same, and does not wait fo
 });
 
 test('a turn whose replica was stopping in order is not counted', async () => {
-  await withReplica('rep_stopping', 'true', async () => {
+  await withReplicas(['rep_stopping'], 'true', async () => {
     const { smith, runId } = await abandonRun({
       interruptedBy: ['rep_first'],
       alone: true,

@@ -13,14 +13,14 @@ import type { RunRow } from './run-row.ts';
 const ABANDONED_SECONDS = 10;
 /** Turns taken over at once, so that a fleet shares the work of a dead member. */
 export const ADOPT_AT_ONCE = 16;
-/** Abrupt ends of other replicas within this time are a sign that something else than a turn ends them. */
+/** Abrupt ends of other replicas from so long before its own on are a sign that something else than the turn ends them. */
 const SAME_CAUSE_WITHIN = '1 minute';
 /** A turn that was interrupted so often waits for calm: its next end may be its last. */
 const WAITS_FROM_ENDS = 2;
 /** How long no replica may have ended abruptly before such a turn is taken over. */
-const CALM = '20 seconds';
+const CALM = '1 minute';
 /** It is taken over without calm once it has waited so long. */
-const LONGEST_WAIT = '5 minutes';
+const LONGEST_WAIT = '15 minutes';
 
 const LAPSED = `p.heartbeat_at <= now() - interval '${LEASE_SECONDS} seconds'`;
 
@@ -55,22 +55,21 @@ export interface Suspect extends RunRow {
   readonly interrupted_by: string[];
   /** No other suspect was executed beside it, and it had shown no sign of life, when its replica ended. */
   readonly was_alone: boolean;
-  /** Of late, replicas have ended abruptly that did not execute this turn, and nothing explains it. */
+  /** Replicas have ended abruptly, of late or soon before its own, that did not execute this turn, and nothing explains it. */
   readonly others_ended: boolean;
 }
 
 /**
  * Takes over turns whose replica has fallen silent, those first that are to blame most likely: what was done last before
  * the end. `alone`: one turn, which is marked as being on trial. Else up to ADOPT_AT_ONCE, of those that have been
- * interrupted for the first time. One that has been interrupted twice waits while replicas end for other reasons than it.
+ * interrupted for the first time. One that has been interrupted twice, and is not to blame for it, waits while replicas go on ending.
  */
 export async function adoptSuspects(db: Database, replicaId: string, alone: boolean): Promise<Suspect[]> {
   const { rows } = await db.query<Suspect>({
     text: `
       with ended as (
         select p.id, p.heartbeat_at from replicas p
-        where p.id <> $1 and not p.leaving and not p.explained
-          and ${LAPSED} and p.heartbeat_at > now() - interval '${SAME_CAUSE_WITHIN}'
+        where p.id <> $1 and not p.leaving and not p.explained and ${LAPSED}
       ), suspect as (
         select r.project_id, r.id, steps.done, coalesce(r.trial_attempt = r.attempt, false) as was_alone,
           counted.interrupted_by, others.ended as others_ended
@@ -81,12 +80,18 @@ export async function adoptSuspects(db: Database, replicaId: string, alone: bool
           select case when steps.done > coalesce(r.progress_mark, 0) then '{}' else coalesce(r.interrupted_by, '{}') end
             || r.replica_id as interrupted_by
         ) counted cross join lateral (
-          select exists (select 1 from ended where ended.id <> all (counted.interrupted_by)) as ended
+          select exists (
+            select 1 from ended
+            where ended.id <> all (counted.interrupted_by) and ended.heartbeat_at > coalesce(
+              (select own.heartbeat_at from replicas own where own.id = r.replica_id), now()
+            ) - interval '${SAME_CAUSE_WITHIN}'
+          ) as ended
         ) others
         where r.status = 'in_progress' and r.replica_id <> $1 and ($2 or r.interrupted_by is null)
           and not exists (select 1 from replicas p where p.id = r.replica_id and (p.leaving or not ${LAPSED}))
           and not (
-            cardinality(counted.interrupted_by) >= ${WAITS_FROM_ENDS} and others.ended
+            cardinality(counted.interrupted_by) >= ${WAITS_FROM_ENDS}
+            and (others.ended or coalesce(r.trial_attempt <> r.attempt, true))
             and exists (select 1 from ended where ended.heartbeat_at > now() - interval '${CALM}')
             and r.updated_at > now() - interval '${LONGEST_WAIT}' and r.cancel_requested_at is null
           )

@@ -1,0 +1,51 @@
+/** Metrics of several processes as one page: counters and histograms added up, gauges too. */
+import type { Worker } from 'node:cluster';
+import { AggregatorRegistry } from 'prom-client';
+import type { Service } from '../service-name.ts';
+import type { FromServing } from './messages.ts';
+
+/** A process that does not answer in time, as it is blocked or ends, is left out. */
+const ANSWER_WITHIN_MS = 2_000;
+
+export interface MetricsSum {
+  /** The Prometheus text format. */
+  render(service: Service): Promise<string>;
+  /** What a process answered. */
+  take(workerId: number, snapshot: Extract<FromServing, { readonly type: 'snapshot' }>): void;
+}
+
+interface Question {
+  readonly waiting: Set<number>;
+  readonly snapshots: (readonly object[])[];
+  readonly answered: PromiseWithResolvers<void>;
+}
+
+export function createMetricsSum(listWorkers: () => readonly Worker[]): MetricsSum {
+  const questions = new Map<number, Question>();
+  let asked = 0;
+  return {
+    async render(service) {
+      asked += 1;
+      const id = asked;
+      const workers = listWorkers();
+      const question: Question = {
+        waiting: new Set(workers.map((worker) => worker.id)),
+        snapshots: [],
+        answered: Promise.withResolvers(),
+      };
+      questions.set(id, question);
+      for (const worker of workers) worker.send({ type: 'take snapshot', id, service }, () => undefined);
+      const timer = setTimeout(() => question.answered.resolve(), ANSWER_WITHIN_MS);
+      await question.answered.promise;
+      clearTimeout(timer);
+      questions.delete(id);
+      return AggregatorRegistry.aggregate(question.snapshots as never).metrics();
+    },
+    take(workerId, { id, metrics }) {
+      const question = questions.get(id);
+      if (question === undefined || !question.waiting.delete(workerId)) return;
+      question.snapshots.push(metrics);
+      if (question.waiting.size === 0) question.answered.resolve();
+    },
+  };
+}
