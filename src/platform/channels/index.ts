@@ -87,6 +87,7 @@ export {
   checkTwilioNumber,
   defineNumberWebhooks,
   holdNumber,
+  isSmithsNumber,
   type NumberKind,
   numberMetadata,
   type OpenNumber,

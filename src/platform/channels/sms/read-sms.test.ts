@@ -24,7 +24,7 @@ test('a message is its sender’s, known by its id', () => {
   });
 });
 
-test('what Twilio answers itself begins no turn', () => {
+test('what Twilio answers itself is noted, and begins no turn', () => {
   for (const Body of [
     'STOP',
     ' stop\n',
@@ -40,11 +40,12 @@ test('what Twilio answers itself begins no turn', () => {
     'Help',
     'INFO',
   ]) {
-    assert.equal(readSms({ ...FORM, Body }), undefined, Body);
+    const { type, fate } = readSms({ ...FORM, Body }) ?? {};
+    assert.deepEqual([type, fate], ['keyword', 'noted'], Body);
   }
-  assert.equal(readSms({ ...FORM, Body: 'Arrêt', OptOutType: 'STOP' }), undefined);
+  assert.equal(readSms({ ...FORM, Body: 'Arrêt', OptOutType: 'STOP' })?.fate, 'noted');
   for (const Body of ['Yes', 'Stop the music', 'Please help', '/stop'])
-    assert.equal(readSms({ ...FORM, Body })?.text, Body);
+    assert.equal(readSms({ ...FORM, Body })?.fate, undefined);
 });
 
 test('who has no number of their own is not answered, nor is the number itself', () => {

@@ -23,7 +23,7 @@ const KEYWORDS = new Set([
   'INFO',
 ]);
 
-/** Undefined for what no smith answers: a keyword, a short code, a message of the number to itself. */
+/** Undefined for what nobody answers: of a short code, of the number itself, of nothing. */
 export function readSms(form: TwilioForm): InboundMessage | undefined {
   const [id, from, to, text] = [
     fieldOf(form, 'MessageSid'),
@@ -31,11 +31,13 @@ export function readSms(form: TwilioForm): InboundMessage | undefined {
     fieldOf(form, 'To'),
     fieldOf(form, 'Body'),
   ];
-  if (id === '' || !PHONE_NUMBER.test(from) || from === to || isKeyword(form, text)) return undefined;
+  if (id === '' || !PHONE_NUMBER.test(from) || from === to) return undefined;
   const attachments = readMedia(form);
   if (text.trim() === '' && attachments.length === 0) return undefined;
   const data = withoutAddresses(form);
-  return { idempotencyKey: id, type: 'message', sender: from, chat: from, subject: from, text, attachments, data };
+  const message = { idempotencyKey: id, sender: from, chat: from, subject: from, text, attachments, data };
+  if (isKeyword(form, text)) return { ...message, type: 'keyword', fate: 'noted' };
+  return { ...message, type: 'message' };
 }
 
 function isKeyword(form: TwilioForm, text: string): boolean {

@@ -2,6 +2,7 @@
  * Which account a number is reached through. Deployments of one number may have been told different tokens, as Twilio's are
  * replaced: the newest, which Twilio has accepted last, holds for all of them.
  */
+import type { Executor } from '../../../kernel/db/database.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -106,6 +107,18 @@ export async function holdNumber(db: TenantDb, kind: NumberKind, accountId: stri
     values: [kind, accountId],
   });
   return rows.length === 0;
+}
+
+/** Whether it is a number that a smith of any project answers messages of: two of them would never stop. */
+export async function isSmithsNumber(db: Executor, number: string): Promise<boolean> {
+  const { rows } = await db.query({
+    text: `
+      select from deployments
+      where kind = 'sms' and account_id <> '' and split_part(account_id, ':', 2) = $1 and status = 'active'
+      limit 1`,
+    values: [number],
+  });
+  return rows.length > 0;
 }
 
 /** Whether the project still has a deployment of the number. */

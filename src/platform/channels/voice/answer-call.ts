@@ -1,5 +1,4 @@
 /** Somebody calls: whom they reach, and what Twilio is to do with the call. */
-import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
@@ -30,6 +29,8 @@ export async function answerCall(
   call: TwilioCall<'voice'>,
   isFull: boolean,
 ): Promise<string> {
+  // A quarter of a megabyte, for those who are called.
+  const { default: VoiceResponse } = await import('twilio/lib/twiml/VoiceResponse.js');
   const response = new VoiceResponse();
   const ticket = await new TenantDatabase(db, call.account.projectId).transaction((tx) => reach(tx, call, now()));
   if (ticket === undefined) response.reject();

@@ -3,7 +3,7 @@ import { operationsFor } from '../../../kernel/http/operation.ts';
 import { xml } from '../../../kernel/http/reply.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
-import { type Messaging, readSms, type TwilioCall, verifyTwilioCall } from '../../channels/index.ts';
+import { isSmithsNumber, type Messaging, readSms, type TwilioCall, verifyTwilioCall } from '../../channels/index.ts';
 
 /** A message has a few KiB. */
 const MAX_CALL_BYTES = 64 * 1024;
@@ -43,9 +43,12 @@ export function smsWebhook({ publicUrl, vault, messaging }: SmsWebhookDependenci
       });
       return { kind: 'tenant', projectId: call.account.projectId, tokenId: '', scopes: new Set<string>(), ...call };
     },
-    async handler({ caller: { account, form } }) {
+    async handler({ caller: { account, form }, db }) {
       const message = readSms(form);
-      if (message !== undefined) await messaging.accept(account, [message]);
+      if (message !== undefined) {
+        const isMachines = message.fate === undefined && (await isSmithsNumber(db, message.sender));
+        await messaging.accept(account, [isMachines ? { ...message, type: 'automatic', fate: 'noted' } : message]);
+      }
       return xml(NOTHING_TO_SAY, { mediaType: 'text/xml' });
     },
   });

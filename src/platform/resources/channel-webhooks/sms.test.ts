@@ -142,14 +142,29 @@ test('an agent has a smith for each sender, beside those of one person', async (
   assert.deepEqual(Object.keys(inbound[0].data).sort(), ['channel_id', 'inbound_event_id', 'kind', 'triggered_run_id']);
 });
 
-test('somebody whom nobody claims is noted and not answered; keywords are not even noted', async () => {
+test('somebody whom nobody claims is noted and not answered, and so is what Twilio answers itself', async () => {
   const place = await makePlace();
   const [own, other] = [newPhone(), newPhone()];
   await deploy(place, { address: own });
   await deliver(place, smsTo(place.number, other, 'Is anybody there?'));
   for (const word of ['STOP', 'help']) await deliver(place, smsTo(place.number, own, word));
-  const [event, ...more] = await eventsOf(place);
+  const [, , event, ...more] = await eventsOf(place);
   assert.deepEqual([event.type, event.smith_id, event.subject, more], ['unbound_message', null, other, []]);
+  assert.deepEqual(
+    (await eventsOf(place)).map(({ type }: { type: string }) => type),
+    ['keyword', 'keyword', 'unbound_message'],
+  );
+  assert.deepEqual((await place.project.get(`/v1/smiths/${place.smithId}/runs`)).body.data, []);
+});
+
+test('two smiths do not keep each other talking', async () => {
+  const [place, other] = [await makePlace(), await makePlace()];
+  await deploy(place, { address: other.number.phone_number });
+  await deploy(other, { address: newPhone() });
+  await deliver(place, smsTo(place.number, other.number.phone_number, 'Write 2 words'));
+  const [event] = await eventsOf(place);
+  assert.equal(event.type, 'automatic');
+  assert.deepEqual((await place.project.get(`/v1/smiths/${place.smithId}/runs`)).body.data, []);
 });
 
 test('a picture is a file of the smith’s turn', async () => {
