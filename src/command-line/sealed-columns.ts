@@ -3,6 +3,7 @@ import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
 import { channelAccountContext, deploymentSecretContext, slackInstallContext } from '../platform/channels/index.ts';
+import { clientSecretContext, credentialContext } from '../platform/connections/index.ts';
 import { mcpSecretContext, runCredentialsContext, suspendedCallContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
@@ -100,6 +101,48 @@ export const sealedColumns: readonly SealedColumn[] = [
     removeWhenLost: false,
   },
   {
+    table: 'oauth_providers',
+    column: 'sealed_client_secret',
+    key: ['project_id', 'provider', 'secret_id'],
+    where: 'sealed_client_secret is not null',
+    context: ({ project_id = '', secret_id = '' }) => clientSecretContext(project_id, secret_id),
+    // Its connections are refreshed no more until it is saved again.
+    removeWhenLost: false,
+  },
+  {
+    table: 'mcp_issuers',
+    column: 'sealed_client_secret',
+    key: ['project_id', 'server_id', 'secret_id'],
+    where: 'sealed_client_secret is not null',
+    context: ({ project_id = '', secret_id = '' }) => clientSecretContext(project_id, secret_id),
+    // Another client is registered with the next sign-in.
+    removeWhenLost: true,
+  },
+  {
+    table: 'connections',
+    column: 'sealed_credential',
+    key: ['project_id', 'id', 'credential_id'],
+    context: ({ project_id = '', credential_id = '' }) => credentialContext(project_id, credential_id),
+    // It is as if it were not there: the user is asked to connect the account again.
+    removeWhenLost: true,
+  },
+  {
+    table: 'connection_revocations',
+    column: 'sealed_credential',
+    key: ['project_id', 'credential_id'],
+    context: ({ project_id = '', credential_id = '' }) => credentialContext(project_id, credential_id),
+    // Nobody can revoke it any more.
+    removeWhenLost: true,
+  },
+  {
+    table: 'connection_revocations',
+    column: 'sealed_client_secret',
+    key: ['project_id', 'credential_id', 'secret_id'],
+    where: 'sealed_client_secret is not null',
+    context: ({ project_id = '', secret_id = '' }) => clientSecretContext(project_id, secret_id),
+    removeWhenLost: true,
+  },
+  {
     table: 'webhooks',
     column: 'sealed_secret',
     key: ['project_id', 'id'],
@@ -139,6 +182,8 @@ export const passingColumns: readonly { readonly table: string; readonly column:
   { table: 'idempotency_keys', column: 'sealed_body' },
   { table: 'domains.idempotency_keys', column: 'sealed_body' },
   { table: 'inbound_events', column: 'sealed_reply' },
+  // A link lives for ten minutes.
+  { table: 'connection_links', column: 'sealed_verifier' },
   { table: 'channel_answers', column: 'sealed_reply' },
 ];
 

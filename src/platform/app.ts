@@ -41,7 +41,8 @@ import {
   type Messaging,
   type Voice,
 } from './channels/index.ts';
-import { createEngine, createModelOpener, type Engine } from './engine/index.ts';
+import { type Connections, createConnections } from './connections/index.ts';
+import { createEngine, createModelOpener, type Engine, noteConnection } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
 import { createHostedChat, type HostedChat } from './hosted/index.ts';
@@ -51,14 +52,7 @@ import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import { defineMaintenance } from './maintenance/define-maintenance.ts';
-import {
-  createDiscovery,
-  createMcpTools,
-  createRequestServers,
-  type Discovery,
-  type McpLimits,
-  noSignIn,
-} from './mcp/index.ts';
+import { createDiscovery, createMcpTools, createRequestServers, type Discovery, type McpLimits } from './mcp/index.ts';
 import { createMcpSurface, type McpSurface } from './mcp-surface/index.ts';
 import type { ModelCallLimits } from './models/index.ts';
 import { referenceTopics } from './reference.ts';
@@ -73,6 +67,7 @@ import { catalogOperations } from './resources/catalog/operations.ts';
 import { channelAccountOperations } from './resources/channel-accounts/operations.ts';
 import { channelWebhookOperations } from './resources/channel-webhooks/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
+import { connectionOperations } from './resources/connections/operations.ts';
 import { defineConversationPurge } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
@@ -100,6 +95,7 @@ import { modelKeyOperations } from './resources/model-keys/operations.ts';
 import { modelOperations } from './resources/models/operations.ts';
 import { oauthServerOperations } from './resources/oauth-server/operations.ts';
 import { projectOperations } from './resources/projects/operations.ts';
+import { providerOperations } from './resources/providers/operations.ts';
 import { responseOperations } from './resources/responses/operations.ts';
 import { runOperations } from './resources/runs/operations.ts';
 import { sandboxSecretOperations } from './resources/sandbox-secrets/operations.ts';
@@ -116,6 +112,7 @@ import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createRunCommand, createSandbox, defineSandboxJobs } from './sandbox/index.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
 import { createForeignSchemas } from './schemas/index.ts';
+import { executorOf } from './store/executor-of.ts';
 import { tenantDb } from './store/tenant-db.ts';
 import { createFileSearch } from './tools/file-search.ts';
 import { createHostedTools, type HostedTools } from './tools/hosted-tools.ts';
@@ -184,6 +181,7 @@ export interface Platform extends ServiceLifecycle {
   readonly issuer: TokenIssuer;
   readonly operations: readonly Operation<never>[];
   readonly messaging: Messaging;
+  readonly connections: Connections;
 }
 
 interface Dependencies extends GivenDependencies {
@@ -199,6 +197,7 @@ interface Dependencies extends GivenDependencies {
   readonly billing: Billing;
   readonly hostedTools: HostedTools;
   readonly catalog: Catalog;
+  readonly connections: Connections;
   readonly discovery: Discovery;
   readonly hostedChat: HostedChat;
   readonly voice: Voice;
@@ -218,7 +217,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...oauthServerOperations({ ...deps, consentUrl: deps.config.consentUrl }),
     ...agentOperations(),
     ...uiOperations(deps),
-    ...smithOperations(),
+    ...smithOperations(deps),
     ...customerOperations(),
     ...runOperations(deps),
     ...approvalOperations(),
@@ -238,6 +237,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...sandboxSecretOperations(deps),
     ...mcpServerOperations(deps),
     ...catalogOperations(deps),
+    ...providerOperations(deps),
+    ...connectionOperations(deps),
     ...webhookOperations(deps),
     ...scheduleOperations(deps),
     ...deploymentOperations({ ...deps, channels: deps.messaging.channels }),
@@ -277,12 +278,23 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
   const catalog = createCatalog(config.catalogFile);
-  const discovery = createDiscovery({ db, vault, outbound, schemas, jobs, logger, limits: deps.mcpLimits });
+  const connections = createConnections({
+    ...{ db, vault, outbound, jobs, logger, signingKeys, publicUrl: deps.publicUrl },
+    discovery: () => discovery,
+    onConnected: async (tx, { smithId, keys }) => {
+      for (const key of keys) await noteConnection(executorOf(tx), { projectId: tx.projectId, smithId, key });
+      tx.afterCommit(() => engine.resumeConnected());
+    },
+  });
+  const discovery = createDiscovery({
+    ...{ db, vault, outbound, schemas, jobs, logger, limits: deps.mcpLimits },
+    signIn: connections.signIn,
+  });
   const files = createTurnFiles(deps);
   const resultFiles = createResultFiles(db, files);
   const mcpTools = createMcpTools({
     ...{ db, vault, outbound, logger, discovery },
-    signIn: noSignIn,
+    signIn: connections.signIn,
     files: resultFiles,
     limits: deps.mcpLimits,
   });
@@ -400,6 +412,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       billing,
       hostedTools,
       catalog,
+      connections,
       discovery,
       hostedChat,
       voice,
@@ -441,10 +454,12 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     issuer,
     operations,
     messaging,
+    connections,
     ...createLifecycle({
       app,
       resources: [
         mcpTools,
+        connections,
         ingestion,
         { stop: () => reader.close() },
         { stop: () => mailReader.close() },

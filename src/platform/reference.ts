@@ -79,6 +79,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Tools that the server itself runs, and the secrets of its sandbox.',
     prefixes: ['tenant.hosted_tools', 'tenant.sandbox_secrets'],
   },
+  {
+    name: 'Connections',
+    description: 'Accounts that users connect to smiths, and the OAuth clients by which they do.',
+    prefixes: ['smiths.connections', 'tenant.providers', 'oauth.callback', 'oauth.client_metadata'],
+  },
   { name: 'Events', description: 'Everything that happened, in order.', prefixes: ['events'] },
   {
     name: 'Webhooks',

@@ -3,6 +3,7 @@ import { type AccessTables, accessTables } from './tables/access.ts';
 import { type AgentsTables, agentsTables } from './tables/agents.ts';
 import { type ChannelsTables, channelsTables } from './tables/channels.ts';
 import type { TableNames } from './tables/columns.ts';
+import { type ConnectionsTables, connectionsTables } from './tables/connections.ts';
 import { type FeedTables, feedTables } from './tables/feed.ts';
 import { type KnowledgeTables, knowledgeTables } from './tables/knowledge.ts';
 import { type McpTables, mcpTables } from './tables/mcp.ts';
@@ -20,6 +21,7 @@ export type { SystemTables } from './tables/access.ts';
 export type { AgentDraft, AgentVariable, SkillRef, SmithConfig, UiCsp, UiResource } from './tables/agents.ts';
 export type { DeploymentKind, DeploymentStatus, MessagingKind } from './tables/channels.ts';
 export type { Actor, JsonObject } from './tables/columns.ts';
+export type { ClientAuthMethod, ClientKind, ConnectionStatus, SignInTarget } from './tables/connections.ts';
 export type { FileAttributes, IngestErrorCode, VectorStoreFileStatus } from './tables/knowledge.ts';
 export type {
   McpAuthKind,
@@ -39,6 +41,7 @@ export interface TenantTables
   extends AccessTables,
     AgentsTables,
     ChannelsTables,
+    ConnectionsTables,
     FeedTables,
     KnowledgeTables,
     McpTables,
@@ -56,6 +59,7 @@ const names: TableNames<TenantTables> = {
   ...accessTables,
   ...agentsTables,
   ...channelsTables,
+  ...connectionsTables,
   ...feedTables,
   ...knowledgeTables,
   ...mcpTables,

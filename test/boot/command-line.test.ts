@@ -302,6 +302,9 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'runs.sealed_mcp_credentials: 0 sealed again\n' +
         'deployments.sealed_secrets: 0 sealed again\nchannel_accounts.sealed_secrets: 0 sealed again\n' +
         'slack_installs.sealed_bot_token: 0 sealed again\n' +
+        'oauth_providers.sealed_client_secret: 0 sealed again\nmcp_issuers.sealed_client_secret: 0 sealed again\n' +
+        'connections.sealed_credential: 0 sealed again\nconnection_revocations.sealed_credential: 0 sealed again\n' +
+        'connection_revocations.sealed_client_secret: 0 sealed again\n' +
         'webhooks.sealed_secret: 0 sealed again\nwebhooks.sealed_previous_secret: 0 sealed again\n' +
         'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],

@@ -162,6 +162,9 @@ async function makeWorld(): Promise<FuzzWorld> {
 const UNREACHED = new Map([
   ['embeddings.create', 'embedding_unavailable'],
   ['tenant.mcp.refresh', 'connect_failed'],
+  ['tenant.providers.put', 'discovery_failed'],
+  ['smiths.connections.refresh', 'refresh_failed'],
+  ['smiths.connections.authorize', 'discovery_failed'],
   // Nobody has the bots, numbers and applications that are made up.
   ['tenant.telegram.put', 'telegram_api_error'],
   ['tenant.whatsapp.put', 'whatsapp_api_error'],

@@ -31,6 +31,7 @@ const tables: Readonly<Record<string, readonly [table: string, owner: string]>> 
   'tenant.webhooks.rotate': [`(select * from events where type = 'webhook.updated') as rotations`, 'project_id'],
   'smiths.schedules.create': ['schedules', 'project_id'],
   'smiths.schedules.run_now': ['schedule_fires', 'project_id'],
+  'smiths.connections.create': ['connections', 'project_id'],
   'deployments.create': ['deployments', 'project_id'],
   // Files that are read behind the requests are of other sources.
   'usage.events.create': [`(select * from usage_entries where source = 'meter') as meter_events`, 'project_id'],
@@ -298,6 +299,7 @@ function otherBody(operation: Operation, body: Record<string, unknown>): Record<
   if (operation.id.startsWith('vector_stores.file')) return { ...body, attributes: { name: uniqueName() } };
   if (operation.id === 'tenant.webhooks.create') return { ...body, events: ['run.'] };
   if (operation.id === 'tenant.webhooks.rotate') return { grace_seconds: 61 };
+  if (operation.id === 'smiths.connections.create') return { ...body, metadata: { name: uniqueName() } };
   if ('spans' in body) return { ...body, app_id: uniqueName().slice(5) };
   if (operation.id === 'organization.billing.redeem') return { code: world.freshCode() };
   if (operation.id === 'deployments.create') return { ...body, provider_metadata: { title: uniqueName() } };

@@ -24,6 +24,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'models',
       'webhooks',
       'channels',
+      'connections',
       'sandbox',
       'mcp',
       'access',
@@ -51,6 +52,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'traces',
       'schedules',
       'channels',
+      'connections',
       'hosted',
       'mcp-surface',
       'authorization-server',
@@ -70,6 +72,8 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: ['src/platform/channels/'],
     may: ['surfaces', 'turn-queues', 'smiths', 'engine', 'feed', 'tables'],
   },
+  // The client side of OAuth.
+  connections: { paths: ['src/platform/connections/'], may: ['mcp', 'smiths', 'access', 'tables'] },
   // A surface for people without an account.
   hosted: {
     paths: ['src/platform/hosted/'],
@@ -94,6 +98,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'authorization-server',
       'billing',
       'channels',
+      'connections',
       'hosted',
       'mcp-surface',
       'traces',
@@ -239,6 +244,7 @@ const FRONT_DOORS = [
   'src/platform/mcp/',
   'src/platform/schedules/',
   'src/platform/channels/',
+  'src/platform/connections/',
   'src/platform/turn-queues/',
   'src/platform/hosted/',
   'src/platform/mcp-surface/',

@@ -19,6 +19,7 @@ const { tenant, organization } = world;
 
 /** Catalogs of fixed size: a bare `{data}`, or the OpenAI dialect's. */
 const UNPAGED = [
+  'tenant.providers.list',
   'tenant.model_keys.list',
   'smiths.model_keys.list',
   'tenant.models.list',
@@ -61,6 +62,13 @@ const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'tenant.webhooks.deliveries.list': async () =>
     (await tenant.post(`/v1/tenant/webhooks/${world.webhookId}/test`)).body.delivery_id,
   'smiths.schedules.list': () => idOf(tenant.post(`/v1/smiths/${world.smithId}/schedules`, { cron: '0 0 1 1 *' })),
+  'smiths.connections.list': () =>
+    idOf(
+      tenant.post(`/v1/smiths/${world.smithId}/connections`, {
+        provider: world.freshProvider(),
+        credential: { kind: 'bearer', access_token: 'a-token' },
+      }),
+    ),
   'deployments.list': () =>
     idOf(tenant.post('/v1/deployments', { target: { type: 'smith', id: world.smithId }, kind: 'web' })),
   'inbound_events.list': () => receiveMessage(platform, world.projectId, world.smithId),

@@ -80,6 +80,9 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'tenant.webhooks.test',
     'tenant.webhooks.deliveries.redeliver',
     'tenant.webhooks.replay',
+    // Each call is another link; a connection that was just refreshed may be refreshed again.
+    'smiths.connections.authorize',
+    'smiths.connections.refresh',
     // A request of a session begins one turn.
     'deployments.mcp',
     // A page is settled once, an event of Stripe too.

@@ -434,6 +434,7 @@ const excused: Readonly<Record<string, string>> = {
   'agents.update body.enabled_hosted_tools': registry,
   'customers.create body.external_ids': 'the caller’s own names for the customer',
   'customers.update body.external_ids': 'the caller’s own names for the customer',
+  'tenant.providers.put body.client_id': 'the provider’s, not ours',
   'tenant.model_keys.put body.workspace_id': 'the provider’s, not ours',
   'tenant.whatsapp.put body.phone_number_id': 'the provider’s, not ours',
   'tenant.whatsapp.put body.business_account_id': 'the provider’s, not ours',

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mintId, withPrefix } from '../../src/kernel/ids/ids.ts';
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { mintCodes } from '../../src/platform/billing/index.ts';
+import { wellKnownNames } from '../../src/platform/connections/index.ts';
 import type { DiscordServer } from '../fakes/discord-api.ts';
 import type { MailWorld } from '../fakes/mail-world.ts';
 import type { SlackServer } from '../fakes/slack-api.ts';
@@ -35,6 +36,10 @@ export interface World {
   readonly pausedRunId: string;
   readonly approvalId: string;
   readonly tokenId: string;
+  /** Of `smithId`, at `github`, whose OAuth client is saved. */
+  readonly connectionId: string;
+  /** Names of providers of which `smithId` has no connection, in turns. */
+  freshProvider(): string;
   readonly webhookId: string;
   readonly budgetId: string;
   readonly deliveryId: string;
@@ -106,6 +111,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/tenant/mcp/{name}': { of: (world) => world.mcpServerName },
   '/v1/catalog/{slug}': { of: () => 'deepwiki' },
   '/v1/tenant/model_keys/{provider}': { of: () => 'openai' },
+  '/v1/tenant/providers/{provider}': { of: () => 'github' },
   '/v1/tenant/sandbox_secrets/{name}': { of: () => 'CONFORMANCE' },
   '/v1/agents/{aid}': { prefix: 'agt', of: (world) => world.agentId },
   '/v1/agents/{aid}/ui/{name}': { of: (world) => world.uiName },
@@ -116,6 +122,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
   '/v1/traces/{tid}': { prefix: 'trc', of: (world) => withPrefix('trc', world.runId) },
   '/v1/smiths/{sid}/model_keys/{provider}': { of: () => 'openai' },
   '/v1/smiths/{sid}/schedules/{schid}': { prefix: 'sch', of: (world) => world.scheduleId },
+  '/v1/smiths/{sid}/connections/{cid}': { prefix: 'con', of: (world) => world.connectionId },
   '/v1/deployments/{depid}': { prefix: 'dep', of: (world) => world.deploymentId },
   '/.well-known/oauth-protected-resource/v1/deployments/{depid}': {
     prefix: 'dep',
@@ -173,6 +180,14 @@ const bodies: Readonly<Record<string, ((world: World) => Body) | undefined>> = {
   'tenant.tokens.create': ({ smithId }) => ({ scope: 'smith', smith_id: smithId, permissions: ['runs:read'] }),
   'tenant.model_keys.put': () => ({ api_key: 'sk-conformance' }),
   'smiths.model_keys.put': () => ({ api_key: 'sk-conformance' }),
+  'tenant.providers.put': () => ({ client_id: 'conformance', client_secret: 'a secret', scopes_allowed: ['repo'] }),
+  'smiths.connections.create': ({ freshProvider }) => ({
+    provider: freshProvider(),
+    credential: { kind: 'bearer', access_token: 'a-token' },
+  }),
+  'smiths.connections.update': () => ({ metadata: { name: uniqueName() } }),
+  'smiths.connections.authorize': () => ({ provider: 'github' }),
+  'smiths.connections.refresh': undefined,
   'tenant.sandbox_secrets.put': () => ({ value: 'a secret' }),
   'agents.create': () => ({ name: uniqueName(), instructions: 'Answer briefly.' }),
   'agents.update': () => ({ name: uniqueName() }),
@@ -360,6 +375,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     approvalId: paused.body.output.tool_calls[0].approval_id,
     tokenId: await createdId(tenant.post('/v1/tenant/tokens', { scope: 'admin' })),
     budgetId: await createdId(tenant.post('/v1/budgets', { scope: 'tenant', period: 'daily', limit: 1_000 })),
+    ...(await connectAccount(tenant, smithId)),
     ...(await registerWebhook(tenant)),
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await openPage(tenant)),
@@ -381,6 +397,19 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+/** An account at `github`. */
+async function connectAccount(tenant: Client, smithId: string): Promise<Pick<World, 'connectionId' | 'freshProvider'>> {
+  const saved = await tenant.put('/v1/tenant/providers/github', { client_id: 'a-client', client_secret: 'a secret' });
+  assert.equal(saved.status, 200, saved.text);
+  const credential = { kind: 'bearer', access_token: 'a-token' };
+  const connectionId = await createdId(
+    tenant.post(`/v1/smiths/${smithId}/connections`, { provider: 'github', credential }),
+  );
+  const others = wellKnownNames.filter((name) => name !== 'github');
+  let given = 0;
+  return { connectionId, freshProvider: () => others[given++ % others.length] ?? '' };
 }
 
 /** What a world redeems at most. */

@@ -21,7 +21,7 @@ import type { Discovery } from './discovery.ts';
 import { openEndpoint } from './endpoint.ts';
 import { answerQuestion, HeldCall, questionOf } from './questions.ts';
 import { findServer, type RegisteredServer, storeCallError, storeProtocol } from './server-store.ts';
-import type { SignIn } from './sign-in.ts';
+import type { AccountAccess, AccountOwner, RefusedAccess, SignIn } from './sign-in.ts';
 import { findSuspendedCall, saveSuspendedCall } from './suspended-calls.ts';
 
 export interface CallDependencies {
@@ -55,10 +55,12 @@ export async function callTool(deps: CallDependencies, called: CalledTool, call:
   const server = await findServer(home, called.server.id);
   const refusal = server === undefined ? GONE : server.revision !== called.server.revision ? CHANGED : undefined;
   if (server === undefined || refusal !== undefined) return { error: refusal ?? GONE };
-  const token = server.auth_kind === 'oauth' ? await findToken(deps, server, call) : undefined;
-  if (server.auth_kind === 'oauth' && token === undefined) return askToConnect(server);
+  const calling = { home, server, called, call };
+  const isOauth = server.auth_kind === 'oauth';
+  const access = isOauth ? await deps.signIn.findAccess(ownerOf(calling)) : undefined;
+  if (access !== undefined && access.kind !== 'token') return tellOfAccess(deps, calling, access);
   try {
-    return await answer(deps, { home, server, token, called, call });
+    return await answerTo(deps, calling, access);
   } catch (error) {
     call.signal.throwIfAborted();
     const failure = describeFailure(error);
@@ -74,20 +76,46 @@ const GONE = 'The MCP server of this tool has been deleted. The call was not mad
 const CHANGED =
   'The registration of the MCP server of this tool has changed since the turn began. The call was not made.';
 
-function findToken(deps: CallDependencies, server: RegisteredServer, { projectId, smithId }: ToolCall) {
-  return deps.signIn.findAccessToken({ projectId, smithId, serverId: server.id });
+function ownerOf({ server, call }: Pick<Calling, 'server' | 'call'>): AccountOwner {
+  const { projectId, smithId, signal } = call;
+  return { projectId, smithId, serverId: server.id, signal };
 }
 
-function askToConnect({ name, auth_provider }: RegisteredServer): ToolOutcome {
-  return {
-    connection: {
-      key: `mcp:${name}`,
-      provider: auth_provider ?? name,
-      mcpServer: name,
-      authorizeUrl: null,
-      hasChanged: async () => false,
-    },
-  };
+/** A call that the server refuses for its token was not made: it is made once more where there is another token. */
+async function answerTo(
+  deps: CallDependencies,
+  calling: Omit<Calling, 'token'>,
+  access: Extract<AccountAccess, { kind: 'token' }> | undefined,
+): Promise<ToolOutcome> {
+  try {
+    return await answer(deps, { ...calling, token: access?.token });
+  } catch (error) {
+    const refused = access === undefined ? undefined : readRefusal(error, access.credentialId);
+    if (refused === undefined) throw error;
+    const next = await deps.signIn.findAccess(ownerOf(calling), refused);
+    if (next.kind !== 'token') return tellOfAccess(deps, calling, next, refused);
+    return answer(deps, { ...calling, token: next.token });
+  }
+}
+
+function readRefusal(error: unknown, credentialId: string): RefusedAccess | undefined {
+  const { kind, challenge } = describeFailure(error);
+  return kind === 'auth' && challenge !== undefined ? { ...challenge, credentialId } : undefined;
+}
+
+/** Of a call that was not made for want of an account. */
+async function tellOfAccess(
+  { signIn }: CallDependencies,
+  calling: Pick<Calling, 'server' | 'call'>,
+  access: Exclude<AccountAccess, { kind: 'token' }>,
+  refused?: RefusedAccess,
+): Promise<ToolOutcome> {
+  const { name } = calling.server;
+  if (access.kind === 'unavailable') {
+    return { error: `The account at ${name} cannot be used just now: ${access.reason}. The call was not made.` };
+  }
+  const { url: authorizeUrl, ...link } = await signIn.linkFor(ownerOf(calling), access, refused);
+  return { connection: { ...link, mcpServer: name, authorizeUrl } };
 }
 
 export interface Calling {

@@ -21,6 +21,7 @@ import {
   storeTools,
   UNUSED_LISTS_SQL,
 } from './server-store.ts';
+import type { SignIn } from './sign-in.ts';
 
 const DISCOVER = 'discover-mcp-tools';
 const SWEEP_LISTS = 'sweep-mcp-tool-lists';
@@ -38,6 +39,7 @@ export interface DiscoveryDependencies {
   readonly schemas: Pick<ForeignSchemas, 'findProblem'>;
   readonly jobs: Jobs;
   readonly logger: Logger;
+  readonly signIn: Pick<SignIn, 'findAnyAccess'>;
   /** Where they differ from the usual ones. */
   readonly limits?: Partial<McpLimits> | undefined;
 }
@@ -139,7 +141,11 @@ async function listTools(
   signal: AbortSignal,
 ): Promise<void> {
   // What the server speaks is asked anew: a list is also how an upgraded server is noticed.
-  const endpoint = { ...openEndpoint(deps.vault, projectId, server), protocol: null };
+  const token =
+    server.auth_kind === 'oauth'
+      ? await deps.signIn.findAnyAccess({ projectId, serverId: server.id, signal })
+      : undefined;
+  const endpoint = { ...openEndpoint(deps.vault, projectId, server, token), protocol: null };
   const connection = await connect(deps, endpoint, { signal, together: true });
   try {
     const listed = await connection.listTools(signal);

@@ -14,6 +14,8 @@ import { claimEndedCalls, type EndedCall, openSuspendedCall, removeSuspendedCall
 const LOOK_MS = 2_000;
 /** Claimed and ended together. */
 const AT_ONCE = 16;
+/** An account may have to be refreshed first. */
+const FIND_MS = 10_000;
 
 export function createCallEnder(deps: CallDependencies): PeriodicWorker {
   return createPeriodicWorker({
@@ -58,7 +60,7 @@ async function findEndpoint(
   const { project_id: projectId, smith_id: smithId, server_id: serverId, revision } = ended;
   const server = await findServer(home, serverId);
   if (server?.revision !== revision) return undefined;
-  const token =
-    server.auth_kind === 'oauth' ? await deps.signIn.findAccessToken({ projectId, smithId, serverId }) : undefined;
-  return openEndpoint(deps.vault, projectId, server, token);
+  const owner = { projectId, smithId, serverId, signal: AbortSignal.timeout(FIND_MS) };
+  const access = server.auth_kind === 'oauth' ? await deps.signIn.findAccess(owner) : undefined;
+  return openEndpoint(deps.vault, projectId, server, access?.kind === 'token' ? access.token : undefined);
 }

@@ -6,5 +6,5 @@ export type { McpLimits } from './client/limits.ts';
 export { createDiscovery, type Discovery } from './discovery.ts';
 export { createRequestServers } from './request-servers.ts';
 export { mcpSecretContext, runCredentialsContext, suspendedCallContext } from './secret-context.ts';
-export { noSignIn } from './sign-in.ts';
+export type { AccountAccess, AccountLink, AccountOwner, NoAccess, RefusedAccess, SignIn } from './sign-in.ts';
 export { createMcpTools } from './tool-source.ts';

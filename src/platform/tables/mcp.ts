@@ -61,6 +61,7 @@ interface McpServersTable {
   protocol_found_at: Date | null;
   last_call_error: string | null;
   last_call_error_at: Date | null;
+  address_since: Generated<Date>;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }

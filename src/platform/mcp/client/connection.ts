@@ -17,10 +17,11 @@ import type { JsonObject, McpProtocol } from '../../tables.ts';
 import { CallStream } from './call-stream.ts';
 import { capFetch } from './capped-fetch.ts';
 import { type Elicitation, readElicitation } from './elicitation.ts';
-import { describeFailure, findStatus, McpFailure } from './failure.ts';
+import { describeFailure, findStatus, type McpChallenge, McpFailure } from './failure.ts';
 import type { McpLimits } from './limits.ts';
 import { loadClient } from './load-client.ts';
 import type { SuspendedCall } from './suspended-call.ts';
+import { watchChallenges } from './watch-challenges.ts';
 
 export interface McpEndpoint {
   readonly url: string;
@@ -136,6 +137,8 @@ class Connection implements McpConnection {
   readonly #closing = new AbortController();
   /** Why it was ended from here. */
   #failure: McpFailure | undefined;
+  /** How the server refused who calls, the last time. */
+  #challenge: McpChallenge | undefined;
   /** Of the call under way: a connection makes one at a time. */
   #onElicit: Elicit | undefined;
   #onSuspend: ((call: SuspendedCall) => void) | undefined;
@@ -160,10 +163,13 @@ class Connection implements McpConnection {
     const sdk = await loadClient();
     signal.throwIfAborted();
     let connection: Connection | undefined;
-    const fetch = capFetch(deps.outbound.fetch('public', { httpsOnly: true }), {
+    const capped = capFetch(deps.outbound.fetch('public', { httpsOnly: true }), {
       answerBytes: deps.limits.answerBytes,
       together,
       onTooLarge: (error) => connection?.fail(describeFailure(error)),
+    });
+    const fetch = watchChallenges(capped, sdk.extractWWWAuthenticateParams, (challenge) => {
+      if (connection !== undefined) connection.#challenge = challenge;
     });
     const requestInit = { headers: endpoint.headers };
     const url = new URL(endpoint.url);
@@ -209,7 +215,7 @@ class Connection implements McpConnection {
       await untilAborted(starting, signal);
     } catch (error) {
       await this.close();
-      throw this.#failure ?? error;
+      throw this.#failure ?? describeFailure(error, false, this.#challenge);
     }
   }
 
@@ -248,7 +254,7 @@ class Connection implements McpConnection {
       if ((error as { code?: unknown }).code === 'LIST_PAGINATION_EXCEEDED') {
         throw new McpFailure('protocol', `the list of tools has more than ${listPages} pages`);
       }
-      throw describeFailure(error);
+      throw describeFailure(error, false, this.#challenge);
     }
   }
 
@@ -280,7 +286,7 @@ class Connection implements McpConnection {
       if (deadline.signal.aborted) {
         throw new McpFailure('time', `the call did not end within ${this.#limits.callMs / 1_000} s`);
       }
-      throw describeFailure(error, hasSession);
+      throw describeFailure(error, hasSession, this.#challenge);
     } finally {
       deadline.clear();
       this.#onElicit = undefined;

@@ -7,20 +7,35 @@ import { OutboundError } from '../../../kernel/outbound/outbound.ts';
  */
 export type McpFailureKind = 'connect' | 'auth' | 'protocol' | 'refused' | 'time';
 
+/** What a server wants of whoever calls, as it refuses a call (RFC 6750 section 3, RFC 9728 section 5.1). */
+export interface McpChallenge {
+  /** Another token of the same account would be refused too. */
+  readonly isForScope: boolean;
+  readonly scope?: string;
+  readonly resourceMetadataUrl?: URL;
+}
+
 export class McpFailure extends Error {
   readonly kind: McpFailureKind;
   /** The server cannot have received the request: it may be sent once more. */
   readonly neverReceived: boolean;
+  /** Of the kind `auth`; undefined: it does not say what it wants. */
+  readonly challenge: McpChallenge | undefined;
 
   constructor(
     kind: McpFailureKind,
     message: string,
-    options: { readonly neverReceived?: boolean; readonly cause?: unknown } = {},
+    options: {
+      readonly neverReceived?: boolean;
+      readonly challenge?: McpChallenge | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'McpFailure';
     this.kind = kind;
     this.neverReceived = options.neverReceived ?? false;
+    this.challenge = options.challenge;
   }
 }
 
@@ -46,8 +61,11 @@ interface Named {
   readonly data?: unknown;
 }
 
-/** What went wrong, of an error of the protocol's client or of the connection. `hasSession`: a session was used that was begun before. */
-export function describeFailure(error: unknown, hasSession = false): McpFailure {
+/**
+ * What went wrong, of an error of the protocol's client or of the connection. `hasSession`: a session was used that was begun
+ * before; `challenge`: the last one on the connection.
+ */
+export function describeFailure(error: unknown, hasSession = false, challenge?: McpChallenge): McpFailure {
   if (error instanceof McpFailure) return error;
   const chain = causesOf(error);
   const guard = chain.find((cause) => cause instanceof OutboundError);
@@ -60,6 +78,7 @@ export function describeFailure(error: unknown, hasSession = false): McpFailure 
     chain.some(({ name }) => name === 'UnauthorizedError' || name === 'InsufficientScopeError')
   ) {
     return new McpFailure('auth', 'the server asks for authorization that the registration does not give', {
+      challenge,
       cause: error,
     });
   }

@@ -95,19 +95,19 @@ function checkAuth(
   const ownProvider = provider ?? (kind === usual.kind ? usual.provider : null);
   if (kind !== 'oauth') refuseUnused(kind, 'provider', provider);
   if (kind !== 'bearer') refuseUnused(kind, 'secret', secret);
-  // OAuth clients of providers cannot be saved on this server: there is none to name.
-  if (mode === 'registered') {
-    throw new ApiError('unknown_provider', {
-      param: 'auth.provider',
-      message: 'No OAuth client of a provider is saved. Use another `auth.client_mode`.',
-    });
-  }
+  if (mode === 'registered' && ownProvider === null) throw unknownProvider();
   return {
     auth_kind: kind,
     auth_provider: kind === 'oauth' ? ownProvider : null,
     auth_client_mode: mode,
     secret: kind === 'bearer' && secret != null ? checkSecret(secret) : undefined,
   };
+}
+
+export function unknownProvider(): ApiError {
+  const message =
+    'No OAuth client is saved under this name. Save it with `PUT /v1/tenant/providers/{provider}`, or use another `auth.client_mode`.';
+  return new ApiError('unknown_provider', { param: 'auth.provider', message });
 }
 
 function isOneOf<Value extends string>(values: readonly string[], value: string): value is Value {

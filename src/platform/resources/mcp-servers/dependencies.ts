@@ -1,3 +1,4 @@
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Discovery } from '../../mcp/index.ts';
@@ -8,4 +9,5 @@ export interface McpServerDependencies {
   readonly outbound: Pick<Outbound, 'checkUrl'>;
   readonly catalog: Catalog;
   readonly discovery: Discovery;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
 }

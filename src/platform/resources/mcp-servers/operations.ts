@@ -66,9 +66,10 @@ export function mcpServerOperations(deps: McpServerDependencies) {
       path: '/v1/tenant/mcp/{name}',
       posture: 'tenant',
       summary: 'Delete an MCP server',
-      description: 'Turns that are under way do without its tools.',
+      description:
+        'Turns that are under way do without its tools. Accounts that users have connected to it are deleted with it.',
       params: McpServerPath,
-      handler: deleteMcpServer,
+      handler: deleteMcpServer(deps),
     }),
     project.turn({
       id: 'tenant.mcp.refresh',

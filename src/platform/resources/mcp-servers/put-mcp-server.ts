@@ -5,11 +5,12 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { VaultError } from '../../../kernel/vault/vault.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
+import { expireConnections, findProvider } from '../../connections/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { mcpSecretContext } from '../../mcp/index.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
 import type { McpAuthKind } from '../../tables.ts';
-import { type CheckedMcpServer, checkMcpServer } from './check-mcp-server.ts';
+import { type CheckedMcpServer, checkMcpServer, unknownProvider } from './check-mcp-server.ts';
 import type { McpServerDependencies } from './dependencies.ts';
 import { renderMcpServer } from './render-mcp-server.ts';
 import type { McpServerIn, McpServerPath } from './schema.ts';
@@ -33,6 +34,7 @@ export function putMcpServer(deps: McpServerDependencies) {
     const checked = await checkMcpServer(deps, request.body);
     return request.db.transaction(async (tx) => {
       const { name } = request.params;
+      await checkClient(tx, checked);
       const present = await holdMcpServer(tx, name);
       const created = present === undefined && (await register(deps, tx, name, checked));
       if (!created) await replace(deps, tx, present ?? (await holdAgain(tx, name)), checked);
@@ -43,6 +45,15 @@ export function putMcpServer(deps: McpServerDependencies) {
       return new HttpReply(created ? 201 : 200, renderMcpServer(row));
     });
   };
+}
+
+/** Throws `unknown_provider`. */
+async function checkClient(
+  tx: TenantTransaction,
+  { auth_client_mode, auth_provider }: CheckedMcpServer,
+): Promise<void> {
+  if (auth_client_mode !== 'registered') return;
+  if ((await findProvider(tx, auth_provider ?? '')) === undefined) throw unknownProvider();
 }
 
 /** Registered by another request in between. */
@@ -91,7 +102,9 @@ async function replace(
     isOther: isOtherAccess || !isDeepStrictEqual(next, present),
     isPending: isOtherAccess,
     isElsewhere,
+    isOtherIssuer: isElsewhere || server.auth_provider !== present.auth_provider,
   });
+  if (isElsewhere) await expireConnections(tx, present.id);
 }
 
 /** Undefined where there is none, or the master key that sealed it is lost: a new secret mends that. */

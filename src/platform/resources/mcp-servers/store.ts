@@ -12,7 +12,14 @@ type Columns = Selectable<TenantTables['mcp_servers']>;
 /** Without the sealed secret. */
 export type McpServerRow = Omit<
   Columns,
-  'project_id' | 'sealed_secret' | 'revision' | 'tools_hash' | 'protocol' | 'protocol_found_at' | 'updated_at'
+  | 'project_id'
+  | 'sealed_secret'
+  | 'revision'
+  | 'tools_hash'
+  | 'protocol'
+  | 'protocol_found_at'
+  | 'address_since'
+  | 'updated_at'
 > & { readonly tools: readonly McpToolEntry[] | null };
 
 /** As it is held by this transaction. */
@@ -39,6 +46,8 @@ export interface Forgotten {
   readonly isPending: boolean;
   /** Another server may stand there: the tools are not its. */
   readonly isElsewhere: boolean;
+  /** What users have connected before was not meant for it. */
+  readonly isOtherIssuer: boolean;
 }
 
 const SHOWN = [
@@ -120,7 +129,7 @@ export async function insertMcpServer(db: TenantDb, server: NewMcpServer): Promi
 export async function replaceMcpServer(
   db: TenantDb,
   { id, approval_policy, ...server }: HeldMcpServer,
-  { isOther, isPending, isElsewhere }: Forgotten,
+  { isOther, isPending, isElsewhere, isOtherIssuer }: Forgotten,
 ): Promise<void> {
   await db
     .updateTable('mcp_servers')
@@ -129,6 +138,7 @@ export async function replaceMcpServer(
       approval_policy: json(approval_policy),
       updated_at: sql<Date>`now()`,
       ...(isOther && { revision: sql<number>`revision + 1` }),
+      ...(isOtherIssuer && { address_since: sql<Date>`clock_timestamp()` }),
       ...(isPending && { status: 'pending', discovery_error: null, protocol: null, protocol_found_at: null }),
       ...(isElsewhere && {
         tools_hash: null,
@@ -145,7 +155,7 @@ export async function replaceMcpServer(
 export async function removeMcpServer(
   db: TenantDb,
   name: string,
-): Promise<Pick<HeldMcpServer, 'auth_kind'> | undefined> {
+): Promise<Pick<HeldMcpServer, 'id' | 'auth_kind'> | undefined> {
   const removed = await db
     .deleteFrom('mcp_servers')
     .where('name', '=', name)

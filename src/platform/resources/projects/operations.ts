@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { TokenIssuer } from '../../access/issue-token.ts';
 import { organization } from '../../access/operation.ts';
 import { createProject } from './create-project.ts';
@@ -9,7 +10,10 @@ import { getProject } from './get-project.ts';
 import { listProjects } from './list-projects.ts';
 import { Project, ProjectIn, ProjectPath, ProjectTokenIn, ProjectTokenOut } from './schema.ts';
 
-export function projectOperations(deps: { issuer: Pick<TokenIssuer, 'issueProjectToken'> }) {
+export function projectOperations(deps: {
+  readonly issuer: Pick<TokenIssuer, 'issueProjectToken'>;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
+}) {
   return [
     organization.change({
       id: 'organization.projects.create',
@@ -54,9 +58,11 @@ export function projectOperations(deps: { issuer: Pick<TokenIssuer, 'issueProjec
       path: '/v1/organization/projects/{pid}',
       posture: 'org',
       summary: 'Archive a project',
-      description: 'Every token of the project stops working at once, and its name becomes free.',
+      description:
+        'Every token of the project stops working at once, the accounts connected to its smiths are forgotten, and its name ' +
+        'becomes free.',
       params: ProjectPath,
-      handler: deleteProject,
+      handler: deleteProject(deps),
     }),
     organization.change({
       id: 'organization.projects.tokens.create',

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { project } from '../../access/operation.ts';
 import { provisionSmith } from '../../smiths/index.ts';
 import { deleteSmith } from './delete-smith.ts';
@@ -21,7 +22,7 @@ import {
 } from './schema.ts';
 import { updateSmith } from './update-smith.ts';
 
-export function smithOperations() {
+export function smithOperations(deps: { readonly jobs: Pick<Jobs, 'enqueue'> }) {
   return [
     project.change({
       id: 'smiths.create',
@@ -98,7 +99,7 @@ export function smithOperations() {
         'It is gone from every list and takes no new turn; one in flight runs to its end. Its tokens are revoked and its ' +
         '`external_id` is free again.',
       params: SmithPath,
-      handler: deleteSmith,
+      handler: deleteSmith(deps),
     }),
     project.read({
       id: 'smiths.revisions.list',
