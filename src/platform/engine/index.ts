@@ -11,7 +11,7 @@ export { isToolless } from './input/is-toolless.ts';
 export { type InputMessage, type PastCall, parseInput } from './input/parse-input.ts';
 export { type FormatSource, parseResponseFormat } from './input/parse-response-format.ts';
 export type { TurnSkills } from './input/turn-skills.ts';
-export { noteConnection, sweepConnectionWaits } from './store/connection-waits.ts';
+export { noteConnection } from './store/connection-waits.ts';
 export { getRun, waitForRest } from './store/get-run.ts';
 export { loadSmithForTurn, type SmithForTurn } from './store/load-smith-turn.ts';
 export { type RunRow, renderUsage, type Surface } from './store/run-row.ts';

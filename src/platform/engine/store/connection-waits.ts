@@ -115,20 +115,3 @@ export async function forgetConnectionWait(
     values: [projectId, runId, callId],
   });
 }
-
-const SWEPT_AT_ONCE = 1_000;
-
-/** Removes what runs have left behind that ended while they waited. */
-export async function sweepConnectionWaits(db: Database, signal: AbortSignal): Promise<void> {
-  for (let removed = SWEPT_AT_ONCE; removed === SWEPT_AT_ONCE && !signal.aborted; ) {
-    const { rowCount } = await db.query({
-      text: `
-        delete from connection_waits where (project_id, run_id, call_id) in (
-          select w.project_id, w.run_id, w.call_id
-          from connection_waits w join runs r on r.project_id = w.project_id and r.id = w.run_id
-          where r.status in ('completed', 'failed', 'cancelled') limit ${SWEPT_AT_ONCE})`,
-      values: [],
-    });
-    removed = rowCount;
-  }
-}

@@ -7,7 +7,7 @@ import { collectFrames } from '../../../../test/support/read-frames.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 import { eventually, makeSmith, type TestSmith } from '../../../../test/support/turns.ts';
 import { noteConnection } from '../../engine/index.ts';
-import { sweepConnectionWaits } from '../../engine/store/connection-waits.ts';
+import { sweepConnectionWaits } from '../../maintenance/sweep-connection-waits.ts';
 
 const tools = createTestTools();
 const platform = await startPlatform({ toolSources: [tools.source] });
