@@ -27,6 +27,7 @@ import {
   createDiscordChannel,
   createDnsLookUp,
   createEmailChannel,
+  createMailPort,
   createMailReader,
   createMessaging,
   createSlackChannel,
@@ -142,6 +143,7 @@ export interface GivenDependencies {
     | 'projectStorageBytes'
     | 'otlp'
     | 'catalogFile'
+    | 'mailPort'
     | 'consentUrl'
     | 'sandbox'
     | 'billing'
@@ -476,6 +478,17 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         schedules,
         messaging,
         createTelegramPolling({ db, vault, outbound, logger, accept: messaging.accept, move: messaging.move }),
+        ...(config.mailPort === undefined
+          ? []
+          : [
+              createMailPort(
+                {
+                  ...{ db, vault, logger, now, reader: mailReader, files: channelFiles },
+                  accept: messaging.accept,
+                },
+                config.mailPort,
+              ),
+            ]),
         createEventSealer({ db, logger }),
         ...(billing.takesCards ? [createPaymentWorker(billing)] : []),
         createBudgetWatch({ db, logger }),

@@ -206,6 +206,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       modelPrivateAddresses: 'allow',
       otlp: undefined,
       catalogFile: CATALOG_FILE,
+      mailPort: undefined,
       consentUrl: undefined,
       sandbox: SANDBOX_SETTINGS,
       ...options.limits,

@@ -38,6 +38,7 @@ test('an empty environment gives the documented defaults', () => {
       projectStorageBytes: 107_374_182_400,
       otlp: undefined,
       catalogFile: undefined,
+      mailPort: undefined,
       consentUrl: undefined,
       sandbox: {
         bubblewrap: undefined,
@@ -97,6 +98,8 @@ test('every variable of the table is read', () => {
     [
       'IRONCRAFT_DATA_DIR',
       'IRONCRAFT_CATALOG_FILE',
+      'IRONCRAFT_SMTP_CERT_FILE',
+      'IRONCRAFT_SMTP_KEY_FILE',
       'IRONCRAFT_SANDBOX_BUBBLEWRAP',
       'IRONCRAFT_STRIPE_KEY',
       'IRONCRAFT_STRIPE_WEBHOOK_SECRET',
@@ -107,6 +110,17 @@ test('every variable of the table is read', () => {
       'IRONCRAFT_DOMAINS_STRIPE_KEY',
     ],
   );
+});
+
+test('mail is taken on a port of its own, with both files of a certificate or none', () => {
+  assert.deepEqual(loadConfig({ IRONCRAFT_SMTP_PORT: '2525', IRONCRAFT_HOST: '::' }).mailPort, {
+    ...{ host: '::', port: 2525, tls: undefined },
+  });
+  const files = { IRONCRAFT_SMTP_CERT_FILE: '/a.pem', IRONCRAFT_SMTP_KEY_FILE: '/b.pem' };
+  const { mailPort } = loadConfig({ IRONCRAFT_SMTP_PORT: '25', ...files });
+  assert.deepEqual(mailPort?.tls, { certFile: '/a.pem', keyFile: '/b.pem' });
+  const error = captureConfigError({ IRONCRAFT_SMTP_PORT: '25', IRONCRAFT_SMTP_CERT_FILE: '/a.pem' });
+  assert.deepEqual(error.problems, ['IRONCRAFT_SMTP_CERT_FILE and IRONCRAFT_SMTP_KEY_FILE: set both, or none of them']);
 });
 
 test('all problems are reported together, with the value and the mend', () => {

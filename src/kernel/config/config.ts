@@ -71,6 +71,8 @@ export interface Config {
   readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** Entries of the catalog of MCP servers; absolute path. */
   readonly catalogFile: string | undefined;
+  /** Where other mail servers bring mail. Files are absolute paths; without them there is no STARTTLS. */
+  readonly mailPort: MailPortConfig | undefined;
   /** A page that asks for consent in the place of the server's own. */
   readonly consentUrl: string | undefined;
   readonly sandbox: SandboxConfig;
@@ -83,6 +85,12 @@ export interface Config {
   readonly domains: DomainsConfig;
   /** Variables with our prefix that no setting has: most likely misspelt, worth a warning. */
   readonly unknownVariables: readonly string[];
+}
+
+export interface MailPortConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
 }
 
 /** The boxes of `run_command`. */
@@ -172,8 +180,9 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
   const read = <Value>(name: VariableName, fallback: Value, parse: (text: string) => Value): Value =>
     readValue(values, name, fallback, parse, problems);
 
+  const host = read('IRONCRAFT_HOST', '', parseHost);
   const config: Config = {
-    host: read('IRONCRAFT_HOST', '', parseHost),
+    host,
     port: read('IRONCRAFT_PORT', 0, (text) => parseInteger(text, 0, 65_535)),
     publicUrl: read<string | undefined>('IRONCRAFT_PUBLIC_URL', undefined, parsePublicUrl),
     dataDir: read('IRONCRAFT_DATA_DIR', '', (text) => resolve(cwd, text)),
@@ -210,6 +219,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     otlp: readCollector(read),
     catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
+    mailPort: readMailPort(read, { cwd, host, problems }),
     consentUrl: read<string | undefined>('IRONCRAFT_CONSENT_URL', undefined, parsePageUrl),
     sandbox: readSandbox(read, cwd),
     processes: readProcesses(read, problems),
@@ -253,6 +263,22 @@ function parseBlockedSeconds(text: string): number {
 }
 
 type Read = <Value>(name: VariableName, fallback: Value, parse: (text: string) => Value) => Value;
+
+function readMailPort(
+  read: Read,
+  { cwd, host, problems }: { readonly cwd: string; readonly host: string; readonly problems: string[] },
+): MailPortConfig | undefined {
+  const file = (name: VariableName) => read<string | undefined>(name, undefined, (given) => resolve(cwd, given));
+  const port = read<number | undefined>('IRONCRAFT_SMTP_PORT', undefined, (given) => parseInteger(given, 1, 65_535));
+  const certFile = file('IRONCRAFT_SMTP_CERT_FILE');
+  const keyFile = file('IRONCRAFT_SMTP_KEY_FILE');
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    problems.push('IRONCRAFT_SMTP_CERT_FILE and IRONCRAFT_SMTP_KEY_FILE: set both, or none of them');
+  }
+  if (port === undefined) return undefined;
+  const tls = certFile === undefined || keyFile === undefined ? undefined : Object.freeze({ certFile, keyFile });
+  return Object.freeze({ host, port, tls });
+}
 
 function readBilling(read: Read): BillingConfig {
   const text = (name: VariableName) => read<string | undefined>(name, undefined, (given) => given);

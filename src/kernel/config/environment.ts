@@ -156,6 +156,17 @@ export const ENVIRONMENT = [
     meaning: 'JSON file of entries that the catalog of MCP servers has besides, or instead, by slug; absent: none',
   },
   {
+    name: 'IRONCRAFT_SMTP_PORT',
+    default: '',
+    meaning: 'Port on which mail servers bring mail for projects’ domains; the world uses port 25; absent: none',
+  },
+  {
+    name: 'IRONCRAFT_SMTP_CERT_FILE',
+    default: '',
+    meaning: 'Certificate chain in PEM, for STARTTLS there; absent: mail comes without TLS',
+  },
+  { name: 'IRONCRAFT_SMTP_KEY_FILE', default: '', meaning: 'Private key of the certificate, in PEM' },
+  {
     name: 'IRONCRAFT_CONSENT_URL',
     default: '',
     meaning:

@@ -33,6 +33,7 @@ export {
   checkEmailAccount,
   createDnsLookUp,
   createEmailChannel,
+  createMailPort,
   createMailReader,
   domainOf,
   emailDnsRecords,

@@ -89,6 +89,11 @@ async function decide(
 
 const TOO_MANY: MailFate = { type: 'automatic', fate: 'noted' };
 
+/** Whether mail for this address reaches somebody. */
+export async function hasMailbox(db: Executor, projectId: string, domain: string, address: string): Promise<boolean> {
+  return (await findNamed(tenantDb(db, projectId), domain, [address])).length > 0;
+}
+
 /** With what stands behind a `+` and without it, where nobody has it with. */
 async function findNamed(db: TenantDb, domain: string, named: ReadMail['to']): Promise<readonly Mailbox[]> {
   const own = [...new Set(named)].filter((address) => domainOf(address) === domain).slice(0, MAX_MAILBOXES);
