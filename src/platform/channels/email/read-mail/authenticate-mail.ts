@@ -22,11 +22,13 @@ const require = createRequire(import.meta.url);
 const { dkimVerify } = require('mailauth/lib/dkim/verify') as { readonly dkimVerify: typeof DkimVerify };
 const { dmarc } = require('mailauth/lib/dmarc') as { readonly dmarc: typeof Dmarc };
 
-export async function authenticateMail(raw: Uint8Array, lookUp: LookUp): Promise<Authentication> {
+/** `from`: the address that will be obeyed. What another parser reads as another address has not been signed as this one. */
+export async function authenticateMail(raw: Uint8Array, from: string, lookUp: LookUp): Promise<Authentication> {
   const resolver = lookUp as DNSResolver;
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const { headerFrom, fromFields, results } = await dkimVerify(bytes, { resolver, rejectRsaSha1: true });
   if (headerFrom.length !== 1 || fromFields !== 1) return fail('It does not have exactly one address in From.');
+  if (headerFrom[0]?.toLowerCase() !== from) return fail('Its From can be read in two ways.');
   const passed = results.filter(isWholeAndSigned);
   const isUnknown = results.some(({ status }) => status.result === 'temperror');
   if (passed.length === 0) {

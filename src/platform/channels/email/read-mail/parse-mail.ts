@@ -1,6 +1,6 @@
 /** What a mail says, out of its bytes (RFC 5322, MIME). */
 import { htmlToText } from 'html-to-text';
-import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
+import PostalMime, { type Address, type Attachment, addressParser, type Email } from 'postal-mime';
 import { findAutomation } from './find-automation.ts';
 import { findReport } from './find-report.ts';
 import type { MailFile, ReadMail } from './protocol.ts';
@@ -31,11 +31,9 @@ export async function parseMail(raw: Uint8Array): Promise<Omit<ReadMail, 'authen
   return {
     from: listAddresses(email.from === undefined ? [] : [email.from])[0] ?? '',
     to: listAddresses([...(email.to ?? []), ...(email.cc ?? [])]),
-    deliveredTo: ['delivered-to', 'x-original-to', 'envelope-to']
-      .map(header)
-      .flatMap(
-        (value) => (/^\s*<?([^\s<>@,]+@[^\s<>@,]+)>?\s*$/.exec(value)?.[1] ?? []).toString().toLowerCase() || [],
-      ),
+    deliveredTo: ['delivered-to', 'x-original-to', 'envelope-to'].flatMap((name) =>
+      listAddresses(addressParser(header(name))),
+    ),
     subject: oneLine(email.subject ?? '')
       .slice(0, MAX_SUBJECT_CHARS)
       .toWellFormed(),

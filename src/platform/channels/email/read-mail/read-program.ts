@@ -44,7 +44,7 @@ function askNext(): void {
 async function readMail({ raw }: Open): Promise<FromMailReader> {
   try {
     const parsed = await parseMail(raw);
-    return { kind: 'done', mail: { ...parsed, authentication: await authenticateMail(raw, lookUp) } };
+    return { kind: 'done', mail: { ...parsed, authentication: await authenticateMail(raw, parsed.from, lookUp) } };
   } catch (error) {
     // Anything else is a defect of this program: the process ends with it.
     if (!(error instanceof MailError)) throw error;
