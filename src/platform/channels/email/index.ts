@@ -2,7 +2,7 @@
 export { checkEmailAccount, emailDnsRecords } from './account.ts';
 export { domainOf, readAddress } from './address.ts';
 export { createEmailChannel } from './email-channel.ts';
-export { createMailPort, type MailPortSettings } from './mail-port.ts';
+export { createMailPort } from './mail-port.ts';
 export { type MailboxSettings, proposeHandles, readMailboxSettings } from './mailbox.ts';
 export { createDnsLookUp } from './read-mail/look-up-dns.ts';
 export { createMailReader, MAX_MAIL_BYTES, type MailReader, UnreadableMailError } from './read-mail/mail-reader.ts';
