@@ -410,7 +410,14 @@ const place = 'a place in the list: test/conformance/lists.test.ts and openai-li
 const skillTest = 'see the tests of skills in configurations: resources/skills/configured-skills.test.ts';
 const registry = 'names of a registry that only the tenant has: see the test of a smith’s own settings';
 const visitors = 'there is no caller; whose thread and run it is: resources/hosted/hosted.test.ts';
+const client = 'a client of OAuth, which anybody may name';
+const consented = 'held against who consents: see the tests of OAuth';
 const excused: Readonly<Record<string, string>> = {
+  'oauth.authorize query.client_id': client,
+  'oauth.revoke body.client_id': client,
+  'oauth.token body.client_id': client,
+  'oauth.consent body.smith_id': consented,
+  'oauth.authorize_requests.complete body.smith_id': consented,
   'organization.billing.confirm body.session_id':
     'a page of Stripe, and its organization’s alone: see the tests of billing',
   'smiths.create body.external_id': 'the caller’s own name for the smith',
