@@ -61,6 +61,7 @@ import { agentOperations } from './resources/agents/operations.ts';
 import { defineUiBundleSweep, readUiDocument } from './resources/agents/ui/index.ts';
 import { uiOperations } from './resources/agents/ui/operations.ts';
 import { approvalOperations } from './resources/approvals/operations.ts';
+import { appOperations } from './resources/apps/operations.ts';
 import { billingOperations } from './resources/billing/operations.ts';
 import { budgetOperations } from './resources/budgets/operations.ts';
 import { type Catalog, createCatalog } from './resources/catalog/index.ts';
@@ -213,6 +214,7 @@ interface Dependencies extends GivenDependencies {
 function listOperations(deps: Dependencies): Operation<never>[] {
   return [
     ...projectOperations(deps),
+    ...appOperations(),
     ...billingOperations(deps),
     ...tokenOperations(deps),
     ...jwksOperations({ keys: deps.signingKeys }),

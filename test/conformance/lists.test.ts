@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { createWorld, pathIn, receiveMessage, registerMcpServer, uniqueName } from './world.ts';
+import { connectApp, createWorld, pathIn, receiveMessage, registerMcpServer, uniqueName } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -37,6 +37,7 @@ const MAX_LIMIT = 100;
 /** Adds one row to the list and answers with its key as the list shows it. */
 const addRow: Readonly<Record<string, () => Promise<string>>> = {
   'organization.projects.list': () => idOf(organization.post('/v1/organization/projects', { name: uniqueName() })),
+  'organization.apps.list': () => connectApp(platform, world.projectId),
   [LEDGER]: async () => {
     const redeemed = await organization.post('/v1/organization/billing/redeem', { code: world.freshCode() });
     assert.equal(redeemed.status, 200, redeemed.text);

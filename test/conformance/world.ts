@@ -57,6 +57,7 @@ export interface World {
   /** An MCP server of `smithId`, and a client that waits for consent to it. */
   readonly mcpDeploymentId: string;
   readonly authorizeRequestId: string;
+  readonly appId: string;
   readonly inboundEventId: string;
   /** Completed. */
   readonly hostedRun: { readonly visitorId: string; readonly runId: string };
@@ -128,6 +129,7 @@ const pathParameters: Readonly<Record<string, PathParameter>> = {
     prefix: 'dep',
     of: (world) => world.mcpDeploymentId,
   },
+  '/v1/organization/apps/{id}': { prefix: 'app', of: (world) => world.appId },
   '/v1/oauth/authorize-requests/{rid}': { prefix: 'oar', of: (world) => world.authorizeRequestId },
   '/v1/inbound_events/{ievid}': { prefix: 'ievt', of: (world) => world.inboundEventId },
   '/v1/telegram/webhook/{tenant}': { prefix: 'proj', of: (world) => world.projectId },
@@ -380,6 +382,7 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     scheduleId: await createdId(tenant.post(`/v1/smiths/${smithId}/schedules`, { cron: '0 0 1 1 *', enabled: false })),
     ...(await openPage(tenant)),
     ...(await startAuthorizeRequest(platform, tenant, smithId)),
+    appId: await connectApp(platform, projectId),
     inboundEventId: await receiveMessage(platform, projectId, smithId),
     telegram: platform.telegram,
     graph: platform.graph,
@@ -485,6 +488,18 @@ async function openPage(tenant: Client): Promise<Pick<World, 'deploymentId' | 'h
     .post(`/v1/hosted/${deploymentId}/chat`, { visitor_id: visitorId, message: 'Write 2 words' });
   assert.equal(chat.body?.status, 'completed', chat.text);
   return { deploymentId, hostedRun: { visitorId, runId: chat.body.run_id } };
+}
+
+/** As one that the organization has let into the project; nobody serves its document. */
+export async function connectApp({ db }: TestPlatform, projectId: string): Promise<string> {
+  const id = mintId('app');
+  await db.query({
+    text: `
+      insert into oauth_apps (project_id, id, organization_id, client_id, client_name, scopes)
+      select id, $2, organization_id, 'https://example.com/' || $2, 'Example', '{runs:read}' from projects where id = $1`,
+    values: [projectId, id],
+  });
+  return id;
 }
 
 async function startAuthorizeRequest({ url }: TestPlatform, tenant: Client, smithId: string) {

@@ -37,6 +37,8 @@ export interface ProjectTokenRequest {
   /** Default: `tenant:*`, everything in the project. */
   readonly scopes?: readonly string[];
   readonly actor: Actor | null;
+  /** The app that gets it. */
+  readonly app?: { readonly clientId: string; readonly appId: string };
 }
 
 export interface SmithTokenRequest {
@@ -89,14 +91,23 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
   }
 
   return {
-    async issueProjectToken(tx, { name = null, ttlSeconds, scopes = [TENANT_MARKER], actor }) {
+    async issueProjectToken(tx, { name = null, ttlSeconds, scopes = [TENANT_MARKER], actor, app }) {
       const issuedAt = clock.now();
       const expiresAt = ttlSeconds == null ? null : endLifetime(issuedAt, ttlSeconds, MAX_TTL_SECONDS);
+      const holder = app === undefined ? {} : { client_id: app.clientId, app_id: app.appId };
       const claims = { kind: 'tenant', subject: tx.projectId, scopes, issuedAt, expiresAt } as const;
       const issued = await issue(executorOf(tx), claims, (id) =>
         tx
           .insertInto('tokens')
-          .values({ id, scope: 'admin', scopes: [...scopes], name, expires_at: expiresAt, created_at: issuedAt })
+          .values({
+            id,
+            scope: 'admin',
+            scopes: [...scopes],
+            name,
+            expires_at: expiresAt,
+            created_at: issuedAt,
+            ...holder,
+          })
           .execute(),
       );
       await appendTokenCreated(tx, actor, null, { ...issued, name });

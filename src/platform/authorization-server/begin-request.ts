@@ -1,5 +1,6 @@
 /** What a client asks for with `GET /oauth/authorize`, in the order in which it is checked: who asks, where to answer, what for. */
 import { randomBytes } from 'node:crypto';
+import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { deploymentAt } from '../access/mcp-address.ts';
 import type { OAuthClient } from './client.ts';
@@ -8,8 +9,8 @@ import { readableName } from './display-name.ts';
 import { findClient } from './find-client.ts';
 import { findTarget } from './find-target.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
-import { type AuthorizeRequest, insertRequest } from './request-store.ts';
-import { readConnectorScopes } from './requested-scopes.ts';
+import { type AuthorizeRequest, insertRequest, type NewRequest } from './request-store.ts';
+import { readAppScopes, readConnectorScopes } from './requested-scopes.ts';
 
 export interface AuthorizeQuery {
   readonly client_id?: string;
@@ -88,23 +89,45 @@ async function begin(
   if (query.code_challenge_method !== 'S256' || !CHALLENGE.test(query.code_challenge ?? '')) {
     throw new ToldToClient('invalid_request', 'Send a `code_challenge` with `code_challenge_method=S256`.');
   }
-  const deploymentId = query.resource === undefined ? undefined : deploymentAt(publicUrl, query.resource);
-  const target = deploymentId === undefined ? undefined : await findTarget(db, deploymentId);
-  if (target === undefined) {
-    throw new ToldToClient('invalid_target', '`resource` must be the address of an MCP server that is served here.');
-  }
   return insertRequest(db, {
     id: `oar_${randomBytes(24).toString('base64url')}`,
     client_id: client.id,
     client_name: readableName(client.metadata.client_name),
     redirect_uri: redirectUri,
-    scopes: readConnectorScopes(query.scope),
     state: query.state ?? null,
     nonce: query.nonce ?? null,
     code_challenge: query.code_challenge ?? '',
-    project_id: target.project_id,
-    deployment_id: target.id,
+    ...(query.resource === undefined
+      ? readApp(client, query.scope)
+      : await readConnector(db, publicUrl, query.resource, query.scope)),
   });
+}
+
+type Purpose = Pick<NewRequest, 'project_id' | 'deployment_id' | 'scopes'>;
+
+async function readConnector(
+  db: Database,
+  publicUrl: string,
+  resource: string,
+  scope: string | undefined,
+): Promise<Purpose> {
+  const deploymentId = deploymentAt(publicUrl, resource);
+  const target = deploymentId === undefined ? undefined : await findTarget(db, deploymentId);
+  if (target === undefined) {
+    throw new ToldToClient('invalid_target', '`resource` must be the address of an MCP server that is served here.');
+  }
+  return { project_id: target.project_id, deployment_id: target.id, scopes: readConnectorScopes(scope) };
+}
+
+/** An app is to be recognized by whoever disconnects it, so it has a name that a host vouches for. */
+function readApp({ isDocument, metadata }: OAuthClient, scope: string | undefined): Purpose {
+  if (!isDocument) {
+    throw new ToldToClient(
+      'invalid_target',
+      'Send `resource`: an app without one needs a client id metadata document.',
+    );
+  }
+  return { project_id: null, deployment_id: null, scopes: readAppScopes(scope, metadata.scope) };
 }
 
 /** What the section allows in a description. */

@@ -6,32 +6,94 @@ import { requireScope } from '../access/gate.ts';
 import { tenantDb } from '../store/tenant-db.ts';
 import { mintCredential } from './credentials.ts';
 import { type ConnectorTarget, findTarget } from './find-target.ts';
+import type { IdentityClaims } from './id-token.ts';
 import { withParameters } from './redirect-uri.ts';
-import { type AuthorizeRequest, approveRequest, denyRequest } from './request-store.ts';
+import { type Approval, type AuthorizeRequest, approveRequest, denyRequest } from './request-store.ts';
 import { CONNECTOR_SCOPE } from './requested-scopes.ts';
 
+/** Who lets the client in, and what the consent is for. */
+export interface Consent {
+  readonly caller: Caller;
+  /** Of a connector. */
+  readonly smithId: string | undefined;
+  /** Of an app. */
+  readonly projectId: string | undefined;
+  /** The person whom the caller vouches for, of an app. */
+  readonly user?: VouchedPerson | undefined;
+}
+
+type VouchedPerson = Omit<IdentityClaims, 'sub'> & { readonly id: string };
+
 /**
- * Lets the connector in, for the smith of a smith token, or the one that a tenant-admin token names. The address to send the
- * browser to, with the code. Throws `tenant_token_required`, `insufficient_scope`, `not_found` (a token of another project),
- * `smith_required`, `smith_unresolved`, `smith_mismatch`, `forbidden_target` and `invalid_state`.
+ * Lets a connector in, for the smith of a smith token or the one that a tenant-admin token names; or an app, into a project of the
+ * organization whose key it is. The address to send the browser to, with the code. Throws `tenant_token_required`,
+ * `organization_required`, `insufficient_scope`, `not_found` (a token of another project, a project of another organization),
+ * `smith_required`, `smith_unresolved`, `smith_mismatch`, `forbidden_target`, `invalid_request` and `invalid_state`.
  */
 export async function approve(
   tx: Executor,
   publicUrl: string,
   request: AuthorizeRequest,
-  { caller, smithId }: { readonly caller: Caller; readonly smithId: string | undefined },
+  consent: Consent,
 ): Promise<string> {
-  requireConnectorOwner(request, caller);
-  const target = await findTarget(tx, request.deployment_id);
-  if (target === undefined) throw gone();
-  const smith = await chooseSmith(tx, target, caller.kind === 'smith' ? caller.smithId : smithId, smithId);
+  const granted =
+    request.deployment_id === null
+      ? await grantApp(tx, request, consent)
+      : await grantConnector(tx, request, request.deployment_id, consent);
   const { text: code, hash: codeHash } = mintCredential('code');
-  if (!(await approveRequest(tx, request.id, { smithId: smith, actor: actorOf(caller), codeHash }))) throw gone();
+  const approval = { ...granted, actor: actorOf(consent.caller), codeHash };
+  if (!(await approveRequest(tx, request.id, approval))) throw gone();
   await tx.query({
     text: 'update oauth_clients set used_at = now() where id = $1 and used_at is null',
     values: [request.client_id],
   });
   return withParameters(request.redirect_uri, { code, state: request.state, iss: publicUrl });
+}
+
+type Granted = Pick<Approval, 'projectId' | 'smithId' | 'claims'>;
+
+async function grantConnector(
+  tx: Executor,
+  request: AuthorizeRequest,
+  deploymentId: string,
+  { caller, smithId }: Consent,
+): Promise<Granted> {
+  requireConnectorOwner(request, caller);
+  const target = await findTarget(tx, deploymentId);
+  if (target === undefined) throw gone();
+  const smith = await chooseSmith(tx, target, caller.kind === 'smith' ? caller.smithId : smithId, smithId);
+  return { projectId: target.project_id, smithId: smith, claims: null };
+}
+
+async function grantApp(
+  tx: Executor,
+  { scopes }: AuthorizeRequest,
+  { caller, projectId, user }: Consent,
+): Promise<Granted> {
+  if (caller.kind !== 'organization') throw new ApiError('organization_required');
+  if (projectId === undefined) {
+    const message = 'Say which project the program is let into: `project_id`.';
+    throw new ApiError('invalid_request', { param: 'project_id', message });
+  }
+  const { rows } = await tx.query<{ name: string }>({
+    text: `
+      select o.name from projects p join organizations o on o.id = p.organization_id
+      where p.id = $1 and p.organization_id = $2 and p.archived_at is null`,
+    values: [projectId, caller.organizationId],
+  });
+  const [owner] = rows;
+  if (owner === undefined) {
+    throw new ApiError('not_found', { param: 'project_id', message: 'The organization has no such project.' });
+  }
+  const claims = scopes.includes('openid') ? identityOf(caller.organizationId, owner.name, user) : null;
+  return { projectId, smithId: null, claims };
+}
+
+/** Whom the id_token is about: the organization, or the person that its key vouches for. */
+function identityOf(organizationId: string, name: string, user: VouchedPerson | undefined): IdentityClaims {
+  if (user === undefined) return { sub: organizationId, name };
+  const { id, ...claims } = user;
+  return { ...claims, sub: `${organizationId}:${id}` };
 }
 
 /** Sends the client away; whoever has the request's id may. Throws `invalid_state`. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { TokenIssuer } from '../access/issue-token.ts';
+import type { SigningKeys } from '../access/signing-keys.ts';
 import type { TokenVerifier } from '../access/verify-token.ts';
 import type { ClientDocuments } from './client-documents.ts';
 
@@ -13,5 +14,6 @@ export interface OAuthDependencies {
   readonly consentUrl: string | undefined;
   readonly issuer: TokenIssuer;
   readonly verifier: TokenVerifier;
+  readonly signingKeys: SigningKeys;
   readonly documents: ClientDocuments;
 }

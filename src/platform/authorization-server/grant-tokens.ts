@@ -3,22 +3,28 @@
  * to its end: a refresh makes a further text of it, so that whoever revokes the row ends all texts and the whole family.
  */
 import { createHash } from 'node:crypto';
+import type { Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mcpAddress } from '../access/mcp-address.ts';
 import { revokeToken } from '../access/revoke-token.ts';
 import { TenantTransaction } from '../store/tenant-db.ts';
+import { connectApp } from './app-store.ts';
 import type { OAuthClient } from './client.ts';
 import { hashCredential, mintCredential } from './credentials.ts';
 import type { OAuthDependencies } from './dependencies.ts';
+import { signIdToken } from './id-token.ts';
 import { findFamily, insertRefreshToken, spendRefreshToken } from './refresh-store.ts';
 import { findTokenOfCode, noteToken, type Redeemable, spendCode } from './request-store.ts';
+import { isPermission } from './requested-scopes.ts';
 
 export interface TokenAnswer {
   readonly access_token: string;
   readonly token_type: 'Bearer';
-  readonly expires_in: number;
+  /** Absent, as `refresh_token`: what an app gets stays until it is disconnected. */
+  readonly expires_in?: number;
   readonly scope: string;
-  readonly refresh_token: string;
+  readonly refresh_token?: string;
+  readonly id_token?: string;
 }
 
 export interface CodeGrant {
@@ -41,28 +47,62 @@ export async function redeemCode(deps: OAuthDependencies, client: OAuthClient, g
     const presented = { codeHash, codeChallenge, clientId: client.id, redirectUri: grant.redirectUri };
     const consented = await spendCode(tx, presented);
     if (consented === undefined) return undefined;
-    const audience = mcpAddress(deps.publicUrl, consented.deployment_id);
-    checkResource(grant.resource, audience);
-    const tenant = new TenantTransaction(tx, consented.project_id);
-    await requireStanding(tenant, consented);
-    const issued = await deps.issuer.issueSmithToken(tenant, {
-      smithId: consented.smith_id,
-      permissions: consented.scopes,
-      ttlSeconds: TTL_SECONDS,
-      name: consented.client_name,
-      actor: consented.actor,
-      connector: { clientId: client.id, deploymentId: consented.deployment_id, audience },
-    });
-    await noteToken(tx, consented.id, issued.id);
-    const refresh = mintCredential('refreshToken');
-    await insertRefreshToken(tenant, { hash: refresh.hash, tokenId: issued.id });
-    return answerWith(issued, refresh.text);
+    return consented.deployment_id === null
+      ? grantToApp(deps, tx, consented)
+      : grantToConnector(deps, tx, { ...consented, deployment_id: consented.deployment_id }, grant.resource);
   });
   if (answer !== undefined) return answer;
   await endTokenOfCode(deps, codeHash, client.id);
   throw noGrant(
     'The code is not known, spent or older than 60 seconds, or was issued to another client, redirect or verifier.',
   );
+}
+
+async function grantToConnector(
+  deps: OAuthDependencies,
+  tx: Transaction,
+  consented: Redeemable & { readonly deployment_id: string },
+  resource: string | undefined,
+): Promise<TokenAnswer> {
+  const { client_id: clientId, deployment_id: deploymentId } = consented;
+  const audience = mcpAddress(deps.publicUrl, deploymentId);
+  checkResource(resource, audience);
+  const tenant = new TenantTransaction(tx, consented.project_id);
+  const smithId = consented.smith_id ?? '';
+  await requireStanding(tenant, smithId, deploymentId);
+  const issued = await deps.issuer.issueSmithToken(tenant, {
+    smithId,
+    permissions: consented.scopes,
+    ttlSeconds: TTL_SECONDS,
+    name: consented.client_name,
+    actor: consented.actor,
+    connector: { clientId, deploymentId, audience },
+  });
+  await noteToken(tx, consented.id, issued.id);
+  const next = mintCredential('refreshToken');
+  await insertRefreshToken(tenant, { hash: next.hash, tokenId: issued.id });
+  return answerWith(issued, next.text);
+}
+
+/** A token of the project, which stays until the app is disconnected, and who let the app in. */
+async function grantToApp(deps: OAuthDependencies, tx: Transaction, consented: Redeemable): Promise<TokenAnswer> {
+  const { project_id, client_id, client_name, scopes, claims, nonce } = consented;
+  const tenant = new TenantTransaction(tx, project_id);
+  const { rows } = await tenant.raw({ text: 'select from projects where id = $1 and archived_at is null' });
+  if (rows.length === 0) throw noGrant('The project has ended since.');
+  const permissions = scopes.filter(isPermission);
+  const appId = await connectApp(tx, { project_id, client_id, client_name, scopes: permissions });
+  const issued = await deps.issuer.issueProjectToken(tenant, {
+    scopes: permissions,
+    name: client_name,
+    actor: consented.actor,
+    app: { clientId: client_id, appId },
+  });
+  await noteToken(tx, consented.id, issued.id);
+  const answer = { access_token: issued.token, token_type: 'Bearer', scope: scopes.join(' ') } as const;
+  if (claims === null) return answer;
+  const statement = { issuer: deps.publicUrl, clientId: client_id, nonce, scopes, claims, now: deps.clock.now() };
+  return { ...answer, id_token: await signIdToken(tx, deps.signingKeys, statement) };
 }
 
 /** Throws `invalid_code` and `forbidden_target`. */
@@ -119,14 +159,14 @@ async function endToken(db: OAuthDependencies['db'], projectId: string, tokenId:
 }
 
 /** Throws `invalid_code` where what was consented to has ended meanwhile. */
-async function requireStanding(tx: TenantTransaction, consented: Redeemable): Promise<void> {
+async function requireStanding(tx: TenantTransaction, smithId: string, deploymentId: string): Promise<void> {
   const { rows } = await tx.raw({
     text: `
       select from projects p
         join smiths s on s.project_id = p.id and s.id = $2 and s.archived_at is null
         join deployments d on d.project_id = p.id and d.id = $3
       where p.id = $1 and p.archived_at is null`,
-    values: [consented.smith_id, consented.deployment_id],
+    values: [smithId, deploymentId],
   });
   if (rows.length === 0) throw noGrant('The MCP server, its smith or its project has ended since.');
 }

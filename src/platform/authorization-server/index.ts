@@ -1,3 +1,4 @@
+export { type AppRow, listApps } from './app-store.ts';
 export { authenticateClient } from './authenticate-client.ts';
 export { beginRequest } from './begin-request.ts';
 export { checkFormOrigin } from './check-form-origin.ts';
@@ -5,9 +6,10 @@ export { CLIENT_AUTH_METHODS, MAX_REDIRECT_URIS } from './client.ts';
 export { type ClientDocuments, createClientDocuments } from './client-documents.ts';
 export { approve, deny, gone } from './consent.ts';
 export type { OAuthDependencies } from './dependencies.ts';
+export { disconnect } from './disconnect.ts';
 export { findTarget } from './find-target.ts';
 export { redeemCode, refresh, type TokenAnswer } from './grant-tokens.ts';
-export { resourceMetadata, serverMetadata } from './metadata.ts';
+export { openIdConfiguration, resourceMetadata, serverMetadata } from './metadata.ts';
 export { registerClient } from './register-client.ts';
 export { type AuthorizeRequest, findPending } from './request-store.ts';
 export { revokeOfClient } from './revoke.ts';

@@ -1,8 +1,10 @@
 /** What the authorization server says of itself (RFC 8414), and of the MCP servers that take its tokens (RFC 9728). */
+import { TENANT_MARKER } from '../access/caller.ts';
 import { mcpAddress } from '../access/mcp-address.ts';
+import { SCOPES } from '../access/scopes.ts';
 import { CLIENT_AUTH_METHODS } from './client.ts';
 import { ASSERTION_ALGORITHMS } from './client-assertion.ts';
-import { CONNECTOR_SCOPE } from './requested-scopes.ts';
+import { CONNECTOR_SCOPE, IDENTITY_SCOPES } from './requested-scopes.ts';
 
 export function serverMetadata(publicUrl: string) {
   return {
@@ -20,9 +22,19 @@ export function serverMetadata(publicUrl: string) {
     token_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
     revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
     revocation_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
-    scopes_supported: [CONNECTOR_SCOPE],
+    scopes_supported: [...SCOPES, TENANT_MARKER, ...IDENTITY_SCOPES],
     client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
+  };
+}
+
+/** The same for OpenID Connect (Discovery, section 3). */
+export function openIdConfiguration(publicUrl: string) {
+  return {
+    ...serverMetadata(publicUrl),
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    claims_supported: ['iss', 'aud', 'sub', 'iat', 'exp', 'nonce', 'name', 'picture', 'email', 'email_verified'],
   };
 }
 

@@ -11,6 +11,7 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import type { Actor } from '../tables.ts';
+import type { IdentityClaims } from './id-token.ts';
 
 const CODE_SECONDS = 60;
 const CONSENT_MINUTES = 10;
@@ -24,8 +25,10 @@ export interface NewRequest {
   readonly state: string | null;
   readonly nonce: string | null;
   readonly code_challenge: string;
-  readonly project_id: string;
-  readonly deployment_id: string;
+  /** Null: an app waits, and its consent says which project. */
+  readonly project_id: string | null;
+  /** The MCP server that a connector is for; null: an app. */
+  readonly deployment_id: string | null;
 }
 
 export interface AuthorizeRequest extends NewRequest {
@@ -35,8 +38,10 @@ export interface AuthorizeRequest extends NewRequest {
 
 /** What a code stands for. */
 export interface Redeemable extends AuthorizeRequest {
-  readonly smith_id: string;
+  readonly project_id: string;
+  readonly smith_id: string | null;
   readonly actor: Actor;
+  readonly claims: IdentityClaims | null;
 }
 
 const COLUMNS = `id, client_id, client_name, redirect_uri, scopes, state, nonce, code_challenge, project_id, deployment_id,
@@ -75,7 +80,9 @@ export async function findPending(db: Executor, id: string): Promise<AuthorizeRe
 }
 
 export interface Approval {
-  readonly smithId: string;
+  readonly projectId: string;
+  readonly smithId: string | null;
+  readonly claims: IdentityClaims | null;
   readonly actor: Actor;
   readonly codeHash: string;
 }
@@ -85,10 +92,17 @@ export async function approveRequest(db: Executor, id: string, approval: Approva
   const { rowCount } = await db.query({
     text: `
       update oauth_requests
-      set status = 'approved', smith_id = $2, actor = $3, code_hash = $4,
+      set status = 'approved', smith_id = $2, actor = $3, code_hash = $4, project_id = $5, claims = $6,
         code_expires_at = now() + interval '${CODE_SECONDS} seconds'
       where id = $1 and status = 'pending' and expires_at > now()`,
-    values: [id, approval.smithId, json(approval.actor), approval.codeHash],
+    values: [
+      id,
+      approval.smithId,
+      json(approval.actor),
+      approval.codeHash,
+      approval.projectId,
+      approval.claims === null ? null : json(approval.claims),
+    ],
   });
   return rowCount === 1;
 }
@@ -120,14 +134,17 @@ export async function spendCode(db: Executor, presented: Presented): Promise<Red
       update oauth_requests set status = 'redeemed'
       where code_hash = $1 and client_id = $2 and code_challenge = $3 and ($4::text is null or redirect_uri = $4)
         and status = 'approved' and code_expires_at > now()
-      returning ${COLUMNS}, smith_id, actor`,
+      returning ${COLUMNS}, smith_id, actor, claims`,
     values: [presented.codeHash, presented.clientId, presented.codeChallenge, presented.redirectUri],
   });
   return rows[0];
 }
 
 export async function noteToken(db: Executor, id: string, tokenId: string): Promise<void> {
-  await db.query({ text: 'update oauth_requests set token_id = $2 where id = $1', values: [id, tokenId] });
+  await db.query({
+    text: 'update oauth_requests set token_id = $2, claims = null where id = $1',
+    values: [id, tokenId],
+  });
 }
 
 /** The token that the code was redeemed for, by this client. */

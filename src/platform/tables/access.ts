@@ -46,6 +46,7 @@ interface TokensTable {
   revoked_at: Date | null;
   client_id: string | null;
   deployment_id: string | null;
+  app_id: string | null;
 }
 
 export interface AccessTables {

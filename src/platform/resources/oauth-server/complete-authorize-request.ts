@@ -14,6 +14,12 @@ interface Request {
 export function completeAuthorizeRequest({ publicUrl }: Pick<OAuthDependencies, 'publicUrl'>) {
   return async ({ tx, caller, params, body }: Request): Promise<AuthorizeRequestSettled> => {
     const request = await findRequestOf(tx, caller, params.rid);
-    return { redirect_url: await approve(tx, publicUrl, request, { caller, smithId: body.smith_id ?? undefined }) };
+    const consent = {
+      caller,
+      smithId: body.smith_id ?? undefined,
+      projectId: body.project_id ?? undefined,
+      user: body.user ?? undefined,
+    };
+    return { redirect_url: await approve(tx, publicUrl, request, consent) };
   };
 }

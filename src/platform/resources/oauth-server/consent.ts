@@ -32,7 +32,7 @@ export function consent(deps: OAuthDependencies) {
       if (!(error instanceof ApiError)) throw error;
       const entry = platformErrors[error.code as keyof typeof platformErrors];
       const message = error.detail.message ?? entry.message;
-      return showConsent(request, deps.publicUrl, { status: entry.status, message, smithId: body.smith_id });
+      return showConsent(request, deps.publicUrl, { status: entry.status, message, typed: body });
     }
   };
 }
@@ -40,9 +40,9 @@ export function consent(deps: OAuthDependencies) {
 async function approveWith(
   { db, publicUrl, verifier }: OAuthDependencies,
   request: AuthorizeRequest,
-  { token = '', smith_id }: ConsentForm,
+  { token = '', smith_id, project_id }: ConsentForm,
 ): Promise<string> {
   const caller = await verifier.verify(token.trim());
-  const smithId = smith_id?.trim() || undefined;
-  return db.transaction((tx) => approve(tx, publicUrl, request, { caller, smithId }));
+  const consent = { caller, smithId: smith_id?.trim() || undefined, projectId: project_id?.trim() || undefined };
+  return db.transaction((tx) => approve(tx, publicUrl, request, consent));
 }

@@ -13,7 +13,7 @@ export async function getAuthorizeRequest({ db, caller, params }: Request): Prom
   const request = await findRequestOf(db, caller, params.rid);
   return {
     id: request.id,
-    kind: 'connector',
+    kind: request.deployment_id === null ? 'app' : 'connector',
     client_id: request.client_id,
     client_name: request.client_name,
     redirect_uri: request.redirect_uri,

@@ -7,7 +7,7 @@ import { consent } from './consent.ts';
 import { declineAuthorizeRequest } from './decline-authorize-request.ts';
 import { getAuthorizeRequest } from './get-authorize-request.ts';
 import { getProtectedResource } from './get-protected-resource.ts';
-import { getServerMetadata } from './get-server-metadata.ts';
+import { getOpenIdConfiguration, getServerMetadata } from './get-server-metadata.ts';
 import { issueTokens } from './issue-tokens.ts';
 import { registerClient } from './register-client.ts';
 import { revokeTokens } from './revoke-tokens.ts';
@@ -23,6 +23,7 @@ import {
   ConsentForm,
   DeploymentPath,
   OAuthTokens,
+  OpenIdConfiguration,
   ProtectedResourceMetadata,
   RevocationForm,
   TokenForm,
@@ -53,6 +54,15 @@ export function oauthServerOperations(deps: OAuthDependencies) {
       description: 'RFC 8414.',
       reply: AuthorizationServerMetadata,
       handler: getServerMetadata(deps),
+    }),
+    open.read({
+      id: 'oauth.openid_configuration',
+      method: 'GET',
+      path: '/.well-known/openid-configuration',
+      posture: 'public',
+      summary: 'Get the same for OpenID Connect',
+      reply: OpenIdConfiguration,
+      handler: getOpenIdConfiguration(deps),
     }),
     open.read({
       id: 'oauth.protected_resource',
@@ -124,8 +134,9 @@ export function oauthServerOperations(deps: OAuthDependencies) {
       posture: 'public',
       summary: 'Get tokens for a code or a refresh token',
       description:
-        'The access token is a smith token with `runs:write` for one MCP server, good for an hour. A refresh token is good once: one that ' +
-        'comes back later than half a minute ends all that came of its consent. A request that succeeds costs its address nothing.',
+        'A client of an MCP server gets a smith token with `runs:write` for that server, good for an hour. A refresh token is good once: one ' +
+        'that comes back later than half a minute ends all that came of its consent. An app gets a token of a project, which stays until the ' +
+        'app is disconnected. A request that succeeds costs its address nothing.',
       bodyFormat: 'form',
       maxBodyBytes: MAX_FORM_BYTES,
       isFreeWhenDone: true,

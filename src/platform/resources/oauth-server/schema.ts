@@ -6,6 +6,7 @@ import { CLIENT_AUTH_METHODS, MAX_REDIRECT_URIS } from '../../authorization-serv
 const MAX_PARAMETER = 2_048;
 const MAX_ASSERTION = 8_192;
 const MAX_ID = 128;
+const MAX_TEXT = 320;
 /** Of what a client says of itself. */
 const MAX_CLIENT_BYTES = 64 * 1024;
 
@@ -13,26 +14,35 @@ const strings = Type.Array(Type.String());
 const parameter = (description?: string, maxLength = MAX_PARAMETER) =>
   Type.Optional(Type.String({ maxLength, ...(description === undefined ? {} : { description }) }));
 
-export const AuthorizationServerMetadata = component(
-  'AuthorizationServerMetadata',
+const serverMembers = {
+  issuer: Type.String(),
+  authorization_endpoint: Type.String(),
+  token_endpoint: Type.String(),
+  registration_endpoint: Type.String(),
+  revocation_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  response_types_supported: strings,
+  response_modes_supported: strings,
+  grant_types_supported: strings,
+  code_challenge_methods_supported: strings,
+  token_endpoint_auth_methods_supported: strings,
+  token_endpoint_auth_signing_alg_values_supported: strings,
+  revocation_endpoint_auth_methods_supported: strings,
+  revocation_endpoint_auth_signing_alg_values_supported: strings,
+  scopes_supported: strings,
+  client_id_metadata_document_supported: Type.Boolean(),
+  authorization_response_iss_parameter_supported: Type.Boolean(),
+};
+
+export const AuthorizationServerMetadata = component('AuthorizationServerMetadata', Type.Object(serverMembers));
+
+export const OpenIdConfiguration = component(
+  'OpenIdConfiguration',
   Type.Object({
-    issuer: Type.String(),
-    authorization_endpoint: Type.String(),
-    token_endpoint: Type.String(),
-    registration_endpoint: Type.String(),
-    revocation_endpoint: Type.String(),
-    jwks_uri: Type.String(),
-    response_types_supported: strings,
-    response_modes_supported: strings,
-    grant_types_supported: strings,
-    code_challenge_methods_supported: strings,
-    token_endpoint_auth_methods_supported: strings,
-    token_endpoint_auth_signing_alg_values_supported: strings,
-    revocation_endpoint_auth_methods_supported: strings,
-    revocation_endpoint_auth_signing_alg_values_supported: strings,
-    scopes_supported: strings,
-    client_id_metadata_document_supported: Type.Boolean(),
-    authorization_response_iss_parameter_supported: Type.Boolean(),
+    ...serverMembers,
+    subject_types_supported: strings,
+    id_token_signing_alg_values_supported: strings,
+    claims_supported: strings,
   }),
 );
 
@@ -100,7 +110,7 @@ export const AuthorizeParameters = Type.Object({
   nonce: parameter(),
   code_challenge: parameter(),
   code_challenge_method: parameter('`S256`.'),
-  resource: parameter('The `mcp_url` of a deployment.'),
+  resource: parameter('The `mcp_url` of a deployment; left out, the request is an app’s.'),
 });
 
 export const ConsentForm = component(
@@ -108,8 +118,12 @@ export const ConsentForm = component(
   Type.Object({
     request: Type.String({ maxLength: MAX_ID }),
     decision: oneOf(['approve', 'deny']),
-    token: parameter('A smith token with runs:write, or a tenant-admin token.', 2 * MAX_PARAMETER),
+    token: parameter(
+      'A smith token with runs:write, or a tenant-admin token; for an app an organization key.',
+      2 * MAX_PARAMETER,
+    ),
     smith_id: parameter(undefined, MAX_ID),
+    project_id: parameter('Which project an app is let into.', MAX_ID),
   }),
 );
 
@@ -138,9 +152,12 @@ export const OAuthTokens = component(
   Type.Object({
     access_token: Type.String(),
     token_type: oneOf(['Bearer']),
-    expires_in: Type.Integer(),
+    expires_in: Type.Optional(Type.Integer({ description: 'Absent: until the app is disconnected.' })),
     scope: Type.String(),
-    refresh_token: Type.String({ description: 'Good once, within 30 days; each refresh gives the next.' }),
+    refresh_token: Type.Optional(
+      Type.String({ description: 'Good once, within 30 days; each refresh gives the next. Apps have none.' }),
+    ),
+    id_token: Type.Optional(Type.String({ description: 'With `openid`: who let the app in. Good for five minutes.' })),
   }),
 );
 
@@ -159,14 +176,27 @@ export const AuthorizeRequestOut = component(
   'AuthorizeRequest',
   Type.Object({
     id: Type.String(),
-    kind: oneOf(['connector']),
+    kind: oneOf(['connector', 'app'], {
+      description: '`connector`: a client of an MCP server. `app`: one that asks for a token of a project.',
+    }),
     client_id: Type.String(),
     client_name: Type.String({ description: 'What the client calls itself, without what people cannot see.' }),
     redirect_uri: Type.String(),
     scopes: strings,
-    deployment_id: Type.String(),
+    deployment_id: nullable(Type.String(), { description: 'Of a connector.' }),
     created_at: timestamp(),
     expires_at: timestamp(),
+  }),
+);
+
+const VouchedPerson = component(
+  'VouchedPerson',
+  closedObject({
+    id: Type.String({ minLength: 1, maxLength: MAX_ID, description: 'What you call the person: half of `sub`.' }),
+    email: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    email_verified: Type.Optional(Type.Boolean()),
+    name: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    picture: Type.Optional(Type.String({ maxLength: MAX_PARAMETER })),
   }),
 );
 
@@ -175,7 +205,15 @@ export const AuthorizeRequestCompletion = component(
   closedObject({
     smith_id: Type.Optional(
       nullable(Type.String({ maxLength: MAX_ID }), {
-        description: 'Whom the client is to speak to. It may be left out where the deployment is a smith’s.',
+        description: 'Whom a connector is to speak to. It may be left out where the deployment is a smith’s.',
+      }),
+    ),
+    project_id: Type.Optional(
+      nullable(Type.String({ maxLength: MAX_ID }), { description: 'Which project an app is let into.' }),
+    ),
+    user: Type.Optional(
+      nullable(VouchedPerson, {
+        description: 'The person of yours who lets the app in. Absent: the organization does.',
       }),
     ),
   }),

@@ -5,7 +5,10 @@ import type { PageRequest } from '../../../kernel/http/paging.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
-export type TokenRow = Omit<Selectable<TenantTables['tokens']>, 'project_id' | 'client_id' | 'deployment_id'>;
+export type TokenRow = Omit<
+  Selectable<TenantTables['tokens']>,
+  'project_id' | 'client_id' | 'deployment_id' | 'app_id'
+>;
 
 function selectTokens(db: TenantDb) {
   return db
