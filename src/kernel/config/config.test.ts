@@ -51,6 +51,7 @@ test('an empty environment gives the documented defaults', () => {
         firstUid: 60_600,
       },
       drainMs: 10_000,
+      processes: 1,
       blockedMs: 60_000,
       billing: {
         mode: 'off',
