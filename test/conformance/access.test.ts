@@ -88,7 +88,9 @@ describe('a caller who is not proven gets 401', async () => {
 describe('a public operation takes no token, and ignores one', () => {
   // Whose sender proves itself by what it sends is tested where it is defined, and so are the steps of OAuth.
   const proved = ({ id, verify }: (typeof operations)[number]) =>
-    verify !== undefined || ['whatsapp.webhook.verify', 'slack.oauth', 'oauth.callback'].includes(id) || OAUTH_STEPS.has(id);
+    verify !== undefined ||
+    ['whatsapp.webhook.verify', 'slack.oauth', 'oauth.callback'].includes(id) ||
+    OAUTH_STEPS.has(id);
   for (const operation of operations.filter((one) => one.posture === 'public' && !proved(one))) {
     test(operation.id, async () => {
       const path = pathIn(operation.path, home);

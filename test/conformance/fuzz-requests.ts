@@ -68,6 +68,7 @@ const EXACT_BODIES: Readonly<Record<string, (world: World) => Buffer>> = {
   'skills.create': () => makeBundle(skillText(uniqueName().toLowerCase().replace(' ', '-'))),
   'skills.versions.create': ({ skillName }) => makeBundle(skillText(skillName)),
   'agents.ui.upload': () => makeUiForm(uniqueName().replace(' ', '-')),
+  'deployments.mcp': () => Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'),
   'traces.otlp.push': () => Buffer.from('{"resourceSpans":[]}'),
 };
 
