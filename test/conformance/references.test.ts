@@ -420,6 +420,7 @@ const excused: Readonly<Record<string, string>> = {
   'oauth.authorize_requests.complete body.smith_id': consented,
   'oauth.consent body.project_id': consented,
   'oauth.authorize_requests.complete body.project_id': consented,
+  'oauth.authorize_requests.complete body.user.id': 'the caller’s own name for the person',
   'organization.billing.confirm body.session_id':
     'a page of Stripe, and its organization’s alone: see the tests of billing',
   'smiths.create body.external_id': 'the caller’s own name for the smith',
