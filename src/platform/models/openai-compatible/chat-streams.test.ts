@@ -146,7 +146,7 @@ const READ_HERE_ALONE: ReadonlySet<string> = new Set([
 
 const names = readdirSync(FOLDER).map((file) => file.replace(/\.txt$/, ''));
 
-test('every recorded stream has its expectation', () => {
+test('every stream of the folder has its expectation', () => {
   assert.deepEqual(Object.keys(EXPECTED).toSorted(), names.toSorted());
 });
 
