@@ -241,7 +241,7 @@ test('the main thread loads nothing of the model', async () => {
     const { createEmbedders } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
     const db = { query: async () => ({ rows: [], rowCount: 0 }), wake() {} };
     const credits = { terms: undefined, checkProject: async () => {} };
-    const parts = { outbound: { fetch() {} }, vault: {}, db, allowPrivate: false, credits };
+    const parts = { outbound: { fetch() {}, post() {} }, vault: {}, db, allowPrivate: false, credits };
     const embedders = createEmbedders(parts);
     const { vectors } = await (await embedders.open('p', 'builtin/embed')).embed(['one']);
     await embedders.close();
