@@ -50,6 +50,9 @@ test('a project token says who it is for, who made it, and when', async () => {
     expires_at: issued.expiresAt,
     created_at: clock.now(),
     revoked_at: null,
+    client_id: null,
+    app_id: null,
+    deployment_id: null,
   });
 });
 
