@@ -110,6 +110,7 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
           })
           .execute(),
       );
+      if (app === undefined) await inheritApp(tx, issued.id, actor);
       await appendTokenCreated(tx, actor, null, { ...issued, name });
       return { ...issued, name };
     },
@@ -142,6 +143,7 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
           .values({ id, ...row, ...holder })
           .execute(),
       );
+      await inheritApp(tx, issued.id, actor);
       await appendTokenCreated(tx, actor, smithId, { ...issued, name });
       return { ...issued, name };
     },
@@ -176,6 +178,18 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
       return { ...issued, name };
     },
   };
+}
+
+/** What an app's token mints is the app's too, and ends when the app is disconnected. */
+async function inheritApp(tx: TenantTransaction, id: string, actor: Actor | null): Promise<void> {
+  if (actor === null || actor.token_id === '') return;
+  await tx.raw({
+    text: `
+      update tokens t set app_id = minter.app_id
+      from tokens minter
+      where t.project_id = $1 and t.id = $2 and minter.project_id = $1 and minter.id = $3 and minter.app_id is not null`,
+    values: [id, actor.token_id],
+  });
 }
 
 function endLifetime(issuedAt: Date, ttlSeconds: number, maxSeconds: number): Date {

@@ -150,6 +150,27 @@ test('an app is one in a project, and disconnecting it ends its tokens in all pr
   assert.equal((await createClient(url, again.access_token).get('/v1/smiths')).status, 200);
 });
 
+test('what an app’s token has minted, and what that has minted, ends with the app', async () => {
+  const { access_token } = await signIn('tenant:*', onPage);
+  const app = createClient(url, access_token);
+  const smithId = await project.createSmith();
+  const admin = createClient(url, (await app.post('/v1/tenant/tokens', { scope: 'admin' })).body.token);
+  const smith = await admin.post('/v1/tenant/tokens', {
+    scope: 'smith',
+    smith_id: smithId,
+    permissions: ['runs:read'],
+  });
+  const minted = [admin, createClient(url, smith.body.token)];
+  for (const client of minted) assert.equal((await client.get(`/v1/smiths/${smithId}`)).status, 200);
+  const { data } = (await platform.organization.get('/v1/organization/apps')).body;
+  const found = data.find((one: { project: string; revoked_at: string | null }) => {
+    return one.project === project.projectId && one.revoked_at === null;
+  });
+  assert.equal((await platform.organization.delete(`/v1/organization/apps/${found.id}`)).status, 204);
+  for (const client of [app, ...minted]) assert.equal((await client.get(`/v1/smiths/${smithId}`)).status, 401);
+  assert.equal((await project.get(`/v1/smiths/${smithId}`)).status, 200);
+});
+
 test('what is asked for wrongly goes back to the app; what is consented to wrongly is said on the page', async () => {
   const ask = (more: Record<string, string>) =>
     openAuthorize(url, { client_id: clientId, code_challenge: newPkce().challenge, ...more });
