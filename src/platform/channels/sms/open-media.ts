@@ -1,7 +1,8 @@
 /** A picture that somebody sent. The account's token goes to Twilio's hosts alone, whatever address is told. */
-import { Readable } from 'node:stream';
-import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
-import { AttachmentFailure, type InboundAttachment, type OpenAccount } from '../channel.ts';
+import type { Readable } from 'node:stream';
+import type { Outbound } from '../../../kernel/outbound/outbound.ts';
+import type { InboundAttachment, OpenAccount } from '../channel.ts';
+import { goneFrom, openProviderFile } from '../provider/open-file.ts';
 import { authorizationOf, type TwilioAccess } from '../twilio/api.ts';
 import { accessOf } from '../twilio/number.ts';
 
@@ -14,21 +15,13 @@ export async function openSmsMedia(
   signal: AbortSignal,
 ): Promise<Readable> {
   const access = accessOf(account);
-  if (!isTwilios(ref, access)) throw gone(filename, 'its address is not one of Twilio’s');
-  // Twilio redirects to where it keeps files: credentials do not go along to another origin.
-  const fetch = outbound.fetch('public', { httpsOnly: true });
-  const response = await fetch(ref, { headers: authorizationOf(access), signal }).catch((error: unknown) => {
-    if (error instanceof OutboundError && error.reason !== 'unresolvable') throw gone(filename, error.message, error);
-    throw error;
-  });
-  if (response.ok && response.body !== null) return Readable.fromWeb(response.body as never);
-  await response.body?.cancel();
-  if (GONE.has(response.status)) throw gone(filename, `status ${response.status}`);
-  throw new Error(`the host of a file answered ${response.status}`);
-}
-
-function gone(filename: string, why: string, cause?: unknown): AttachmentFailure {
-  return new AttachmentFailure(`The file ${filename} cannot be had from Twilio: ${why}`, cause);
+  const gone = goneFrom('Twilio', filename);
+  if (!isTwilios(ref, access)) throw gone('its address is not one of Twilio’s');
+  return openProviderFile(
+    outbound,
+    { address: ref, headers: authorizationOf(access), finalStatuses: GONE, gone },
+    signal,
+  );
 }
 
 function isTwilios(address: string, { baseUrl }: TwilioAccess): boolean {

@@ -1,15 +1,14 @@
 /** Closes a question that nobody has answered, and lets its run go on. */
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
-import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { expiryFrame } from '../execution/turn-records.ts';
-import { resumeRun, stayPaused } from '../store/leave-pause.ts';
-import { findWorkingReplica, LEASE_SECONDS } from '../store/replica.ts';
-import { holdersOf, loadTurn } from '../store/resume-turn.ts';
+import { LEASE_SECONDS } from '../store/replica.ts';
+import { loadTurn } from '../store/resume-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
-import { isWaiting, type ToolStep } from '../turn.ts';
+import type { ToolStep } from '../turn.ts';
+import { goOnByItself, type LeftPauseOutcome } from './go-on-by-itself.ts';
 
 export interface OpenQuestion {
   readonly project_id: string;
@@ -48,48 +47,19 @@ export async function findQuestionsToClose(db: Database, after: OpenQuestion | u
   return rows;
 }
 
-/**
- * `resumed`: the run waits for nothing else. `replicaId`: who executes it; null: whichever replica takes it over. `busy`: its
- * smith has another turn, so nothing was done: try again. `gone`: it was answered meanwhile.
- */
-export type LeftPauseOutcome =
-  | { readonly kind: 'resumed'; readonly replicaId: string | null }
-  | { readonly kind: 'waits' | 'busy' | 'gone' };
-
 /** The question expires, and its call is told that nobody answered: where it is held open, by the replica that holds it. */
-export async function closeQuestion(db: Database, question: OpenQuestion): Promise<LeftPauseOutcome> {
-  try {
-    return await db.transaction((tx) => close(tx, question));
-  } catch (error) {
-    if (isUniqueViolation(error, 'runs_one_turn_per_smith')) return { kind: 'busy' };
-    throw error;
-  }
-}
-
-async function close(
-  tx: Transaction,
-  { project_id: projectId, run_id: runId, id }: OpenQuestion,
-): Promise<LeftPauseOutcome> {
-  const { rows } = await tx.query<RunRow>({
-    text: `select * from runs where project_id = $1 and id = $2 and status = 'paused' for update skip locked`,
-    values: [projectId, runId],
+export function closeQuestion(db: Database, question: OpenQuestion): Promise<LeftPauseOutcome> {
+  const { id } = question;
+  return goOnByItself(db, question, async (tx, run) => {
+    const before = await loadTurn(tx, run);
+    const step = before.state.openCalls.find(
+      ({ approvalId, question: asked }) => approvalId === id && asked !== undefined,
+    );
+    if (step === undefined) return undefined;
+    await expire(tx, run, step, id);
+    await tellOfExpiry(tx, run, id, before.lastSeq + 1);
+    return before.lastSeq;
   });
-  const [run] = rows;
-  if (run === undefined) return { kind: 'gone' };
-  const before = await loadTurn(tx, run);
-  const step = before.state.openCalls.find(({ approvalId, question }) => approvalId === id && question !== undefined);
-  if (step === undefined) return { kind: 'gone' };
-  await expire(tx, run, step, id);
-  await tellOfExpiry(tx, run, id, before.lastSeq + 1);
-  const turn = await loadTurn(tx, run);
-  const left = { run, seq: before.lastSeq };
-  if (turn.state.openCalls.some(isWaiting)) {
-    await stayPaused(tx, left, turn);
-    return { kind: 'waits' };
-  }
-  const replicaId = (await findWorkingReplica(tx, holdersOf(turn))) ?? null;
-  await resumeRun(tx, left, replicaId);
-  return { kind: 'resumed', replicaId };
 }
 
 async function expire(tx: Transaction, run: RunRow, { position }: ToolStep, id: string): Promise<void> {

@@ -4,7 +4,7 @@
  * Those of a replica that ended abruptly are suspects: one of them may be what ended it. The statement that takes a suspect
  * over counts that end against it, unless the turn has completed a step since the last: docs/decisions/0012-abrupt-ends.md.
  */
-import type { Database } from '../../../kernel/db/database.ts';
+import type { Database, Executor } from '../../../kernel/db/database.ts';
 import type { TurnKey } from '../turn.ts';
 import { LEASE_SECONDS } from './replica.ts';
 import type { RunRow } from './run-row.ts';
@@ -123,7 +123,10 @@ export async function explainEnds(db: Database, replicaIds: readonly string[]): 
 }
 
 /** Number of the last stored frame. */
-export async function findLastSeq(db: Database, { projectId, runId }: TurnKey): Promise<number> {
+export async function findLastSeq(
+  db: Executor,
+  { projectId, runId }: Pick<TurnKey, 'projectId' | 'runId'>,
+): Promise<number> {
   const { rows } = await db.query<{ seq: number }>({
     text: 'select coalesce(max(seq), 0) as seq from run_events where project_id = $1 and run_id = $2',
     values: [projectId, runId],
