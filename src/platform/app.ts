@@ -43,7 +43,7 @@ import {
   type Voice,
 } from './channels/index.ts';
 import { type Connections, createConnections } from './connections/index.ts';
-import { createEngine, createModelOpener, type Engine, noteConnection } from './engine/index.ts';
+import { createEngine, createModelOpener, type Engine, noteConnection, replicasKeepEnding } from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
 import { createHostedChat, type HostedChat } from './hosted/index.ts';
@@ -276,7 +276,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     credits: billing.credits,
   });
   const search = createKnowledgeSearch({ db, embedders });
-  const jobs = createJobs(db, { logger });
+  const jobs = createJobs(db, { logger, processesKeepEnding: () => replicasKeepEnding(db) });
   const memory = createMemory({ db, jobs, embedders, logger });
   const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });

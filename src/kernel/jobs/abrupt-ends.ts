@@ -13,12 +13,18 @@ export interface AbruptEnds {
   /** Since the job last made progress. */
   readonly sinceProgress: number;
   readonly total: number;
+  /** The last end was so long ago that the job waits no longer for processes to stop ending. */
+  readonly waitIsOver: boolean;
 }
 
-export const NO_ABRUPT_ENDS: AbruptEnds = { sinceProgress: 0, total: 0 };
+export const NO_ABRUPT_ENDS: AbruptEnds = { sinceProgress: 0, total: 0, waitIsOver: true };
 
 /** What pg-boss writes to a job whose heartbeat has lapsed. */
 const HEARTBEAT_LAPSED = 'job heartbeat timeout';
+/** A suspect does not wait longer than this for processes to stop ending. */
+const LONGEST_WAIT = '15 minutes';
+/** How long it is put off each time. */
+const PUT_OFF = '5 seconds';
 /** Longer than pg-boss keeps any job. */
 const FORGET_AFTER = '30 days';
 
@@ -53,6 +59,7 @@ interface CountRow {
   job_id: string;
   since_progress: number;
   total: number;
+  wait_is_over: boolean;
 }
 
 /** Counts the run before this one where it ended abruptly, and returns what is known of each job by its id. */
@@ -74,15 +81,34 @@ export async function countAbruptEnds(
           run = null, counted_at = now()
         returning job_id, since_progress, total
       )
-      select * from counted
+      select counted.*, false as wait_is_over from counted
       union all
-      select job_id, since_progress, total from jobs.abrupt_end
+      select job_id, since_progress, total, counted_at < now() - interval '${LONGEST_WAIT}' from jobs.abrupt_end
       where job_id = any($2::uuid[]) and job_id not in (select id from ended)`,
     values: [name, claims.map(({ id }) => id), HEARTBEAT_LAPSED],
   });
   return new Map(
-    rows.map((row) => [row.job_id, { sinceProgress: Number(row.since_progress), total: Number(row.total) }]),
+    rows.map((row) => [
+      row.job_id,
+      {
+        sinceProgress: Number(row.since_progress),
+        total: Number(row.total),
+        waitIsOver: row.wait_is_over,
+      },
+    ]),
   );
+}
+
+/** Gives suspects back that have not begun, to be taken again in a moment. That counts as no run. */
+export async function putOffSuspects(db: Executor, name: string, claims: readonly Claim[]): Promise<void> {
+  await db.query({
+    text: `
+      update jobs.job j set state = 'retry', start_after = now() + interval '${PUT_OFF}',
+        started_on = null, heartbeat_on = null, output = null
+      from unnest($2::uuid[], $3::int[]) as c (id, run)
+      where j.name = $1 and j.id = c.id and j.state = 'active' and j.retry_count = c.run`,
+    values: [name, claims.map(({ id }) => id), claims.map(({ retryCount }) => retryCount)],
+  });
 }
 
 /**

@@ -4,7 +4,7 @@ import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Database } from '../db/database.ts';
 import { StoreUnreachableError } from '../db/sql-errors.ts';
-import { createJobs, type Job, type Jobs, type JobsLogger, type QueueOptions } from './jobs.ts';
+import { createJobs, type Job, type Jobs, type JobsLogger, type JobsOptions, type QueueOptions } from './jobs.ts';
 import { SPARE_RUNS } from './queue-runner.ts';
 
 interface Data {
@@ -36,7 +36,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   /** A queue of its own for each test, so that tests share the database. */
   async function startQueue(
     handler: (job: Job<Data>) => Promise<void>,
-    options?: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string; readonly db?: Database },
+    options?: QueueOptions & Partial<JobsOptions> & { readonly name?: string; readonly db?: Database },
   ): Promise<{ jobs: Jobs; name: string }> {
     names += 1;
     const name = options?.name ?? `queue-${names}`;
@@ -44,6 +44,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       logger: options?.logger ?? silent,
       pollIntervalMs: 100,
       superviseIntervalSeconds: 1,
+      ...(options?.processesKeepEnding && { processesKeepEnding: options.processesKeepEnding }),
     });
     jobs.define<Data>(name, handler, options);
     started.push(jobs);
@@ -218,7 +219,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   describe('a job whose process ends abruptly', () => {
     /** What a process that ended, and those after it, saw: each takes one job and ends while the job runs. */
     async function startMortal(
-      options: QueueOptions & { readonly logger?: JobsLogger; readonly name?: string; readonly db?: Database },
+      options: NonNullable<Parameters<typeof startQueue>[1]>,
       work: (job: Job<Data>) => Promise<void> = async () => undefined,
     ) {
       const runs = new Runs();
@@ -263,6 +264,68 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       assert.deepEqual(await statesOf(first.name), ['failed']);
       assert.equal(third.runs.seen.length, 0);
       for (const { end } of [first, second]) end.resolve();
+    });
+
+    describe('while processes keep ending', () => {
+      /** The job of `name`, once it has been put off. */
+      async function putOff(name: string) {
+        return eventually(async () => {
+          const { rows } = await current().db.query<{ retry_count: number }>({
+            text: `select retry_count from jobs.job
+                   where name = $1 and state = 'retry' and start_after > now() and output is null`,
+            values: [name],
+          });
+          return rows[0];
+        }, 'the job is put off');
+      }
+
+      async function makeReady(name: string): Promise<void> {
+        await current().db.query({ text: 'update jobs.job set start_after = now() where name = $1', values: [name] });
+      }
+
+      it('waits until they do not, which counts as no run', async () => {
+        const options = { retryLimit: 1, retryDelaySeconds: 0 };
+        const first = await startMortal(options);
+        await first.jobs.enqueue(current().db, first.name, { n: 1 });
+        await first.runs.reach(1);
+        let keepEnding = true;
+        const second = await startMortal({ ...options, name: first.name, processesKeepEnding: async () => keepEnding });
+        await endAbruptly(first.name);
+        for (let times = 1; times <= 4; times += 1) {
+          assert.deepEqual(await putOff(first.name), { retry_count: 1 });
+          await makeReady(first.name);
+        }
+        await putOff(first.name);
+        keepEnding = false;
+        assert.equal(second.runs.seen.length, 0);
+        await makeReady(first.name);
+        await second.runs.reach(1);
+        const [run] = second.runs.seen;
+        assert.deepEqual([run?.abruptEnds, run?.attempt], [1, 2]);
+        for (const { end } of [first, second]) end.resolve();
+        await eventually(
+          async () => ((await statesOf(first.name))[0] === 'completed' ? true : undefined),
+          'it is done',
+        );
+      });
+
+      it('waits for a quarter of an hour at most', async () => {
+        const first = await startMortal({});
+        await first.jobs.enqueue(current().db, first.name, { n: 1 });
+        await first.runs.reach(1);
+        const second = await startMortal({ name: first.name, processesKeepEnding: async () => true });
+        await endAbruptly(first.name);
+        await putOff(first.name);
+        await current().db.query({
+          text: `update jobs.abrupt_end set counted_at = counted_at - interval '15 minutes'
+                 where job_id = $1::uuid`,
+          values: [first.runs.seen[0]?.id],
+        });
+        await makeReady(first.name);
+        await second.runs.reach(1);
+        assert.equal(second.runs.seen[0]?.abruptEnds, 1);
+        for (const { end } of [first, second]) end.resolve();
+      });
     });
 
     it('goes on however often that happens while it makes progress', async () => {

@@ -66,6 +66,11 @@ export interface JobsOptions {
   readonly heartbeatSeconds?: number;
   /** How often one replica looks for dead ones. Default 10. */
   readonly superviseIntervalSeconds?: number;
+  /**
+   * Whether processes go on ending abruptly, as they do where an operator or a lack of memory ends them: a suspect waits then,
+   * for a quarter of an hour at most, as its next run would be cut off, too. Default: not known, so none waits.
+   */
+  readonly processesKeepEnding?: () => Promise<boolean>;
 }
 
 export interface Jobs {
@@ -177,6 +182,7 @@ class BossJobs implements Jobs {
         abruptEndLimit: options.abruptEndLimit ?? DEFAULT_ABRUPT_END_LIMIT,
         pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
         heartbeatMs: this.#heartbeatSeconds * 1_000,
+        processesKeepEnding: this.#options.processesKeepEnding ?? (async () => false),
       });
       this.#runners.set(name, runner);
       // Also makes pg-boss remember the queue, so that enqueue needs no statement outside the caller's transaction.

@@ -13,6 +13,7 @@ import {
   forgetAbruptEnds,
   forgiveAbruptEnds,
   NO_ABRUPT_ENDS,
+  putOffSuspects,
 } from './abrupt-ends.ts';
 import type { Claim, Job, JobHandler, JobsLogger } from './job.ts';
 import { Settlements } from './settlements.ts';
@@ -35,6 +36,8 @@ export interface QueueRunnerOptions {
   readonly abruptEndLimit: number;
   readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
+  /** See JobsOptions. */
+  readonly processesKeepEnding: () => Promise<boolean>;
 }
 
 interface ClaimedJob extends Claim {
@@ -129,8 +132,11 @@ export class QueueRunner {
         ...(full.length > 0 && { ignoreGroups: full }),
       });
       const again = jobs.filter(({ retryCount }) => retryCount > 0);
-      const ends = again.length === 0 ? undefined : await this.#countAbruptEnds(again);
-      for (const job of jobs) this.#run(job, ends?.get(job.id) ?? NO_ABRUPT_ENDS);
+      const ends = again.length === 0 ? undefined : await this.#judge(again);
+      for (const job of jobs) {
+        const known = ends === undefined ? NO_ABRUPT_ENDS : ends.get(job.id);
+        if (known !== undefined) this.#run(job, known);
+      }
       if (jobs.length < batchSize) return;
     }
   }
@@ -161,10 +167,24 @@ export class QueueRunner {
     return true;
   }
 
-  /** Jobs that were claimed must run or be given back, so a store that fails here has them given back. */
-  async #countAbruptEnds(jobs: readonly ClaimedJob[]): Promise<ReadonlyMap<string, AbruptEnds>> {
+  /**
+   * What is known of jobs that do not run for the first time; those that are to wait are put off and left out. Jobs that were
+   * claimed must run or be given back, so a store that fails here has them given back.
+   */
+  async #judge(jobs: readonly ClaimedJob[]): Promise<ReadonlyMap<string, AbruptEnds>> {
+    const { db, abruptEndLimit, processesKeepEnding } = this.#options;
     try {
-      return await countAbruptEnds(this.#options.db, this.#name, jobs);
+      const counted = await countAbruptEnds(db, this.#name, jobs);
+      const known = new Map(jobs.map(({ id }) => [id, counted.get(id) ?? NO_ABRUPT_ENDS]));
+      const suspects = jobs.filter(({ id }) => {
+        const { sinceProgress = 0, waitIsOver = true } = known.get(id) ?? {};
+        return sinceProgress > 0 && sinceProgress < abruptEndLimit && !waitIsOver;
+      });
+      if (suspects.length > 0 && (await processesKeepEnding())) {
+        await putOffSuspects(db, this.#name, suspects);
+        for (const { id } of suspects) known.delete(id);
+      }
+      return known;
     } catch (error) {
       for (const { id, retryCount } of jobs) this.#settlements.fail({ id, retryCount }, 'the store failed');
       throw error;

@@ -14,6 +14,7 @@ export type { TurnSkills } from './input/turn-skills.ts';
 export { noteConnection } from './store/connection-waits.ts';
 export { getRun, waitForRest } from './store/get-run.ts';
 export { loadSmithForTurn, type SmithForTurn } from './store/load-smith-turn.ts';
+export { replicasKeepEnding } from './store/replica.ts';
 export { type RunRow, renderUsage, type Surface } from './store/run-row.ts';
 export { readTurnConfig } from './store/stored-config.ts';
 export { type ClaimedTurn, findClaimedTurn, keepAnswer, runAsAnswered, type TurnClaim } from './store/turn-claims.ts';

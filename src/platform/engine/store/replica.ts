@@ -59,6 +59,18 @@ export async function findWorkingReplica(db: Executor, ids: readonly string[]): 
   return rows[0]?.id;
 }
 
+/** Whether several replicas have ended abruptly in the last minute, and nothing explains it. */
+export async function replicasKeepEnding(db: Executor): Promise<boolean> {
+  const { rows } = await db.query<{ keep_ending: boolean }>({
+    text: `
+      select count(*) > 1 as keep_ending from replicas
+      where not leaving and not explained
+        and heartbeat_at between now() - interval '1 minute' and now() - interval '${LEASE_SECONDS} seconds'`,
+    values: [],
+  });
+  return rows[0]?.keep_ending === true;
+}
+
 export async function removeSilentReplicas(db: Database): Promise<void> {
   await db.query({ text: `delete from replicas where heartbeat_at < now() - interval '${REMOVE_AFTER}'` });
 }
