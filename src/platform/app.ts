@@ -38,6 +38,7 @@ import {
   createWhatsAppChannel,
   defineChannelSweep,
   defineNumberWebhooks,
+  type LookUpDns,
   type MailReader,
   type Messaging,
   type Voice,
@@ -145,6 +146,8 @@ export interface GivenDependencies {
     | 'otlp'
     | 'catalogFile'
     | 'mailPort'
+    | 'dnsServers'
+    | 'mailDomainProof'
     | 'consentUrl'
     | 'sandbox'
     | 'billing'
@@ -173,8 +176,6 @@ export interface GivenDependencies {
   readonly mcpLimits?: Partial<McpLimits>;
   /** How long a call of an MCP deployment waits for its reply; a default when absent. */
   readonly mcpReplyWaitMs?: number;
-  /** Nameservers that say who may sign mail, in place of the system's. */
-  readonly dnsServers?: readonly string[];
 }
 
 export interface Platform extends ServiceLifecycle {
@@ -206,6 +207,7 @@ interface Dependencies extends GivenDependencies {
   readonly voice: Voice;
   readonly mcpSurface: McpSurface;
   readonly messaging: Messaging;
+  readonly lookUpDns: LookUpDns;
   readonly mailReader: MailReader;
   readonly channelFiles: ChannelFiles;
 }
@@ -385,7 +387,8 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
   });
   const channelFiles = createChannelFiles(deps);
-  const mailReader = createMailReader({ lookUp: createDnsLookUp(deps.dnsServers), logger, metrics });
+  const lookUpDns = createDnsLookUp(config.dnsServers);
+  const mailReader = createMailReader({ lookUp: lookUpDns, logger, metrics });
   const messaging = createMessaging({
     ...{ db, engine, vault, logger, metrics, now },
     files: channelFiles,
@@ -422,6 +425,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       voice,
       mcpSurface,
       messaging,
+      lookUpDns,
       mailReader,
       channelFiles,
     },

@@ -6,7 +6,7 @@ import { decode, encode } from 'dns-packet';
 export interface FakeNameserver {
   /** For `Resolver.setServers`. */
   readonly address: string;
-  /** TXT records by name. */
+  /** TXT records by name; one a line. */
   readonly texts: Map<string, string>;
   /** Domains of whose names it says that it cannot tell. */
   readonly broken: Set<string>;
@@ -23,14 +23,14 @@ export async function startNameserver(): Promise<FakeNameserver> {
     const name = question?.name.toLowerCase() ?? '';
     const text = question?.type === 'TXT' ? texts.get(name) : undefined;
     const isBroken = [...broken].some((domain) => name === domain || name.endsWith(`.${domain}`));
-    const pieces = text?.match(/.{1,250}/g) ?? [];
+    const records = text?.split('\n').map((record) => record.match(/.{1,250}/g) ?? []) ?? [];
     const reply = encode({
       type: 'response',
       ...(id === undefined ? {} : { id }),
       // NXDOMAIN, SERVFAIL: the codes are the lower bits of the flags.
       flags: isBroken ? 2 : text === undefined ? 3 : 0,
       questions,
-      answers: text === undefined || isBroken ? [] : [{ type: 'TXT', name, ttl: 1, data: [...pieces] }],
+      answers: isBroken ? [] : records.map((pieces) => ({ type: 'TXT', name, ttl: 1, data: [...pieces] })),
     });
     socket.send(reply, port, address);
   });

@@ -39,6 +39,8 @@ test('an empty environment gives the documented defaults', () => {
       otlp: undefined,
       catalogFile: undefined,
       mailPort: undefined,
+      dnsServers: [],
+      mailDomainProof: 'dns',
       consentUrl: undefined,
       sandbox: {
         bubblewrap: undefined,
@@ -200,6 +202,9 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_OTLP_HEADERS', 'authorization'],
   ['IRONCRAFT_OTLP_HEADERS', 'authorization=%zz'],
   ['IRONCRAFT_OTLP_HEADERS', 'x-tenant=a%0ab'],
+  ['IRONCRAFT_MAIL_DOMAIN_PROOF', 'no'],
+  ['IRONCRAFT_DNS_SERVERS', 'ns1.example.com'],
+  ['IRONCRAFT_DNS_SERVERS', '192.0.2.53:99999'],
   ['IRONCRAFT_BODY_LIMIT_BYTES', '10mb'],
   ['IRONCRAFT_FILE_LIMIT_BYTES', '1kb'],
   ['IRONCRAFT_BLOCKED_SECONDS', '4'],

@@ -10,6 +10,7 @@ import {
   parseChoice,
   parseCurrency,
   parseDatabaseUrl,
+  parseDnsServers,
   parseEppUrl,
   parseExchangeRate,
   parseHeaders,
@@ -73,6 +74,10 @@ export interface Config {
   readonly catalogFile: string | undefined;
   /** Where other mail servers bring mail. Files are absolute paths; without them there is no STARTTLS. */
   readonly mailPort: MailPortConfig | undefined;
+  /** In place of the system's; empty: the system's. */
+  readonly dnsServers: readonly string[];
+  /** Of projects' mail domains. */
+  readonly mailDomainProof: 'dns' | 'none';
   /** A page that asks for consent in the place of the server's own. */
   readonly consentUrl: string | undefined;
   readonly sandbox: SandboxConfig;
@@ -220,6 +225,10 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     otlp: readCollector(read),
     catalogFile: read<string | undefined>('IRONCRAFT_CATALOG_FILE', undefined, (text) => resolve(cwd, text)),
     mailPort: readMailPort(read, { cwd, host, problems }),
+    dnsServers: Object.freeze(read<string[]>('IRONCRAFT_DNS_SERVERS', [], parseDnsServers)),
+    mailDomainProof: read<Config['mailDomainProof']>('IRONCRAFT_MAIL_DOMAIN_PROOF', 'dns', (text) =>
+      parseChoice(text, ['dns', 'none']),
+    ),
     consentUrl: read<string | undefined>('IRONCRAFT_CONSENT_URL', undefined, parsePageUrl),
     sandbox: readSandbox(read, cwd),
     processes: readProcesses(read, problems),

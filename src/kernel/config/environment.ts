@@ -167,6 +167,18 @@ export const ENVIRONMENT = [
   },
   { name: 'IRONCRAFT_SMTP_KEY_FILE', default: '', meaning: 'Private key of the certificate, in PEM' },
   {
+    name: 'IRONCRAFT_DNS_SERVERS',
+    default: '',
+    meaning:
+      'Nameservers that are asked whose mail domains are and who may sign mail, comma-separated addresses such as 192.0.2.53 or 127.0.0.1:5353; absent: the system’s',
+  },
+  {
+    name: 'IRONCRAFT_MAIL_DOMAIN_PROOF',
+    default: 'dns',
+    meaning:
+      'dns: a project has a mail domain once its DNS has the record that says so; none: whoever comes first has it, for servers whose tenants are all trusted',
+  },
+  {
     name: 'IRONCRAFT_CONSENT_URL',
     default: '',
     meaning:

@@ -125,6 +125,20 @@ export function parseNameservers(text: string): string[] {
   return names;
 }
 
+/** Of nameservers to ask: addresses, as `Resolver.setServers` takes them. */
+export function parseDnsServers(text: string): string[] {
+  const servers = splitList(text);
+  const isServer = (given: string) => {
+    const [, inner, v6Port, v4, v4Port] = /^(?:\[([^\]]+)\](?::(\d+))?|([\d.]+)(?::(\d+))?)$/.exec(given) ?? [];
+    const port = Number(v6Port ?? v4Port ?? 53);
+    return isIP(inner ?? v4 ?? given) !== 0 && port > 0 && port <= 65_535;
+  };
+  if (servers.length === 0 || !servers.every(isServer)) {
+    throw new ValueError('use addresses of nameservers such as 192.0.2.53,[2001:db8::53]:5353');
+  }
+  return servers;
+}
+
 /** A token as it can stand behind `Bearer`, too long to be guessed. */
 export function parseBearer(text: string): string {
   if (!/^[\x21-\x7e]{16,}$/.test(text))

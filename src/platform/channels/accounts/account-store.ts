@@ -65,9 +65,15 @@ export async function storeAccount(
   }
 }
 
-/** The account as it was; undefined where there is none. */
-export async function removeAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
-  return db.deleteFrom('channel_accounts').where('kind', '=', kind).returning(COLUMNS).executeTakeFirst();
+/** The account as it was; undefined where there is none. `accountId`: only while it is this one. */
+export async function removeAccount(
+  db: TenantDb,
+  kind: MessagingKind,
+  accountId?: string,
+): Promise<AccountRow | undefined> {
+  let removal = db.deleteFrom('channel_accounts').where('kind', '=', kind);
+  if (accountId !== undefined) removal = removal.where('account_id', '=', accountId);
+  return removal.returning(COLUMNS).executeTakeFirst();
 }
 
 /** As long as the project still has this account. */

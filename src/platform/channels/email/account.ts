@@ -9,7 +9,9 @@ import { openProjectAccount, settingOf } from '../accounts/open-account.ts';
 import { hashWebhookSecret } from '../accounts/webhook-secret.ts';
 import type { OpenAccount } from '../channel.ts';
 import { readDomain } from './address.ts';
+import { type ClaimDependencies, claimDomain } from './claim-domain.ts';
 import { type DkimKey, type DnsRecord, dnsRecords, makeDkimKey, readDkimKey } from './dkim-key.ts';
+import { proofRecord } from './domain-proof.ts';
 import { useSmtp } from './smtp.ts';
 import { readSmtpUrl, type SmtpAccess } from './smtp-url.ts';
 
@@ -22,13 +24,19 @@ export interface EmailAccount {
   readonly dkim: { readonly selector: string; readonly privateKey: string } | undefined;
 }
 
-export interface EmailAccountDependencies {
+export interface EmailAccountDependencies extends ClaimDependencies {
   readonly db: Database;
   readonly vault: Pick<Vault, 'open'>;
   readonly outbound: Pick<Outbound, 'openSocket'>;
+  readonly config: MailDomainSettings;
 }
 
-/** Throws `invalid_request`, `invalid_url` and `email_send_failed`. */
+/** `none`: whoever comes first has a domain. */
+export interface MailDomainSettings {
+  readonly mailDomainProof: 'dns' | 'none';
+}
+
+/** Throws `invalid_request`, `invalid_url`, `verification_failed` and `email_send_failed`. */
 export async function checkEmailAccount(
   deps: EmailAccountDependencies,
   projectId: string,
@@ -38,6 +46,7 @@ export async function checkEmailAccount(
   if (domain === undefined) throw refuse('domain', 'it is no domain; write one such as agents.example');
   const access = readAccess(smtpUrl);
   const own = dkim === undefined ? undefined : readKey(dkim.selector, dkim.privateKey);
+  if (deps.config.mailDomainProof === 'dns') await claimDomain(deps, projectId, domain);
   await tryServer(deps.outbound, access);
   const key = own ?? (await keyOf(deps, projectId, domain));
   return {
@@ -65,11 +74,12 @@ export function dkimKeyOf({ settings, secrets }: Pick<OpenAccount, 'settings' | 
 }
 
 /** What whoever has the domain enters where its names are kept. */
-export function emailDnsRecords({
-  accountId,
-  settings,
-}: Pick<OpenAccount, 'accountId' | 'settings'>): readonly DnsRecord[] {
-  return dnsRecords(accountId, dkimKeyOf({ settings, secrets: {} }));
+export function emailDnsRecords(
+  { mailDomainProof }: MailDomainSettings,
+  { projectId, accountId, settings }: Pick<OpenAccount, 'projectId' | 'accountId' | 'settings'>,
+): readonly DnsRecord[] {
+  const proof = mailDomainProof === 'dns' ? [proofRecord(projectId, accountId)] : [];
+  return [...proof, ...dnsRecords(accountId, dkimKeyOf({ settings, secrets: {} }))];
 }
 
 /** The same domain keeps its key: its record is in the DNS already. */

@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { createTransport } from 'nodemailer';
+import type { Options } from 'nodemailer/lib/smtp-transport';
+import { testCa, testTls } from '../../../../test/support/epp.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 
 const port = await findFreePort();
-const platform = await startPlatform({ limits: { mailPort: { host: '127.0.0.1', port, tls: undefined } } });
+const tls = { certFile: testTls.certificateFile, keyFile: testTls.keyFile };
+const platform = await startPlatform({ limits: { mailPort: { host: '127.0.0.1', port, tls } } });
 after(() => platform.close());
 const { mail } = platform;
 const project = await platform.createProject();
@@ -27,8 +30,13 @@ async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-async function bring(raw: Buffer, to: string | readonly string[], from = 'ada@client.example'): Promise<number> {
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+async function bring(
+  raw: Buffer,
+  to: string | readonly string[],
+  from = 'ada@client.example',
+  security: Options = { ignoreTLS: true },
+): Promise<number> {
+  const transport = createTransport({ host: '127.0.0.1', port, ...security });
   try {
     await transport.sendMail({ envelope: { from, to: [to].flat() }, raw });
     return 250;
@@ -50,6 +58,15 @@ test('mail for a mailbox is taken and answered, whatever its headers name', asyn
   await eventually(() => mail.sentTo('ada@smtp-in.example')[0], 'the answer');
   assert.equal(await bring(raw, mailbox), 250);
   assert.deepEqual(await typesOf(), ['message']);
+});
+
+test('STARTTLS shows the certificate that the operator has set, and mail comes through it', async () => {
+  const raw = await mail.write({ from: 'ada@tls-in.example', to: mailbox });
+  const over = (trusted: Options['tls']) =>
+    bring(raw, mailbox, 'ada@tls-in.example', { requireTLS: true, tls: { servername: 'localhost', ...trusted } });
+  assert.equal(await over({}), 0, 'a client that trusts another authority alone brings nothing');
+  assert.equal(await over({ ca: testCa }), 250);
+  await eventually(() => mail.sentTo('ada@tls-in.example')[0], 'the answer');
 });
 
 test('mail for nobody here is refused before it is sent, and nothing is handed on', async () => {

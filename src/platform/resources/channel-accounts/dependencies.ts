@@ -1,10 +1,13 @@
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
+import type { LookUpDns, MailDomainSettings } from '../../channels/index.ts';
 
 export interface AccountDependencies {
   readonly db: Database;
   readonly publicUrl: string;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly outbound: Outbound;
+  readonly lookUpDns: LookUpDns;
+  readonly config: MailDomainSettings;
 }

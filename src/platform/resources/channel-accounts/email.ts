@@ -64,9 +64,10 @@ export function emailAccount(deps: AccountDependencies): AccountKind<typeof Emai
       inbound_secret: 'a long text of your own',
     },
     description:
-      'Replaces the domain, once its mail server has been greeted and logged in to. Mail is signed with DKIM: enter `dns_records` where ' +
+      'Replaces the domain, once its DNS has the TXT record that shows whose it is, and its mail server has been greeted and logged in to. ' +
+      'Without the record the refusal, `verification_failed`, says which it is. Mail is signed with DKIM: enter all of `dns_records` where ' +
       'the names of the domain are kept.',
-    errors: ['empty_config', 'invalid_url', 'email_send_failed'],
+    errors: ['empty_config', 'invalid_url', 'verification_failed', 'email_send_failed'],
     shown: {
       name: 'EmailAccount',
       own: {
@@ -89,7 +90,10 @@ export function emailAccount(deps: AccountDependencies): AccountKind<typeof Emai
       domain: row?.account_id ?? null,
       smtp_host: row === undefined ? null : settingOf(row.settings, 'smtp_host'),
       dkim_selector: row === undefined ? null : settingOf(row.settings, 'dkim_selector'),
-      dns_records: row === undefined ? [] : emailDnsRecords({ accountId: row.account_id, settings: row.settings }),
+      dns_records:
+        row === undefined
+          ? []
+          : emailDnsRecords(deps.config, { projectId, accountId: row.account_id, settings: row.settings }),
       webhook_url: row?.webhook_key_hash == null ? null : `${deps.publicUrl}/v1/email/inbound/${projectId}`,
     }),
   };
