@@ -13,7 +13,7 @@ export function openMemory(pageId) {
     threadId: null,
     /** Of `{ role, text }`. */
     messages: [],
-    /** `{ key, message, threadId, sentAt, hasBegun }`, or null. */
+    /** `{ key, message, threadId, sentAt, runId }`, or null; `runId`: null until the server is known to have it. */
     pending: null,
     ...kept,
     ...(kept.pending && Date.now() - kept.pending.sentAt > KEY_LIVES_MS ? { pending: null } : {}),

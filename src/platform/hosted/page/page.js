@@ -20,6 +20,7 @@ const SENTENCES = {
   answering: 'The answer is being written.',
   waiting: 'The answer has to wait.',
   reconnecting: 'There is no connection. Trying again…',
+  stopping: 'Stopping…',
   stopped: 'Stopped.',
   empty: 'There was nothing to say.',
 };
@@ -30,7 +31,7 @@ const NEAR_END_PX = 80;
 const CUT = { status: 0, code: '', param: null, retryAfterSeconds: 0 };
 
 const memory = openMemory(pageId);
-/** The exchange that goes on: `{ pending, answer, element, abort }`. */
+/** The exchange that goes on: `{ pending, answer, element, abort, isStopping }`. */
 let current;
 let frameRequest = 0;
 
@@ -48,7 +49,7 @@ writeForm.addEventListener('submit', (event) => {
   input.focus();
   addMessage('user', message);
   memory.remember('user', message);
-  memory.pending = { key: makeId(), message, threadId: memory.threadId, sentAt: Date.now(), hasBegun: false };
+  memory.pending = { key: makeId(), message, threadId: memory.threadId, sentAt: Date.now(), runId: null };
   memory.save();
   void exchange(memory.pending);
 });
@@ -58,9 +59,13 @@ input.addEventListener('keydown', (event) => {
   writeForm.requestSubmit();
 });
 stopButton.addEventListener('click', () => {
-  const { answer, abort } = current ?? {};
-  if (answer?.runId) post('/stop', { run_id: answer.runId }, {}).catch(() => tell(SENTENCES.reconnecting));
-  else abort?.abort();
+  if (!current) return;
+  const { pending, abort, isStopping } = current;
+  if (pending.runId) return stopRun(pending.runId);
+  // The server may have the message: its first frame says so. Who does not want to wait for that presses again.
+  if (isStopping) return abort.abort();
+  current.isStopping = true;
+  tell(SENTENCES.stopping);
 });
 newButton.addEventListener('click', () => {
   Object.assign(memory, { threadId: null, messages: [] });
@@ -74,7 +79,7 @@ newButton.addEventListener('click', () => {
 async function exchange(pending) {
   const answer = createAnswer();
   const element = addMessage('assistant', '');
-  current = { pending, answer, element, abort: new AbortController() };
+  current = { pending, answer, element, abort: new AbortController(), isStopping: false };
   showState();
   tell(SENTENCES.answering);
   const refusal = await readToEnd(current);
@@ -103,7 +108,9 @@ async function readToEnd(asked) {
     if (isFinal(answer)) return undefined;
     if (signal.aborted) return CUT;
     if (answer.lastId > lastId) tries = 0;
-    const verdict = judgeRefusal({ ...refusal, tries, hasBegun: pending.hasBegun });
+    // It waits for its turn no longer, and has not begun.
+    if (asked.isStopping && refusal.code === 'conversation_locked') return CUT;
+    const verdict = judgeRefusal({ ...refusal, tries, hasBegun: Boolean(pending.runId) });
     if (verdict === 'give up') return refusal;
     if (verdict === 'password') await askForPassword(memory.password ? SENTENCES.wrongPassword : SENTENCES.password);
     if (verdict === 'forget thread') Object.assign(pending, { threadId: null, key: makeId() });
@@ -113,14 +120,15 @@ async function readToEnd(asked) {
 }
 
 /** One stream, to its end or its cut; what it was refused with, if it was. */
-async function readOnce({ pending, answer, element, abort }) {
+async function readOnce(asked) {
+  const { pending, answer, element, abort } = asked;
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), SILENCE_MS);
   const signal = AbortSignal.any([abort.signal, silence.signal]);
   try {
     const response = await sendMessage(pending, answer.lastId, signal);
     if (!response.ok) return await readRefusal(response);
-    const parse = createFrameParser((frame) => take(frame, pending, answer));
+    const parse = createFrameParser((frame) => take(frame, asked));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       clearTimeout(timer);
@@ -137,12 +145,17 @@ async function readOnce({ pending, answer, element, abort }) {
   }
 }
 
-function take(frame, pending, answer) {
+function take(frame, { pending, answer, isStopping }) {
   applyFrame(answer, frame);
-  tell(answer.status === 'paused' ? SENTENCES.waiting : SENTENCES.answering);
-  if (pending.hasBegun || answer.runId === null) return;
-  pending.hasBegun = true;
+  if (!isStopping) tell(answer.status === 'paused' ? SENTENCES.waiting : SENTENCES.answering);
+  if (pending.runId || answer.runId === null) return;
+  pending.runId = answer.runId;
   memory.save();
+  if (isStopping) stopRun(pending.runId);
+}
+
+function stopRun(runId) {
+  post('/stop', { run_id: runId }, {}).catch(() => tell(SENTENCES.reconnecting));
 }
 
 function sendMessage({ message, threadId, key }, lastId, signal) {

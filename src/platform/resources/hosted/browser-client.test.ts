@@ -9,7 +9,7 @@ import { type CuttingProxy, startCuttingProxy } from '../../../../test/support/c
 import { HOSTILE, RICH } from '../../../../test/support/markdown-answers.ts';
 import { PHONE, visitPage } from '../../../../test/support/page-visitor.ts';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
-import { useUpstream } from '../../../../test/support/turns.ts';
+import { eventually, useUpstream } from '../../../../test/support/turns.ts';
 
 const DESKTOP = { width: 1280, height: 800 };
 
@@ -159,6 +159,37 @@ describe('a hosted page in Chromium', { skip: NEEDS_CHROMIUM }, () => {
     assert.equal(await status.innerText(), 'Stopped.');
     assert.equal((await runs())[0].status, 'cancelled');
     assert.equal(await page.evaluate('document.activeElement.id'), 'message');
+    await leave();
+  });
+
+  test('who reloads and stops before anything has come back stops the turn that goes on', async () => {
+    upstream.respondWith({ type: 'answer', deltas: ['One ', 'two '], fault: { afterChunks: 2, type: 'hang' } });
+    const { page, input, send, rest, status, texts, runs, leave } = await visit();
+    const reached = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    let requests = 0;
+    await page.route('**/chat', async (route) => {
+      requests += 1;
+      // The first reaches the server, and nothing comes back; the second is on its way while the visitor stops.
+      if (requests === 1) return void route.fetch().catch(() => undefined);
+      reached.resolve();
+      await held.promise;
+      await route.continue();
+    });
+    await send('Count.');
+    await eventually(async () => ((await runs()).length > 0 ? true : undefined), 'the turn has begun');
+    await page.reload();
+    await reached.promise;
+    await page.getByRole('button', { name: 'Stop' }).click();
+    assert.equal(await status.innerText(), 'Stopping…');
+    held.resolve();
+    await rest();
+    assert.equal(await status.innerText(), 'Stopped.');
+    assert.deepEqual([(await texts())[0], await input.inputValue()], ['Count.', '']);
+    assert.deepEqual(
+      (await runs()).map((run: { status: string }) => run.status),
+      ['cancelled'],
+    );
     await leave();
   });
 
