@@ -11,6 +11,8 @@ type Json = any;
 const VERSION = '/api/v10/';
 const EPOCH_MS = 1_420_070_400_000n;
 const LOADING = 128;
+/** Of an interaction. */
+const LIFETIME_MS = 15 * 60_000;
 const PING = { id: '1', type: 1, version: 1 };
 
 export interface FakeApplication {
@@ -28,6 +30,8 @@ export interface FakeMessage {
   files: { readonly filename: string; readonly text: string }[];
   readonly by: 'interaction' | 'bot';
   allowedMentions: Json;
+  /** Which of all writings was its last; 0: none yet. */
+  written: number;
 }
 
 export interface Typed {
@@ -53,7 +57,7 @@ export interface SignedBody {
   readonly headers: Record<string, string>;
 }
 
-export interface DiscordServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'close'> {
+export interface DiscordServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'misbehave' | 'close'> {
   /** `endpoint`: it has one already. */
   addApplication(options?: { readonly endpoint?: string }): FakeApplication;
   /** As the application is saved. */
@@ -62,6 +66,8 @@ export interface DiscordServer extends Pick<ProviderServer, 'url' | 'calls' | 'f
   commandsOf(application: FakeApplication): readonly string[];
   /** Somebody types: Discord calls the endpoint, and shows what it answers. */
   type(application: FakeApplication, typed: Typed): Promise<TypedAnswer>;
+  /** Brings an interaction to this address: what it answers is shown once, however often it is brought. */
+  bring(application: FakeApplication, interaction: Json, url: string): Promise<TypedAnswer>;
   signBody(application: FakeApplication, body: Json, timestamp?: string): SignedBody;
   interactionOf(application: FakeApplication, typed: Typed): Json;
   /** What stands in a channel; the private one of a person is `dm-<id>`. */
@@ -92,6 +98,7 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
   const nonces = new Map<string, FakeMessage>();
   const closed = new Set<string>();
   const files = new Map<string, string>();
+  let writings = 0;
 
   async function answer(call: ProviderCall): Promise<ProviderReply> {
     if (call.url.pathname.startsWith('/files/'))
@@ -131,14 +138,14 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
   /** Discord sends a ping that is signed, and one that is not: an endpoint that takes both checks nothing. */
   async function isEndpoint(application: Application, url: string): Promise<boolean> {
     const good = signBody(application, PING);
-    const first = await post(url, good);
+    const first = await post(reach(url), good);
     const forged = { ...good.headers, 'x-signature-ed25519': 'ab'.repeat(64) };
-    const second = await post(url, { bytes: good.bytes, headers: forged });
+    const second = await post(reach(url), { bytes: good.bytes, headers: forged });
     return first.status === 200 && first.body?.type === 1 && second.status === 401;
   }
 
   async function post(url: string, { bytes, headers }: SignedBody) {
-    const response = await fetch(reach(url), {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: new Uint8Array(bytes),
@@ -199,9 +206,10 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     if (new Set(ids).size < ids.length || ids.some((id: string) => id.length > 100)) {
       return refuse(400, 50035, 'Component custom id cannot be duplicated');
     }
-    const written = call.file === undefined ? [] : [{ filename: call.file.filename, text: call.file.text }];
+    const brought = call.file === undefined ? [] : [{ filename: call.file.filename, text: call.file.text }];
+    writings += 1;
     const message: FakeMessage = {
-      ...{ id, channelId, by, content, components, flags: 0, files: written },
+      ...{ id, channelId, by, content, components, flags: 0, files: brought, written: writings },
       allowedMentions: allowed_mentions,
     };
     keep(message);
@@ -224,10 +232,9 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     body: Json,
     timestamp = String(Math.floor(Date.now() / 1_000)),
   ): SignedBody {
-    const found = applications.find(({ application_id }) => application_id === application.application_id);
-    if (found === undefined) throw new Error('no such application');
+    const { privateKey } = applicationOf(application);
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-    const signature = sign(null, Buffer.concat([Buffer.from(timestamp), bytes]), found.privateKey).toString('hex');
+    const signature = sign(null, Buffer.concat([Buffer.from(timestamp), bytes]), privateKey).toString('hex');
     return { bytes, headers: { 'x-signature-ed25519': signature, 'x-signature-timestamp': timestamp } };
   }
 
@@ -239,11 +246,32 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
     };
   }
 
+  function applicationOf({ application_id }: FakeApplication): Application {
+    const found = applications.find((application) => application.application_id === application_id);
+    if (found === undefined) throw new Error('no such application');
+    return found;
+  }
+
+  async function bring(application: Application, interaction: Json, url: string): Promise<TypedAnswer> {
+    const answered = await post(url, signBody(application, interaction));
+    const { id, token, channel_id: channelId } = interaction;
+    if (answered.body?.type === 5 && !interactions.has(token)) {
+      const original: FakeMessage = {
+        ...{ id: newId(), channelId, content: '', flags: LOADING, components: [], files: [], written: 0 },
+        ...{ by: 'interaction', allowedMentions: undefined },
+      };
+      messages.push(original);
+      interactions.set(token, { application, channelId, original, endsAt: timeOf(id) + LIFETIME_MS });
+    }
+    return { ...answered, id, token };
+  }
+
   const server = await startProvider(answer);
   return {
     url: server.url,
     calls: server.calls,
     failNext: server.failNext,
+    misbehave: server.misbehave,
     close: server.close,
     signBody,
     interactionOf,
@@ -272,30 +300,11 @@ export async function startDiscord({ reach = (url) => url }: DiscordOptions = {}
       ...(applications.find((application) => application.application_id === application_id)?.commands.keys() ?? []),
     ],
     async type(given, typed) {
-      const application = applications.find(({ application_id }) => application_id === given.application_id);
-      if (application?.endpoint == null) throw new Error('the application has no endpoint');
-      const interaction = interactionOf(given, typed);
-      const answered = await post(application.endpoint, signBody(given, interaction));
-      const endsAt = Date.now() - (typed.agoMs ?? 0) + 15 * 60_000;
-      const { channelId } = typed;
-      if (answered.body?.type === 5) {
-        const original: FakeMessage = {
-          ...{
-            id: newId(),
-            channelId,
-            content: '',
-            flags: LOADING,
-            components: [],
-            files: [],
-            by: 'interaction' as const,
-          },
-          allowedMentions: undefined,
-        };
-        messages.push(original);
-        interactions.set(interaction.token, { application, channelId, original, endsAt });
-      }
-      return { ...answered, id: interaction.id, token: interaction.token };
+      const application = applicationOf(given);
+      if (application.endpoint === null) throw new Error('the application has no endpoint');
+      return bring(application, interactionOf(given, typed), reach(application.endpoint));
     },
+    bring: (given, interaction, url) => bring(applicationOf(given), interaction, url),
     messagesIn: (channelId) => messages.filter((message) => message.channelId === channelId),
     closeChannel: (channelId) => void closed.add(channelId),
     addFile(text) {
@@ -312,6 +321,10 @@ function payloadOf({ body }: ProviderCall): Json {
 
 function refuse(status: number, code: number, message: string): ProviderReply {
   return { status, body: { code, message } };
+}
+
+function timeOf(snowflake: string): number {
+  return Number((BigInt(snowflake) >> 22n) + EPOCH_MS);
 }
 
 /** A snowflake of the time. */

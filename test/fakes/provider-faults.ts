@@ -13,17 +13,24 @@ export type ProviderFault =
 export interface ProviderFaults {
   /** For the next calls whose method and path match, one each. */
   failNext(pattern: RegExp, ...faults: ProviderFault[]): void;
+  /** For all others. */
+  misbehave(how: (request: IncomingMessage) => ProviderFault | undefined): void;
   /** The fault of this call; undefined where it is answered. */
   take(request: IncomingMessage): ProviderFault | undefined;
 }
 
 export function createFaults(): ProviderFaults {
   const waiting: { readonly pattern: RegExp; readonly faults: ProviderFault[] }[] = [];
+  let misbehaviour: Parameters<ProviderFaults['misbehave']>[0] = () => undefined;
   return {
     failNext: (pattern, ...faults) => void waiting.push({ pattern, faults }),
-    take({ method, url }) {
-      const found = waiting.find(({ pattern, faults }) => faults.length > 0 && pattern.test(`${method} ${url}`));
-      return found?.faults.shift();
+    misbehave: (how) => {
+      misbehaviour = how;
+    },
+    take(request) {
+      const called = `${request.method} ${request.url}`;
+      const found = waiting.find(({ pattern, faults }) => faults.length > 0 && pattern.test(called));
+      return found === undefined ? misbehaviour(request) : found.faults.shift();
     },
   };
 }

@@ -23,7 +23,7 @@ export interface ProviderReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ProviderServer extends Pick<ProviderFaults, 'failNext'> {
+export interface ProviderServer extends Pick<ProviderFaults, 'failNext' | 'misbehave'> {
   readonly url: string;
   readonly calls: readonly ProviderCall[];
   close(): Promise<void>;
@@ -48,6 +48,7 @@ export async function startProvider(answer: (call: ProviderCall) => Promise<Prov
     url: `http://example.com:${(server.address() as AddressInfo).port}`,
     calls,
     failNext: faults.failNext,
+    misbehave: faults.misbehave,
     async close() {
       server.closeAllConnections();
       server.close();

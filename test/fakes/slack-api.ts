@@ -31,7 +31,7 @@ export interface SignedCall {
   readonly headers: Record<string, string>;
 }
 
-export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'close'> {
+export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'misbehave' | 'close'> {
   addApp(): FakeSlackApp;
   /** As the app is saved. */
   bodyOf(app: FakeSlackApp): Json;
@@ -218,6 +218,7 @@ export async function startSlack(): Promise<SlackServer> {
     url: server.url,
     calls: server.calls,
     failNext: server.failNext,
+    misbehave: server.misbehave,
     close: server.close,
     addApp() {
       const app = {

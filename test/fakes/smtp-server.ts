@@ -12,9 +12,9 @@ export interface ReceivedMessage {
 
 /**
  * `refuse login`: 535. `refuse recipient`: 550. `later`: 451 for it. `refuse message`: 554 after its content. `cut`: the connection ends
- * instead of an answer to it.
+ * instead of an answer to it. `garbage`: no SMTP instead of that answer.
  */
-export type SmtpFault = 'refuse login' | 'refuse recipient' | 'later' | 'refuse message' | 'cut';
+export type SmtpFault = 'refuse login' | 'refuse recipient' | 'later' | 'refuse message' | 'cut' | 'garbage';
 
 export interface SmtpServer {
   readonly port: number;
@@ -23,6 +23,8 @@ export interface SmtpServer {
   readonly cut: readonly ReceivedMessage[];
   /** What goes wrong with the next message. */
   fail(fault: SmtpFault): void;
+  /** What goes wrong with each message that `fail` says nothing of. */
+  misbehave(how: () => Exclude<SmtpFault, 'refuse login'> | undefined): void;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,9 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   const cut: ReceivedMessage[] = [];
   const sockets = new Set<Socket>();
   let fault: SmtpFault | undefined;
+  let misbehaviour: Parameters<SmtpServer['misbehave']>[0] = () => undefined;
   const takeFault = (isLogin: boolean): SmtpFault | undefined => {
+    if (fault === undefined && !isLogin) return misbehaviour();
     if (isLogin !== (fault === 'refuse login')) return undefined;
     const taken = fault;
     fault = undefined;
@@ -55,6 +59,9 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     cut,
     fail(next) {
       fault = next;
+    },
+    misbehave(how) {
+      misbehaviour = how;
     },
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -145,6 +152,7 @@ class Conversation {
       this.#socket.destroy();
       return [];
     }
+    if (this.#fault === 'garbage') return ['<!doctype html><p>Hello'];
     if (this.#fault === 'refuse message') return ['554 not this one'];
     this.#taken.messages.push(message);
     return ['250 taken'];

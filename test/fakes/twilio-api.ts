@@ -23,7 +23,7 @@ interface FakeMessage {
   readonly date_created: string;
 }
 
-export interface TwilioServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'close'> {
+export interface TwilioServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'misbehave' | 'close'> {
   /** A new number of a new account. */
   addNumber(capabilities?: FakePhoneNumber['capabilities']): FakePhoneNumber;
   /** As a deployment is told of it. */
@@ -99,6 +99,7 @@ export async function startTwilio(): Promise<TwilioServer> {
     url: server.url,
     calls: server.calls,
     failNext: server.failNext,
+    misbehave: server.misbehave,
     close: server.close,
     delivered,
     addNumber(capabilities = { sms: true, voice: true }) {

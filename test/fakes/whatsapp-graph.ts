@@ -19,7 +19,7 @@ export interface FakeNumber {
   readonly display_phone_number: string;
 }
 
-export interface GraphServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'close'> {
+export interface GraphServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'misbehave' | 'close'> {
   /** A new number of a new business account. */
   addNumber(): FakeNumber;
   /** As the number is saved. */
@@ -106,6 +106,7 @@ export async function startGraph(): Promise<GraphServer> {
     url: server.url,
     calls: server.calls,
     failNext: server.failNext,
+    misbehave: server.misbehave,
     close: server.close,
     delivered,
     subscribed,

@@ -1,58 +1,53 @@
 /**
- * Two replicas that are killed with -9 at random moments while people write to a bot whose provider answers 429, 500, garbage or
- * nothing in a third of calls: no message is lost, none is answered twice, and none out of order. Messages are delivered one to
- * four times, at either replica. IRONCRAFT_FAULT_MESSAGES, IRONCRAFT_FAULT_SENDERS and IRONCRAFT_FAULT_CHANNEL_KILLS set the
- * sizes, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * Two replicas that are killed with -9 at random moments while people write over six channels whose providers answer 429, 500,
+ * garbage or nothing in a third of calls: no message is lost, none is answered twice, and none out of order. Messages are
+ * delivered one to four times, at either replica. IRONCRAFT_FAULT_MESSAGES, IRONCRAFT_FAULT_SENDERS and
+ * IRONCRAFT_FAULT_CHANNEL_KILLS set the sizes, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../src/kernel/db/database.ts';
-import type { ServerProcess } from '../boot/server-process.ts';
-import { type ApiCall, type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
-import { eventually } from '../support/turns.ts';
+import { type ServerProcess, waitFor } from '../boot/server-process.ts';
+import { type BadDay, type ChannelKind, type Deliver, startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
 const MESSAGES = Number(process.env.IRONCRAFT_FAULT_MESSAGES ?? 40);
-const SENDERS = Number(process.env.IRONCRAFT_FAULT_SENDERS ?? Math.max(4, Math.round(MESSAGES / 10)));
+const SENDERS = Number(process.env.IRONCRAFT_FAULT_SENDERS ?? Math.max(6, Math.round(MESSAGES / 10)));
 const KILLS = Number(process.env.IRONCRAFT_FAULT_CHANNEL_KILLS ?? 2);
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
 
 const FAILURES = 0.3;
 const LIFE_MS = { min: 300, max: 1_800 };
-const FIRST_SENDER = 700_000;
+/** The longest that one part is put off by failures that come in a row. */
+const SETTLING_MS = 300_000;
 /** In every message, and so in its answer, which quotes it. */
-const MARK = /s\d+m\d+/;
+const MARKS = /s\d+m\d+/g;
 
 test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills with -9: each is answered once and in order`, {
   skip: NEEDS_SERVER,
 }, async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
-  const telegram = await startTelegram();
-  t.after(() => telegram.close());
-  const fleet = await openFleet(t, {
-    ...{ store: 'server', only: 'platform' },
-    variables: { IRONCRAFT_PUBLIC_URL: 'https://127.0.0.1' },
+  const { kinds, variables } = await startChannelKinds();
+  t.after(async () => {
+    for (const { close } of kinds) await close();
   });
+  const fleet = await openFleet(t, { store: 'server', only: 'platform', variables });
   const db = fleet.db ?? assert.fail('the fleet has no database of its own');
   const alive: ServerProcess[] = [await fleet.start(), await fleet.start()];
   const [first = assert.fail()] = alive;
   const project = fleet.project(first);
-  const token = telegram.newToken();
-  const api_base_url = `http://127.0.0.1:${new URL(telegram.url).port}`;
-  const saved = await patiently(() => project.put('/v1/tenant/telegram', { bot_token: token, api_base_url }));
-  assert.equal(saved.status, 200, saved.text);
   const agent = await patiently(() => project.post('/v1/agents', { name: 'Help', model: 'builtin/demo' }));
   await patiently(() => project.post(`/v1/agents/${agent.body.id}/versions`, {}));
-  const target = { type: 'agent', id: agent.body.id };
-  const deployment = await patiently(() => project.post('/v1/deployments', { kind: 'telegram', target }));
-  assert.equal(deployment.status, 201, deployment.text);
-  const taken = watchTaken(telegram, random);
+  for (const kind of kinds) await kind.connect(project, agent.body.id, first.url);
+  for (const { misbehave, canLookUp } of kinds) misbehave(() => throwDice(random, canLookUp));
 
-  const write = writer(telegram, token, project.projectId, alive, random);
-  const writing = Promise.all(Array.from({ length: SENDERS }, (_, sender) => writeAll(write, sender)));
+  const kindOf = (sender: number) => kinds[sender % kinds.length] ?? assert.fail('there is no channel');
+  const writing = Promise.all(
+    Array.from({ length: SENDERS }, (_, sender) => writeAll(kindOf(sender), sender, { alive, random })),
+  );
   for (let kill = 0; kill < KILLS; kill += 1) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     const victim = random.pick(alive);
@@ -63,60 +58,42 @@ test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills w
   }
   await writing;
   const startedMs = performance.now();
-  await eventually(async () => ((await countUnsettled(db)) === 0 ? true : undefined), 'every message is answered');
+  const isSettled = async () => ((await countUnsettled(db)) === 0 ? true : undefined);
+  await waitFor('answer to every message', SETTLING_MS, isSettled);
   t.diagnostic(`settled ${Math.round(performance.now() - startedMs)} ms after the last message and kill`);
-  await assertAnswered(t, db, taken);
+  await assertAnswered(t, db, kindOf);
 });
 
-/** What the provider has taken, by chat: a call that it answered well. The others are a third. */
-function watchTaken(telegram: FakeTelegram, random: Random): ReadonlyMap<number, string[]> {
-  const taken = new Map<number, string[]>();
-  telegram.misbehave((call: ApiCall) => {
-    const dice = random.integer(1, 1_000) / 1_000;
-    if (dice < FAILURES / 4)
-      return { error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 1 } };
-    if (dice < FAILURES / 2) return { error_code: 500, description: 'Internal Server Error' };
-    if (dice < (3 * FAILURES) / 4) return 'garbage';
-    if (dice < FAILURES) return 'cut';
-    if (call.method === 'sendMessage') {
-      const chat = Number(call.payload.chat_id);
-      taken.set(chat, [...(taken.get(chat) ?? []), String(call.payload.text)]);
-    }
-    return undefined;
-  });
-  return taken;
+function throwDice(random: Random, canLookUp: boolean): BadDay {
+  const dice = random.next() / FAILURES;
+  if (dice >= 1) return undefined;
+  if (dice < 1 / 4) return '429';
+  if (dice < 2 / 4) return '500';
+  if (dice < 3 / 4) return 'garbage';
+  return canLookUp && dice < 7 / 8 ? 'lost' : 'nothing';
 }
 
-type Write = (sender: number, text: string, updateId: number) => Promise<void>;
+interface Writing {
+  readonly alive: readonly ServerProcess[];
+  readonly random: Random;
+}
 
 /** Delivers as providers do: until it is acknowledged, and now and then once more. */
-function writer(
-  telegram: FakeTelegram,
-  token: string,
-  projectId: string,
-  alive: readonly ServerProcess[],
-  random: Random,
-): Write {
-  const secret = telegram.webhookOf(token)?.secret_token ?? assert.fail('there is no webhook');
-  async function deliver(body: string): Promise<boolean> {
-    const { url } = random.pick([...alive]);
-    const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret };
-    const call = fetch(`${url}/v1/telegram/webhook/${projectId}`, { method: 'POST', headers, body });
-    return call.then(({ ok }) => ok).catch(() => false);
+async function writeAll(kind: ChannelKind, sender: number, { alive, random }: Writing): Promise<void> {
+  const bring = (deliver: Deliver) =>
+    deliver(random.pick([...alive]).url)
+      .then((status) => status >= 200 && status < 300)
+      .catch(() => false);
+  for (const [index, mark] of marksOf(sender).entries()) {
+    const deliver = await kind.compose(sender, index, mark);
+    while (!(await bring(deliver))) await wait(20);
+    for (let again = random.integer(0, 3); again > 0; again -= 1) await bring(deliver);
   }
-  return async (sender, text, update_id) => {
-    const from = { id: FIRST_SENDER + sender, is_bot: false, first_name: `Sender ${sender}` };
-    const message = { message_id: update_id, date: 1_780_000_000, from, chat: { id: from.id, type: 'private' }, text };
-    const body = JSON.stringify({ update_id, message });
-    while (!(await deliver(body))) await wait(20);
-    for (let again = random.integer(0, 3); again > 0; again -= 1) await deliver(body);
-  };
 }
 
-async function writeAll(write: Write, sender: number): Promise<void> {
-  const count = Math.ceil(MESSAGES / SENDERS);
-  for (let index = 0; index < count; index += 1)
-    await write(sender, `s${sender}m${index}`, sender * 10_000 + index + 1);
+/** What the sender writes, in order. */
+function marksOf(sender: number): readonly string[] {
+  return Array.from({ length: Math.ceil(MESSAGES / SENDERS) }, (_, index) => `s${sender}m${index}`);
 }
 
 /** Messages that wait, turns that go on, and answers that are not through. */
@@ -131,28 +108,30 @@ async function countUnsettled(db: Database): Promise<number> {
   return rows[0]?.count ?? Number.NaN;
 }
 
-async function assertAnswered(t: TestContext, db: Database, taken: ReadonlyMap<number, string[]>): Promise<void> {
-  const { rows: runs } = await db.query<{ chat: string; said: string[]; status: string; answer: string }>({
+async function assertAnswered(t: TestContext, db: Database, kindOf: (sender: number) => ChannelKind): Promise<void> {
+  const { rows } = await db.query<{ channel: string; said: string; status: string; answer: string }>({
     text: `
-      select metadata ->> 'chat' as chat, status, output ->> 'content' as answer,
-        (select array_agg(m ->> 'content' order by n) from jsonb_array_elements(input) with ordinality as i (m, n)) as said
-      from runs where channel = 'telegram' order by smith_id, turn`,
+      select channel, status, output ->> 'content' as answer,
+        (select string_agg(m ->> 'content', ' ' order by n) from jsonb_array_elements(input) with ordinality as i (m, n)) as said
+      from runs order by smith_id, turn`,
     values: [],
   });
+  const runs = rows.map((run) => ({ ...run, said: run.said.match(MARKS) ?? [], mark: run.answer?.match(MARKS)?.[0] }));
   const problems: string[] = [];
-  let repeats = 0;
+  const repeats = new Map<string, number>();
   for (let sender = 0; sender < SENDERS; sender += 1) {
-    const own = runs.filter(({ chat }) => chat === String(FIRST_SENDER + sender));
-    const expected = Array.from({ length: Math.ceil(MESSAGES / SENDERS) }, (_, index) => `s${sender}m${index}`);
+    const { kind, told } = kindOf(sender);
+    const whose = `sender ${sender} of ${kind}`;
+    const own = runs.filter(({ said }) => said[0]?.startsWith(`s${sender}m`));
     const said = own.flatMap((run) => run.said);
-    if (said.join() !== expected.join()) problems.push(`sender ${sender} said ${said.join(' ')}`);
-    if (own.some(({ status }) => status !== 'completed')) problems.push(`sender ${sender} has turns that failed`);
-    const marks = (taken.get(FIRST_SENDER + sender) ?? []).map((text) => MARK.exec(text)?.[0] ?? text);
+    if (said.join() !== marksOf(sender).join()) problems.push(`${whose} said ${said.join(' ')}`);
+    if (own.some(({ status, channel }) => status !== 'completed' || channel !== kind))
+      problems.push(`${whose} has turns that failed, or of another channel`);
+    const marks = told(sender).map((text) => text.match(MARKS)?.[0] ?? text);
     const once = marks.filter((mark, index) => mark !== marks[index - 1]);
-    repeats += marks.length - once.length;
-    const answers = own.map((run) => MARK.exec(run.answer)?.[0]);
-    if (once.join() !== answers.join())
-      problems.push(`sender ${sender} was told ${once.join(' ')} for ${answers.join(' ')}`);
+    repeats.set(kind, (repeats.get(kind) ?? 0) + marks.length - once.length);
+    const answers = own.map(({ mark }) => mark);
+    if (once.join() !== answers.join()) problems.push(`${whose} was told ${once.join(' ')} for ${answers.join(' ')}`);
   }
   assert.deepEqual(problems, []);
   const { rows: failed } = await db.query<{ count: number }>({
@@ -162,6 +141,7 @@ async function assertAnswered(t: TestContext, db: Database, taken: ReadonlyMap<n
     values: [],
   });
   assert.equal(failed[0]?.count, 0, 'every message began a turn, and every part was sent');
-  assert.ok(repeats <= KILLS, `${repeats} answers came twice, more than there were kills`);
-  t.diagnostic(`${runs.length} turns, ${repeats} answers came twice`);
+  const repeated = [...repeats.values()].reduce((sum, count) => sum + count, 0);
+  t.diagnostic(`${runs.length} turns; answers that came twice: ${JSON.stringify(Object.fromEntries(repeats))}`);
+  assert.ok(repeated <= KILLS, `${repeated} answers came twice, more than there were kills`);
 }

@@ -64,6 +64,8 @@ export interface TestProvider {
   calls(): number;
   /** One for each of the next sends; then `ok`. */
   expect(...moods: readonly ProviderMood[]): void;
+  /** One for each of the next times that it is asked whether a message has arrived; then `ok`. */
+  expectLookUps(...moods: readonly ProviderMood[]): void;
   /** Decides for each send that `expect` says nothing of. */
   decide(mood: (message: SentMessage) => ProviderMood): void;
   /** Files by `ref`; a number is a status in place of the file. */
@@ -79,6 +81,7 @@ export async function openTestProvider(): Promise<TestProvider> {
   const messages = new Map<string, { readonly chat: string; text: string }>();
   let decideLive: (call: LiveCall) => ProviderMood = () => 'ok';
   let moods: ProviderMood[] = [];
+  let lookUps: ProviderMood[] = [];
   let decide: (message: SentMessage) => ProviderMood = () => 'ok';
   let calls = 0;
 
@@ -133,6 +136,8 @@ export async function openTestProvider(): Promise<TestProvider> {
     if (pathname === '/live') return takeLive(request, response);
     if (pathname === '/typing') typing.push(searchParams.get('chat') ?? '');
     if (pathname === '/found') {
+      const mood = lookUps.shift() ?? 'ok';
+      if (mood !== 'ok') return answer(response, mood, '');
       const at = sent.findIndex(
         (one) => one.text === searchParams.get('text') && one.chat === searchParams.get('chat'),
       );
@@ -159,6 +164,9 @@ export async function openTestProvider(): Promise<TestProvider> {
     calls: () => calls,
     expect: (...next) => {
       moods = [...next];
+    },
+    expectLookUps: (...next) => {
+      lookUps = [...next];
     },
     decide: (mood) => {
       decide = mood;
@@ -188,7 +196,9 @@ const DRAFT_LIFETIME_MS = 400;
 export function createTestChannel(db: () => Database, options: TestChannelOptions = {}): Channel {
   const findSent: NonNullable<Channel['findSent']> = async ({ account, chat }, part, _after, signal) => {
     const query = new URLSearchParams({ chat, text: part.type === 'text' ? part.text : part.file.filename });
-    const found = (await (await fetch(`${urlOf(account)}/found?${query}`, { signal })).json()) as { id: string | null };
+    const response = await fetch(`${urlOf(account)}/found?${query}`, { signal });
+    if (!response.ok) throw failureOf(response);
+    const found = (await response.json()) as { id: string | null };
     return found.id ?? undefined;
   };
   const call = async ({ account, chat }: Destination, live: Omit<LiveCall, 'chat'>, signal: AbortSignal) => {

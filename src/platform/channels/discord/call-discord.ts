@@ -7,6 +7,7 @@ import { type DiscordApi, type DiscordRequest, readRefusal } from './api.ts';
 import type { InteractionReply } from './reply.ts';
 
 const TOO_MANY_MS = 5_000;
+const NO_CONTENT = 204;
 
 export interface SendDependencies {
   readonly api: DiscordApi;
@@ -41,6 +42,10 @@ export async function callDiscord(
     throw new SendFailure('paused', 'Discord: too many messages.', { bucket, retryAfterMs });
   }
   if (answer.status >= 500) throw failureOf(answer);
+  if (answer.status < 300 && answer.status !== NO_CONTENT && !answer.isJson) {
+    const kind = request.method === 'GET' ? 'unavailable' : 'unknown';
+    throw new SendFailure(kind, 'Discord answered with something that is no JSON.');
+  }
   return answer;
 }
 

@@ -49,8 +49,9 @@ function isOurs(message: JsonObject, { account }: Destination): boolean {
   );
 }
 
-function requireKnown({ status }: ProviderAnswer): void {
-  if (status === 429 || status >= 500) throw new Error(`Discord answered ${status} when asked for a message`);
+function requireKnown({ status, isJson }: ProviderAnswer): void {
+  if (status === 429 || status >= 500 || !isJson)
+    throw new Error(`Discord answered ${status}${isJson ? '' : ' without JSON'} when asked for a message`);
 }
 
 function holds(message: JsonObject, part: MessagePart): boolean {

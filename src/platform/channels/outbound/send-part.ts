@@ -16,6 +16,9 @@ const MAX_REMOVALS = 3;
 /** However often the provider has asked for patience. */
 const MAX_AGE_MS = 86_400_000;
 const SEND_TIMEOUT_MS = 60_000;
+/** For so long a provider that cannot say whether a part has arrived is asked again, before the part is sent again. */
+const LOOK_UP_MS = 600_000;
+const LOOK_UP_AGAIN_MS = { min: 1_000, max: 60_000 };
 const DEFAULT_PAUSE_MS = 1_000;
 /** Who replaces an account may delete it first. */
 const ACCOUNT_MISSING_MS = 60_000;
@@ -24,6 +27,7 @@ export interface SendDependencies {
   readonly vault: Pick<Vault, 'open'>;
   readonly files: ChannelFiles;
   readonly logger: { warn(fields: object, message: string): void };
+  readonly now: () => Date;
   /** Says that the part is being sent; whether it is still this replica's to send. */
   readonly mark: (part: PartKey) => Promise<boolean>;
 }
@@ -60,8 +64,16 @@ export async function sendPart(
   }
   const to = destinationOf(deps, account, due);
   const found = await findSent(deps, channel, to, due);
-  if (found !== undefined) {
-    return { result: 'sent', attempts, provider_message_id: found, rest_ms: channel.pace.chatMs };
+  if (found.answer === 'later') {
+    return {
+      result: 'unknown',
+      attempts,
+      error: { code: 'unknown_outcome', message: UNANSWERED },
+      wait_ms: found.waitMs,
+    };
+  }
+  if (found.answer === 'sent') {
+    return { result: 'sent', attempts, provider_message_id: found.id, rest_ms: channel.pace.chatMs };
   }
   if (!(await deps.mark({ ...due, answer_id, position, attempts }))) return undefined;
   try {
@@ -110,6 +122,7 @@ async function removeLive(
   }
 }
 
+const UNANSWERED = 'It may have arrived, and the provider cannot say so now.';
 const LOST = 'It may have arrived: each time that it was sent this server ended before there was an answer.';
 
 function destinationOf({ vault }: SendDependencies, account: OpenAccount, due: PartToSend): Destination {
@@ -119,20 +132,32 @@ function destinationOf({ vault }: SendDependencies, account: OpenAccount, due: P
   return { account, chat, sender: part.sender, reply };
 }
 
-/** The provider's id of a part whose outcome was unknown, where the provider can say that it has arrived. */
+type Found =
+  | { readonly answer: 'sent'; readonly id: string }
+  /** Or nobody can tell. */
+  | { readonly answer: 'not sent' }
+  | { readonly answer: 'later'; readonly waitMs: number };
+
+/** What the provider says of a part whose outcome was unknown, where it can. */
 async function findSent(
-  { logger }: SendDependencies,
+  { logger, now }: SendDependencies,
   channel: Channel,
   to: Destination,
   { part, outbox_id }: PartToSend,
-): Promise<string | undefined> {
+): Promise<Found> {
   const { body, sending_since } = part;
-  if (sending_since === null || body.type === 'removal' || channel.findSent === undefined) return undefined;
+  if (sending_since === null || body.type === 'removal' || channel.findSent === undefined)
+    return { answer: 'not sent' };
+  const sentAfter = new Date(sending_since);
   try {
-    return await channel.findSent(to, body, new Date(sending_since), AbortSignal.timeout(SEND_TIMEOUT_MS));
+    const id = await channel.findSent(to, body, sentAfter, AbortSignal.timeout(SEND_TIMEOUT_MS));
+    return id === undefined ? { answer: 'not sent' } : { answer: 'sent', id };
   } catch (error) {
     logger.warn({ err: error, outbox: outbox_id }, 'whether a message has arrived could not be found out');
-    return undefined;
+    const passedMs = now().getTime() - sentAfter.getTime();
+    const isFinal = error instanceof SendFailure && (error.kind === 'refused' || error.kind === 'unreadable');
+    if (isFinal || passedMs > LOOK_UP_MS) return { answer: 'not sent' };
+    return { answer: 'later', waitMs: Math.min(Math.max(passedMs, LOOK_UP_AGAIN_MS.min), LOOK_UP_AGAIN_MS.max) };
   }
 }
 

@@ -4,7 +4,7 @@
  *   waiting ──about to be sent──▶ sending ──▶ sent
  *     ▲                             │ ├──── refused, or tried too often ──▶ failed, with the rest of its answer
  *     │                             │ └──── its replica died: looked up or sent again, MAX_LOSSES times
- *     └── refused for now, unreadable (then plain), or of unknown outcome (then looked up first)
+ *     └── refused for now, unreadable (then plain), or of unknown outcome (then looked up first, until there is an answer)
  */
 import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
@@ -33,7 +33,6 @@ const EXTEND_EVERY_MS = 3_000;
 export interface SenderDependencies extends Omit<SendDependencies, 'mark'> {
   readonly db: Database;
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly now: () => Date;
   readonly metrics: Metrics;
   /** There is room for more. */
   readonly wake: () => void;

@@ -5,12 +5,13 @@ import { objectsAt, textAt } from '../provider/read-json.ts';
 import { hasKeyOf } from './part-key.ts';
 import { readPlace } from './place.ts';
 import type { LiveDependencies } from './require-access.ts';
+import { SlackProblem } from './web-api.ts';
 
 const LAST = 50;
 /** Their clock is not ours. */
 const CLOCK_DIFFERENCE_SECONDS = 60;
 
-/** Undefined where Slack does not show it. Throws `SlackProblem` where it cannot say. */
+/** Undefined where Slack does not show it, or shows the app nothing. Throws `SlackProblem` where it cannot say now. */
 export async function findSentSlack(
   { api, findAccess }: LiveDependencies,
   to: Destination,
@@ -25,7 +26,11 @@ export async function findSentSlack(
   const args = { channel: channelId, oldest, limit: LAST, include_all_metadata: true };
   const shown = await (threadTs === undefined
     ? api.call(access, 'conversations.history', args, signal)
-    : api.call(access, 'conversations.replies', { ...args, ts: threadTs }, signal));
+    : api.call(access, 'conversations.replies', { ...args, ts: threadTs }, signal)
+  ).catch((error: unknown) => {
+    if (error instanceof SlackProblem && error.kind === 'refused') return {};
+    throw error;
+  });
   const found = objectsAt(shown, 'messages').find((message) => holds(message, to, part, Number(oldest)));
   return textAt(found, 'ts');
 }
