@@ -10,6 +10,8 @@ import { type Fleet, openFleet } from './fleet.ts';
 
 /** As documented: the default of IRONCRAFT_DRAIN_SECONDS. */
 const DRAIN_MS = 10_000;
+/** Sooner than what waits for the deadline, on a busy machine too. */
+const EARLY_MS = DRAIN_MS - 2_000;
 const PATIENCE_MS = 10_000;
 
 const store = testServerUrl() === undefined ? 'embedded' : 'server';
@@ -38,7 +40,7 @@ test('with nothing in flight it ends at once', async (t) => {
   assert.equal((await smith.ask('Hello')).body.status, 'completed');
   const { elapsedMs } = await beginDraining(server);
   assert.deepEqual(await server.ended, { code: 0, signal: null });
-  assert.ok(elapsedMs() < 3_000, `${Math.round(elapsedMs())} ms`);
+  assert.ok(elapsedMs() < EARLY_MS, `${Math.round(elapsedMs())} ms`);
 });
 
 test('a turn of three seconds is finished, for those who stream it and those who wait; new turns are refused', async (t) => {
@@ -69,7 +71,7 @@ test('a turn of three seconds is finished, for those who stream it and those who
   const { status, body } = await answer;
   assert.deepEqual([status, body.status, body.output.content.split(' ').length], [201, 'completed', 50]);
   assert.deepEqual(await server.ended, { code: 0, signal: null });
-  assert.ok(elapsedMs() < 6_000, `${Math.round(elapsedMs())} ms`);
+  assert.ok(elapsedMs() < EARLY_MS, `${Math.round(elapsedMs())} ms`);
 });
 
 test('a turn of a minute is handed on; neither who waits for it nor who does not read holds the process up', async (t) => {
@@ -118,7 +120,7 @@ test('a second signal ends it at once', async (t) => {
     return Promise.race([server.ended, Promise.resolve(undefined)]);
   });
   assert.deepEqual(ended, { code: 143, signal: null });
-  assert.ok(elapsedMs() < 3_000, `${Math.round(elapsedMs())} ms`);
+  assert.ok(elapsedMs() < EARLY_MS, `${Math.round(elapsedMs())} ms`);
 });
 
 /** A response of which nothing is ever read. */

@@ -14,8 +14,11 @@ import { openFleet } from './fleet.ts';
 const WORDS = 100_000;
 const QUESTION = `Write ${WORDS} words`;
 const READERS = 10;
-/** What all readers together may cost at most. Kept for them, the frames would be some 170 MB. */
-const ALLOWED_MB = 50;
+/**
+ * Kept for them, the frames would be some 170 MB. The readers may cost half of that: what two equal runs leave to the garbage
+ * collector differs by up to 40.
+ */
+const ALLOWED_MB = 85;
 const SAMPLE_MS = 20;
 
 test('readers that stop reading a stream of 100,000 words cost the server no memory, and get every character in the end', async (t) => {

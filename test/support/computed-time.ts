@@ -3,3 +3,19 @@ export function computedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
+
+const TRIES = 20;
+
+/**
+ * The least that this thread computed in one of several tries, of which the first below the bound is the last. Compilation,
+ * garbage collection and neighbours that share the processor's caches slow some tries down; code that is too slow, all of them.
+ */
+export function leastComputedMs(boundMs: number, work: () => unknown): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < TRIES && least >= boundMs; tries += 1) {
+    const start = computedMs();
+    work();
+    least = Math.min(least, computedMs() - start);
+  }
+  return least;
+}

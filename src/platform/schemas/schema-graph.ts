@@ -154,8 +154,11 @@ class GraphBuilder {
     if (target === undefined) return [];
     if (fragment !== '' && !fragment.startsWith('/'))
       return [target.anchors.get(fragment)].filter((each) => each !== undefined);
-    const found = follow(target.root, fragment);
-    return found === undefined ? [] : [this.#add(found, pointInto(target.place, fragment), target)];
+    const steps = readSteps(fragment);
+    const found = follow(target.root, steps);
+    if (found === undefined) return [];
+    // Most lead to subschemas that have been met: a place is made for others alone.
+    return [this.#known.get(found) ?? this.#add(found, placeInside(target.place, steps), target)];
   }
 }
 
@@ -178,21 +181,21 @@ function decode(fragment: string): string {
   }
 }
 
-function pointInto(place: Place, pointer: string): Place {
-  return readSteps(pointer).reduce((at, step) => at.at(step), place);
+function placeInside(place: Place, steps: readonly string[]): Place {
+  return steps.reduce((at, step) => at.at(step), place);
 }
 
+/** The names in a JSON pointer. */
 function readSteps(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const steps = pointer.split('/');
+  steps.shift();
+  return pointer.includes('~') ? steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) : steps;
 }
 
-/** The object that a JSON pointer leads to. */
-function follow(root: JsonObject, pointer: string): JsonObject | undefined {
+/** The object that these steps lead to. */
+function follow(root: JsonObject, steps: readonly string[]): JsonObject | undefined {
   let place: unknown = root;
-  for (const name of readSteps(pointer)) {
+  for (const name of steps) {
     if (place === null || typeof place !== 'object' || !Object.hasOwn(place, name)) return undefined;
     place = Reflect.get(place, name);
   }
