@@ -38,6 +38,7 @@ import {
   createWhatsAppChannel,
   defineChannelSweep,
   defineNumberWebhooks,
+  defineSlackAppRemoval,
   type LookUpDns,
   type MailReader,
   type Messaging,
@@ -379,6 +380,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineScheduleJobs(jobs, { db, now });
   defineChannelSweep(jobs, { db, now });
   defineNumberWebhooks(jobs, deps);
+  defineSlackAppRemoval(jobs, { db, vault, outbound, logger });
   const schedules = createSchedules({ db, engine, logger, metrics, now });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
   const voice = createVoice({ db, engine, vault, publicUrl: deps.publicUrl, now, logger });

@@ -93,6 +93,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
     'whatsapp.webhook.receive',
     'discord.webhook.receive',
     'slack.webhook.receive',
+    'slack.app_webhook.receive',
     'sms.webhook.receive',
     'email.inbound.receive',
     'voice.webhook.receive',

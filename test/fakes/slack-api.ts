@@ -3,6 +3,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type ProviderCall, type ProviderReply, type ProviderServer, startProvider } from './provider-server.ts';
+import { createSlackFactory, type SlackFactory } from './slack-factory.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
 type Json = any;
@@ -14,6 +15,8 @@ export interface FakeSlackApp {
   readonly botToken: string;
   readonly teamId: string;
   readonly botUserId: string;
+  /** Of one that was made by its manifest. */
+  readonly appId?: string;
 }
 
 export interface FakeSlackMessage {
@@ -33,6 +36,10 @@ export interface SignedCall {
 
 export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'failNext' | 'misbehave' | 'close'> {
   addApp(): FakeSlackApp;
+  /** By which apps are made. */
+  readonly factory: SlackFactory;
+  /** Somebody is in the workspace, and has a mail address. */
+  addMember(teamId: string, email: string): string;
   /** As the app is saved. */
   bodyOf(app: FakeSlackApp): Json;
   /** A call of Slack's, of JSON or of a form. */
@@ -82,6 +89,8 @@ export async function startSlack(): Promise<SlackServer> {
   const unstreamed = new Set<string>();
   const codes = new Map<string, Json>();
   const installed = new Map<string, FakeSlackApp>();
+  const members = new Map<string, string>();
+  const factory = createSlackFactory(addApp);
   const uploads = new Map<string, { readonly filename: string; readonly length: number; text?: string }>();
 
   const methods: Record<string, (args: Json, app: FakeSlackApp) => Json> = {
@@ -118,6 +127,10 @@ export async function startSlack(): Promise<SlackServer> {
       return {};
     },
     'chat.stopStream': ({ ts }) => (streaming.delete(ts) ? {} : refuse('message_not_in_streaming_state')),
+    'users.lookupByEmail': ({ email }, { teamId }) => {
+      const id = members.get(`${teamId}:${email}`);
+      return id === undefined ? refuse('users_not_found') : { user: { id } };
+    },
     'conversations.history': ({ channel }) => ({ messages: shown(channel, undefined) }),
     'conversations.replies': ({ channel, ts }) => ({ messages: shown(channel, ts) }),
     'files.getUploadURLExternal': ({ filename, length }) => {
@@ -161,13 +174,29 @@ export async function startSlack(): Promise<SlackServer> {
     const { pathname } = call.url;
     if (pathname.startsWith('/upload/')) return takeUpload(call, pathname.slice('/upload/'.length));
     if (pathname.startsWith('/commands/')) return respond(call, pathname.slice('/commands/'.length));
-    const app = appOf(call.headers.authorization?.slice('Bearer '.length));
+    const token = call.headers.authorization?.slice('Bearer '.length);
+    const app = appOf(token);
     if (pathname.startsWith('/files/')) {
       if (app === undefined) return { status: 200, text: '<!doctype html>', headers: { 'content-type': 'text/html' } };
       const text = files.get(pathname.slice('/files/'.length));
       return { status: text === undefined ? 404 : 200, text: text ?? '', headers: { 'content-type': 'image/png' } };
     }
+    const made = factory.answer(pathname.slice('/api/'.length), call.body ?? {}, token);
+    if (made !== undefined) return { status: 200, body: made };
     return { status: 200, body: answerMethod(pathname.slice('/api/'.length), call.body ?? {}, app) };
+  }
+
+  function addApp(): FakeSlackApp {
+    const app = {
+      clientId: `${1_000_000 + apps.length}.${randomBytes(6).readUIntBE(0, 6)}`,
+      clientSecret: randomBytes(16).toString('hex'),
+      signingSecret: randomBytes(16).toString('hex'),
+      botToken: `xoxb-${randomBytes(12).toString('hex')}`,
+      teamId: newSlackId('T'),
+      botUserId: newSlackId('U'),
+    };
+    apps.push(app);
+    return app;
   }
 
   function appOf(token: string | undefined): FakeSlackApp | undefined {
@@ -194,7 +223,7 @@ export async function startSlack(): Promise<SlackServer> {
     const access_token = `xoxb-${randomBytes(12).toString('hex')}`;
     installed.set(access_token, { ...app, teamId });
     return {
-      ...{ access_token, token_type: 'bot', scope, bot_user_id: app.botUserId, app_id: 'A012ABCD0' },
+      ...{ access_token, token_type: 'bot', scope, bot_user_id: app.botUserId, app_id: app.appId ?? 'A012ABCD0' },
       ...{ team: { id: teamId, name: 'Acme' }, enterprise: null, is_enterprise_install: false },
       ...{ authed_user: { id: userId }, ...more },
     };
@@ -220,17 +249,12 @@ export async function startSlack(): Promise<SlackServer> {
     failNext: server.failNext,
     misbehave: server.misbehave,
     close: server.close,
-    addApp() {
-      const app = {
-        clientId: `${1_000_000 + apps.length}.${randomBytes(6).readUIntBE(0, 6)}`,
-        clientSecret: randomBytes(16).toString('hex'),
-        signingSecret: randomBytes(16).toString('hex'),
-        botToken: `xoxb-${randomBytes(12).toString('hex')}`,
-        teamId: newSlackId('T'),
-        botUserId: newSlackId('U'),
-      };
-      apps.push(app);
-      return app;
+    addApp,
+    factory,
+    addMember(teamId, email) {
+      const id = newSlackId('U');
+      members.set(`${teamId}:${email}`, id);
+      return id;
     },
     bodyOf: ({ clientId, clientSecret, signingSecret, botToken }) => ({
       client_id: clientId,

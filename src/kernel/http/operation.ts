@@ -111,8 +111,29 @@ export interface ReadSpec<Caller, P extends TSchema, Q extends TSchema, B extend
   ) => Promise<Reply<R> | ByteContent>;
 }
 
-export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Tx>
-  extends OperationFacts,
+/**
+ * What a change makes elsewhere, where no transaction reaches: before its own begins, and not for a request whose
+ * `Idempotency-Key` has an answer.
+ */
+export interface Preparation<Request, Prepared> {
+  /** Throws the refusal. */
+  readonly make: (request: Request) => Promise<Prepared>;
+  /**
+   * Takes it back: the change was refused. Not called where its outcome is not known, nor after the process has died: whoever
+   * makes something has to find out later.
+   */
+  readonly discard: (request: Request, prepared: Prepared) => Promise<void>;
+}
+
+export interface ChangeSpec<
+  Caller,
+  P extends TSchema,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  Tx,
+  Prepared = undefined,
+> extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
   /** Honours `Idempotency-Key`, which replays JSON. Default: true for POST, unless the operation answers with texts. */
@@ -122,8 +143,10 @@ export interface ChangeSpec<Caller, P extends TSchema, Q extends TSchema, B exte
    * refusal. A request that is answered with what was stored for its `Idempotency-Key` is not refused.
    */
   readonly precheck?: (request: RequestContext<Caller> & RequestParts<P, Q, B>) => Promise<void>;
+  /** After the precheck. */
+  readonly prepare?: Preparation<RequestContext<Caller> & RequestParts<P, Q, B>, Prepared>;
   readonly handler: (
-    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Tx },
+    request: RequestContext<Caller> & RequestParts<P, Q, B> & { readonly tx: Tx; readonly prepared: Prepared },
   ) => Promise<Reply<R>>;
 }
 
@@ -222,6 +245,8 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly socket: SocketRules | undefined;
   /** Present: checks before the transaction. */
   readonly precheck: ((request: ErasedRequest<Caller>) => Promise<void>) | undefined;
+  /** Present: makes something elsewhere before the transaction. */
+  readonly prepare: Preparation<ErasedRequest<Caller>, unknown> | undefined;
   /** Present: finds out who the caller is from what it sent. */
   readonly verify: ((request: ErasedRequest<unknown>) => Promise<unknown>) | undefined;
   readonly handles: Handles<Caller, unknown, unknown>;
@@ -242,6 +267,8 @@ export interface ErasedRequest<Caller> extends RequestContext<Caller> {
   readonly db: unknown;
   readonly tx: unknown;
   readonly idempotency: IdempotencyClaim | undefined;
+  /** What `prepare` has made. */
+  readonly prepared: unknown;
   readonly file: StoredUpload | undefined;
   readonly files: readonly StoredUpload[];
 }
@@ -264,13 +291,18 @@ export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>)
       return erase(spec, 'read', false, (request) => spec.handler(request as never));
     },
     /** Changes; the handler runs inside one transaction, the stored idempotent answer in it too. */
-    change<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
-      spec: ChangeSpec<Caller, P, Q, B, R, Tx>,
+    change<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Prepared = undefined>(
+      spec: ChangeSpec<Caller, P, Q, B, R, Tx, Prepared>,
     ): Operation<Caller> {
-      const { precheck, ...rest } = spec;
+      const { precheck, prepare, ...rest } = spec;
       const isIdempotent = spec.idempotent ?? (spec.method === 'POST' && spec.answers === undefined);
       const erased = erase(rest, 'change', isIdempotent, (request) => spec.handler(request as never));
-      return precheck === undefined ? erased : { ...erased, precheck: (request) => precheck(request as never) };
+      return {
+        ...erased,
+        ...(precheck !== undefined && { precheck: (request) => precheck(request as never) }),
+        // What `make` has made comes back: the type ties both ends.
+        ...(prepare !== undefined && { prepare: prepare as unknown as Preparation<ErasedRequest<Caller>, unknown> }),
+      };
     },
     /** A change whose body is a form with files, each stored while it arrives, before the transaction. */
     upload<
@@ -320,6 +352,6 @@ function eraseTypes<Caller>(
   handle: Operation<Caller>['handle'],
 ): Omit<Operation<Caller>, 'handles'> {
   const { params, query, body, bodyFormat = 'json', example, reply } = spec;
-  const none = { upload: undefined, socket: undefined, precheck: undefined, verify: undefined };
+  const none = { upload: undefined, socket: undefined, precheck: undefined, prepare: undefined, verify: undefined };
   return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, example, reply, handle };
 }

@@ -124,6 +124,8 @@ interface Input {
   readonly body: unknown;
   readonly files: readonly StoredUpload[];
   readonly claim: IdempotencyClaim | undefined;
+  /** What the operation's `prepare` has made. */
+  readonly prepared?: unknown;
 }
 
 const NO_FILES: readonly StoredUpload[] = [];
@@ -207,8 +209,39 @@ async function commit<Caller>(
   options: RunOptions<Caller>,
   input: Input,
 ): Promise<Outcome> {
-  const { claim } = input;
   const refusal = await precheck(request, reply, operation, input);
+  const { prepare } = operation;
+  if (prepare === undefined || refusal !== undefined) return change(request, reply, operation, options, input, refusal);
+  const { claim } = input;
+  const caller = request.state.caller as Caller;
+  const stored = claim && (await options.db.transaction((tx) => options.idempotency.claim(tx, caller, claim)));
+  if (stored !== undefined) return { replay: stored };
+  const erased = erasedRequest<Caller>(request, reply, { db: undefined, tx: undefined }, input);
+  const prepared = await prepare.make(erased);
+  const discard = () =>
+    prepare.discard(erased, prepared).catch((error: unknown) => {
+      request.log.error({ err: error }, 'what a refused change had made elsewhere could not be taken back');
+    });
+  try {
+    const outcome = await change(request, reply, operation, options, { ...input, prepared }, undefined);
+    if (outcome.replay !== undefined) await discard();
+    return outcome;
+  } catch (error) {
+    // As with uploads: after any other error the change may be there.
+    if (error instanceof ApiError) await discard();
+    throw error;
+  }
+}
+
+function change<Caller>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation<Caller>,
+  options: RunOptions<Caller>,
+  input: Input,
+  refusal: { readonly error: unknown } | undefined,
+): Promise<Outcome> {
+  const { claim } = input;
   return options.db.transaction(async (tx) => {
     if (claim === undefined) {
       if (refusal !== undefined) throw refusal.error;
@@ -265,7 +298,7 @@ function erasedRequest<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
   { db, tx }: { readonly db: unknown; readonly tx: unknown },
-  { body, files, claim }: Input,
+  { body, files, claim, prepared }: Input,
 ): ErasedRequest<Caller> {
   return {
     caller: request.state.caller as Caller,
@@ -287,6 +320,7 @@ function erasedRequest<Caller>(
     db,
     tx,
     idempotency: claim,
+    prepared,
   };
 }
 

@@ -13,8 +13,6 @@ export interface SetupMembers {
 export interface KindOfDeployment {
   /** The code that says that its account is not set up, or that it is not offered. */
   readonly refusal: string;
-  /** The same, for what `setup` needs. */
-  readonly setupRefusal?: string;
   /** The code that refuses `setup`, or the members that it takes. */
   readonly setup: string | SetupMembers;
   /** Of the other side; absent where there is no single one. */
@@ -26,7 +24,7 @@ export interface KindOfDeployment {
     /** It is the agent's own, rather than that of one person: an agent may have it. */
     readonly isOwn?: boolean;
   };
-  /** Whether PATCH renames what people see. */
+  /** Whether PATCH renames what people see; of Slack an app of the smith's own alone. */
   readonly renames: boolean;
 }
 
@@ -48,7 +46,6 @@ export const kinds: Readonly<Record<DeploymentKind, KindOfDeployment>> = {
   },
   slack: {
     refusal: 'slack_app_unconfigured',
-    setupRefusal: 'slack_factory_unconfigured',
     setup: { allowed: ['display_name', 'owner_email'], required: ['display_name'] },
     address: { pattern: /^T[A-Z0-9]{2,30}:[UW][A-Z0-9]{2,30}$/, what: 'a workspace and a user, `T…:U…`' },
     renames: true,

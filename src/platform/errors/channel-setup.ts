@@ -38,7 +38,7 @@ export const channelSetupErrors = {
   slack_factory_unconfigured: {
     status: 422,
     message:
-      'This server makes no Slack apps for smiths. Save an app of your own with `PUT /v1/tenant/slack`, and send `address` in place of `setup`.',
+      'There is nothing by which this project’s Slack apps are made. Save `config_token` and `config_refresh_token` with `PUT /v1/tenant/slack` first, or send `address` in place of `setup`.',
   },
   slack_oauth_unconfigured: {
     status: 422,

@@ -156,6 +156,15 @@ interface SlackInstallStatesTable {
   created_at: Generated<Date>;
 }
 
+interface SlackAppsTable {
+  project_id: ProjectId;
+  deployment_id: string;
+  app_id: string | null;
+  state: 'making' | 'kept' | 'unwanted';
+  next_attempt_at: Date | null;
+  state_at: Generated<Date>;
+}
+
 interface EmailSuppressionsTable {
   project_id: ProjectId;
   id: string;
@@ -211,6 +220,7 @@ export interface ChannelsTables {
   channel_guesses: ChannelGuessesTable;
   slack_installs: SlackInstallsTable;
   slack_install_states: SlackInstallStatesTable;
+  slack_apps: SlackAppsTable;
   email_suppressions: EmailSuppressionsTable;
   email_senders: EmailSendersTable;
 }
@@ -230,6 +240,7 @@ export const channelsTables: TableNames<ChannelsTables> = {
   channel_guesses: true,
   slack_installs: true,
   slack_install_states: true,
+  slack_apps: true,
   email_suppressions: true,
   email_senders: true,
 };

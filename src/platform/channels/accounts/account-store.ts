@@ -28,6 +28,11 @@ export async function findAccount(db: TenantDb, kind: MessagingKind): Promise<Ac
   return db.selectFrom('channel_accounts').select(COLUMNS).where('kind', '=', kind).executeTakeFirst();
 }
 
+/** Nobody else changes the row until the transaction ends. */
+export async function holdAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
+  return db.selectFrom('channel_accounts').select(COLUMNS).where('kind', '=', kind).forUpdate().executeTakeFirst();
+}
+
 /** Undefined too where the project is archived: nobody writes to it any more. */
 export async function findLiveAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
   const { rows } = await db.raw<AccountRow>({

@@ -5,8 +5,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TenantDb } from '../../store/tenant-db.ts';
 
-/** What the bot may do, and what it is told. */
-const BOT_SCOPES = [
+/** What the bot of a project's app may do, and what it is told. */
+export const BOT_SCOPES: readonly string[] = [
   'app_mentions:read',
   'assistant:write',
   'channels:history',
@@ -33,6 +33,7 @@ export async function makeInstallLink(
   tx: TenantDb,
   deploymentId: string,
   app: { readonly clientId: string; readonly baseUrl: string; readonly redirectUrl: string },
+  scopes: { readonly bot: readonly string[]; readonly user: readonly string[] } = { bot: BOT_SCOPES, user: [] },
 ): Promise<InstallLink> {
   const state = randomBytes(32).toString('base64url');
   await tx
@@ -41,7 +42,8 @@ export async function makeInstallLink(
     .execute();
   const url = new URL(`${app.baseUrl}/oauth/v2/authorize`);
   url.searchParams.set('client_id', app.clientId);
-  url.searchParams.set('scope', BOT_SCOPES.join(','));
+  url.searchParams.set('scope', scopes.bot.join(','));
+  if (scopes.user.length > 0) url.searchParams.set('user_scope', scopes.user.join(','));
   url.searchParams.set('redirect_uri', app.redirectUrl);
   url.searchParams.set('state', state);
   return { install_url: url.href, state };
@@ -50,13 +52,14 @@ export async function makeInstallLink(
 export interface MeantDeployment {
   readonly id: string;
   readonly smith_id: string | null;
+  readonly address: string | null;
 }
 
 /** Undefined for a state of nobody's, or of another project. */
 export async function findMeantDeployment(db: TenantDb, state: string): Promise<MeantDeployment | undefined> {
   const { rows } = await db.raw<MeantDeployment>({
     text: `
-      select d.id, d.smith_id
+      select d.id, d.smith_id, d.address
       from slack_install_states s
       join deployments d on d.project_id = s.project_id and d.id = s.deployment_id
       join projects p on p.id = d.project_id and p.archived_at is null

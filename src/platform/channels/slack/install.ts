@@ -10,6 +10,7 @@ import { settingOf } from '../accounts/open-account.ts';
 import type { OpenAccount } from '../channel.ts';
 import { objectAt, textAt } from '../provider/read-json.ts';
 import { baseUrlOf } from './access.ts';
+import { bindOwner, findOwner } from './factory/owner.ts';
 import { findMeantDeployment, type MeantDeployment, redirectUrlOf } from './install-link.ts';
 import { type Install, storeInstall } from './installs.ts';
 import { openSlackAccount } from './open-account.ts';
@@ -47,8 +48,11 @@ export async function completeSlackInstall(
   if (meant === undefined) throw new ApiError('invalid_state', { param: 'state' });
   const account = await openSlackAccount(deps, callback.projectId, meant.id);
   if (account === undefined) throw new ApiError('slack_oauth_unconfigured');
-  const installed = await exchange(createSlackApi(deps.outbound), account, deps.publicUrl, callback);
+  const api = createSlackApi(deps.outbound);
+  const installed = await exchange(api, account, deps.publicUrl, callback);
+  const owner = await findOwner(api, account, meant, installed);
   await db.transaction(async (tx) => {
+    if (owner !== undefined) await bindOwner(tx, meant.id, owner);
     await storeInstall(deps.vault, tx, account, installed);
     await reconnectTeam(tx, account, installed.teamId);
     await appendInstalled(tx, meant, installed);

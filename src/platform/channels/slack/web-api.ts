@@ -6,7 +6,7 @@ import type { WebClientOptions } from '@slack/web-api';
 import { type Outbound, readCapped } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
 import { describeFailure, NoAnswer } from '../provider/call-provider.ts';
-import { asObject, textAt } from '../provider/read-json.ts';
+import { asObject, objectsAt, textAt } from '../provider/read-json.ts';
 
 export const SLACK_URL = 'https://slack.com';
 
@@ -139,8 +139,20 @@ function refusalOf(data: JsonObject, cause: unknown): SlackProblem {
   const code = (textAt(data, 'error') ?? 'unknown_error').slice(0, MAX_CODE_CHARS);
   const kind = BUSY.has(code) ? 'busy' : FAILED.has(code) ? 'failed' : UNKNOWN.has(code) ? 'unknown' : 'refused';
   const needed = textAt(data, 'needed');
-  return new SlackProblem(kind, `Slack answers ${code}${needed === undefined ? '' : ` (it needs ${needed})`}.`, {
-    code,
-    cause,
-  });
+  const faults = needed === undefined ? describeFaults(data) : `it needs ${needed}`;
+  return new SlackProblem(kind, `Slack answers ${code}${faults === '' ? '' : ` (${faults})`}.`, { code, cause });
+}
+
+const MAX_FAULTS = 3;
+const MAX_FAULT_CHARS = 200;
+
+/** Of a manifest: what is wrong, and where. */
+function describeFaults(data: JsonObject): string {
+  return objectsAt(data, 'errors')
+    .slice(0, MAX_FAULTS)
+    .map((fault) =>
+      `${textAt(fault, 'pointer') ?? ''} ${textAt(fault, 'message') ?? ''}`.trim().slice(0, MAX_FAULT_CHARS),
+    )
+    .filter((fault) => fault !== '')
+    .join('; ');
 }

@@ -6,6 +6,7 @@ import { tenantDb } from '../../store/tenant-db.ts';
 import { findLiveAccount } from '../accounts/account-store.ts';
 import { openAccount, settingOf } from '../accounts/open-account.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
+import { findOwnApp, openOwnApp } from './open-account.ts';
 import { readSlackCall, type SlackCall } from './read-call.ts';
 import { readSlackSignature, SIGNATURE_HEADER, TIMESTAMP_HEADER } from './signature.ts';
 
@@ -29,6 +30,30 @@ export async function verifySlackCall(
   const account = row === undefined ? undefined : openAccount(vault, projectId, row);
   if (account === undefined || !isSignedWith(account.secrets.signing_secret ?? '')) throw new ApiError('bad_signature');
   return account;
+}
+
+/** An app of a smith's own, whose secret has signed the call. */
+export interface SignedApp {
+  readonly account: OpenAccount;
+  readonly deploymentId: string;
+  /** Whom alone it obeys; null: everybody. */
+  readonly owner: string | null;
+}
+
+/** Throws `missing_signature`, and `bad_signature` for a deployment that is not there too, or has no app of its own. */
+export async function verifyOwnSlackCall(
+  { db, vault }: { readonly db: Database; readonly vault: Pick<Vault, 'open'> },
+  projectId: string,
+  deploymentId: string,
+  { bytes, headers, now }: SignedCall,
+): Promise<SignedApp> {
+  const isSignedWith = readSlackSignature(bytes, headers[SIGNATURE_HEADER], headers[TIMESTAMP_HEADER], now);
+  const app = await findOwnApp(tenantDb(db, projectId), deploymentId);
+  const account = app?.is_live === true ? openOwnApp(vault, projectId, app) : undefined;
+  if (app === undefined || account === undefined || !isSignedWith(account.secrets.signing_secret ?? '')) {
+    throw new ApiError('bad_signature');
+  }
+  return { account, deploymentId, owner: app.address };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Database } from '../../../kernel/db/database.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { LookUpDns, MailDomainSettings } from '../../channels/index.ts';
@@ -10,4 +11,5 @@ export interface AccountDependencies {
   readonly outbound: Outbound;
   readonly lookUpDns: LookUpDns;
   readonly config: MailDomainSettings;
+  readonly jobs: Jobs;
 }

@@ -26,6 +26,8 @@ test('an app is saved once Slack knows it, and shown without its secrets', async
     team_id: app.teamId,
     team_name: 'Acme',
     bot_user_id: app.botUserId,
+    app_limit: null,
+    manifest_template: null,
     api_base_url: slack.url,
     secret_keys: ['bot_token', 'client_secret', 'signing_secret'],
     webhook_url: `http://127.0.0.1:8787/v1/slack/webhook/${project.projectId}`,

@@ -1,7 +1,7 @@
 import { type DiscordWebhookDependencies, discordWebhook } from './discord-webhook.ts';
 import { type EmailInboundDependencies, emailInbound } from './email-inbound.ts';
 import { type SlackOauthDependencies, slackOauth } from './slack-oauth.ts';
-import { type SlackWebhookDependencies, slackWebhook } from './slack-webhook.ts';
+import { type SlackWebhookDependencies, slackWebhooks } from './slack-webhook.ts';
 import { type SmsWebhookDependencies, smsWebhook } from './sms-webhook.ts';
 import { type TelegramWebhookDependencies, telegramWebhook } from './telegram-webhook.ts';
 import { type VoiceWebhookDependencies, voiceWebhook } from './voice-webhook.ts';
@@ -22,7 +22,7 @@ export function channelWebhookOperations(
     telegramWebhook(deps),
     ...whatsAppWebhook(deps),
     discordWebhook(deps),
-    slackWebhook(deps),
+    ...slackWebhooks(deps),
     slackOauth(deps),
     smsWebhook(deps),
     emailInbound(deps),

@@ -61,7 +61,6 @@ function checkSetup(
 }
 
 /** Why no deployment of the kind can be made: its account is not set up, or it is not offered. */
-export function unavailable({ kind, setup }: DeploymentIn): ApiError {
-  const { refusal, setupRefusal = refusal } = kinds[kind];
-  return new ApiError(setup == null ? refusal : setupRefusal, { param: 'kind' });
+export function unavailable({ kind }: DeploymentIn): ApiError {
+  return new ApiError(kinds[kind].refusal, { param: 'kind' });
 }

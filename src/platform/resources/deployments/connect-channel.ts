@@ -42,9 +42,7 @@ export async function requireAccount(
 ): Promise<{ channel: Channel; account: NonNullable<Awaited<ReturnType<typeof holdAccount>>> }> {
   const channel = channels.get(body.kind);
   const account = channel === undefined ? undefined : await holdAccount(tx, channel.kind);
-  // `setup` that needs more than an account is not offered.
-  const lacksSetup = body.setup != null && kinds[body.kind].setupRefusal !== undefined;
-  if (channel === undefined || account === undefined || lacksSetup) throw unavailable(body);
+  if (channel === undefined || account === undefined) throw unavailable(body);
   return { channel, account };
 }
 

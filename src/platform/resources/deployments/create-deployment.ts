@@ -1,12 +1,13 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
-import { hashPassword, readPassword, readWebPage } from '../../channels/index.ts';
+import { hashPassword, type MintedSlackApp, readPassword, readWebPage } from '../../channels/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { checkBinding, requireOwnTarget } from './check-deployment.ts';
 import { connectChannel } from './connect-channel.ts';
 import { connectMailbox } from './connect-mailbox.ts';
 import { connectNumber, isOfNumber } from './connect-number.ts';
+import { connectSlackApp } from './connect-slack-app.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { holdTarget } from './hold-target.ts';
 import { renderDeployment } from './render-deployment.ts';
@@ -17,12 +18,15 @@ import { insertDeployment } from './store.ts';
 /** What is right about every kind is told first, then whether the target is there, then whether its kind can be made. */
 export function createDeployment(deps: DeploymentDependencies) {
   const { publicUrl, vault } = deps;
-  return async (request: ProjectChange<{ body: DeploymentIn }>): Promise<CreatedDeployment> => {
+  return async (
+    request: ProjectChange<{ body: DeploymentIn }> & { readonly prepared: MintedSlackApp | undefined },
+  ): Promise<CreatedDeployment> => {
     const { tx, caller, body } = request;
     const { kind, target } = body;
     requireOwnTarget(caller, target);
     checkBinding(body);
     if (isOfNumber(body)) return connectNumber(deps, { ...request, body });
+    if (request.prepared !== undefined) return connectSlackApp(deps, request, request.prepared);
     if (kind === 'email') return connectMailbox(deps, request);
     if (kind !== 'web' && kind !== 'mcp') return connectChannel(deps, request);
     refuseProvider(body);

@@ -1,5 +1,5 @@
 import type { ProjectChange } from '../../access/operation.ts';
-import { openNumberOf, readNumber, settleNumberLater } from '../../channels/index.ts';
+import { openNumberOf, readNumber, removeSlackAppLater, settleNumberLater } from '../../channels/index.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
 import type { DeploymentDependencies } from './dependencies.ts';
 import { requireVisible } from './require-visible.ts';
@@ -11,6 +11,7 @@ export function deleteDeployment(deps: DeploymentDependencies) {
   return async ({ tx, caller, params }: ProjectChange<{ params: DeploymentPath }>): Promise<void> => {
     const row = requireVisible(caller, await holdDeployment(tx, params.depid));
     await disconnectNumber(deps, tx, row);
+    if (row.kind === 'slack') await removeSlackAppLater(deps.jobs, tx, row.id);
     await ignoreWaiting(tx, row.id);
     await removeDeployment(tx, row.id);
   };

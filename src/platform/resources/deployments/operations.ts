@@ -3,9 +3,9 @@ import { mcpPath } from '../../access/mcp-address.ts';
 import { project } from '../../access/operation.ts';
 import { callMcp } from './call-mcp.ts';
 import { checkNumber } from './connect-number.ts';
+import { prepareSlackApp, type SlackAppDependencies } from './connect-slack-app.ts';
 import { createDeployment } from './create-deployment.ts';
 import { deleteDeployment } from './delete-deployment.ts';
-import type { DeploymentDependencies } from './dependencies.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
 import {
@@ -18,11 +18,12 @@ import {
   McpMessage,
 } from './schema.ts';
 import { updateDeployment } from './update-deployment.ts';
+import { renameAtSlack } from './update-slack-app.ts';
 
 /** A message to a smith has 100,000 characters at most. */
 const MAX_MCP_BYTES = 1024 * 1024;
 
-export function deploymentOperations(deps: DeploymentDependencies) {
+export function deploymentOperations(deps: SlackAppDependencies) {
   return [
     project.read({
       id: 'deployments.list',
@@ -49,7 +50,8 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'threads of its own; an agent’s page has a smith for each, with the `external_id` `web:<deployment>:<visitor_id>`. ' +
         '`mcp_url` is what MCP clients are given. A messaging channel needs the project’s account of its kind; `sms` and `voice` have their own: ' +
         '`provider` is `twilio`, and the number is looked up there. A smith’s is for one person: `address`, or `setup` ' +
-        'and whoever writes the `start_token`. An agent’s is for all others who write, each with a smith of the ' +
+        'and whoever writes the `start_token`; of `slack`, `setup` makes an app of the smith’s own, which is there for whoever ' +
+        'installs it by `install_url`, or for the owner alone. An agent’s is for all others who write, each with a smith of the ' +
         '`external_id` `<kind>:<address>`. A smith token deploys its own smith alone.',
       status: 201,
       body: DeploymentIn,
@@ -79,6 +81,8 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'telegram_bot_unconfigured',
         'slack_app_unconfigured',
         'slack_factory_unconfigured',
+        'slack_app_cap_reached',
+        'slack_api_error',
         'whatsapp_unconfigured',
         'email_unconfigured',
         'empty_config',
@@ -87,6 +91,7 @@ export function deploymentOperations(deps: DeploymentDependencies) {
         'connect_failed',
       ],
       precheck: checkNumber(deps),
+      prepare: prepareSlackApp(deps),
       handler: createDeployment(deps),
     }),
     project.read({
@@ -108,13 +113,20 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       scope: 'deployments:write',
       summary: 'Rename a deployment',
       description:
-        'The title of a page; what a mailbox writes as, and whom alone a smith’s obeys (`owner_email`). What else they have is set when ' +
+        'The title of a page; the name of a Slack app of the smith’s own, at Slack too; what a mailbox writes as, and whom alone a smith’s obeys (`owner_email`). What else they have is set when ' +
         'they are made.',
       params: DeploymentPath,
       body: DeploymentPatch,
       example: { display_name: 'Support' },
       reply: Deployment,
-      errors: ['empty_patch', 'nothing_to_update', 'rename_unsupported'],
+      errors: [
+        'empty_patch',
+        'nothing_to_update',
+        'rename_unsupported',
+        'slack_factory_unconfigured',
+        'slack_api_error',
+      ],
+      precheck: renameAtSlack(deps),
       handler: updateDeployment(deps),
     }),
     project.change({
@@ -124,7 +136,9 @@ export function deploymentOperations(deps: DeploymentDependencies) {
       posture: 'any',
       scope: 'deployments:write',
       summary: 'Delete a deployment',
-      description: 'Its page is gone at once, its address is free. Smiths and what was said stay.',
+      description:
+        'Its page is gone at once, its address is free, and a Slack app of the smith’s own is deleted at Slack. Smiths and ' +
+        'what was said stay.',
       params: DeploymentPath,
       handler: deleteDeployment(deps),
     }),

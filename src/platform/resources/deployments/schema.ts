@@ -63,7 +63,8 @@ export const DeploymentIn = component(
         boundedObject(
           { members: 20, bytes: MAX_METADATA_BYTES },
           'In place of `address`, where a kind takes it: the reply has a `start_token`, and whoever writes that is bound. `email` gives the ' +
-            'smith a mailbox of its own at once, named after `display_name`.',
+            'smith a mailbox of its own at once, named after `display_name`; `slack` an app of its own of that name, which with `owner_email` ' +
+            'obeys that member alone.',
         ),
       ),
     ),
@@ -75,12 +76,14 @@ export const DeploymentPatch = component(
   closedObject({
     display_name: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: MAX_TITLE_CHARS }), {
-        description: 'What people see: the title of a page, the sender of a mailbox. Null leaves it as it is.',
+        description:
+          'What people see: the title of a page, the name of a Slack app, the sender of a mailbox. Null leaves it as it is.',
       }),
     ),
     owner_email: Type.Optional(
       nullable(Type.String({ minLength: 3, maxLength: MAX_EMAIL_CHARS }), {
-        description: 'Whose mail alone a smith’s mailbox obeys. Null leaves it as it is.',
+        description:
+          'Whom alone a smith’s mailbox, or its Slack app until it is installed, obeys. Null leaves it as it is.',
       }),
     ),
   }),
@@ -118,6 +121,9 @@ export const CreatedDeployment = component(
       Type.String({ description: 'Opens the channel with the token, where it has such links.' }),
     ),
     prefilled_message: Type.Optional(Type.String({ description: 'What the person sends to be bound.' })),
+    slack_app_id: Type.Optional(
+      Type.String({ description: '`slack` with `setup`: the app that was made, as Slack knows it.' }),
+    ),
     install_url: Type.Optional(
       Type.String({
         description: '`slack`: where somebody installs the app in a workspace that does not have it. Shown once.',

@@ -7,6 +7,7 @@ import { requireVisible } from './require-visible.ts';
 import type { Deployment, DeploymentPatch, DeploymentPath } from './schema.ts';
 import { holdDeployment, replaceMetadata } from './store.ts';
 import { updateMailbox } from './update-mailbox.ts';
+import { updateSlackApp } from './update-slack-app.ts';
 
 /** Renames what people see. */
 export function updateDeployment({ publicUrl }: DeploymentDependencies) {
@@ -20,6 +21,7 @@ export function updateDeployment({ publicUrl }: DeploymentDependencies) {
     const row = requireVisible(caller, await holdDeployment(tx, params.depid));
     if (Object.keys(body).length === 0) throw new ApiError('empty_patch');
     if (row.kind === 'email') return renderDeployment(publicUrl, await updateMailbox(tx, row, body));
+    if (row.kind === 'slack') return renderDeployment(publicUrl, await updateSlackApp(tx, row, body));
     // No other kind that can be made obeys one person.
     if (owner != null) throw new ApiError('nothing_to_update', { param: 'owner_email' });
     if (name == null) return renderDeployment(publicUrl, row);
