@@ -8,6 +8,8 @@ const TAKEN_SCHEMES = new Set(
     ' ',
   ),
 );
+/** With a host as names and addresses are written: `https:name` is a path of this server to browsers, and `;` would end a page's policy. */
+const HTTPS = /^https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:[/?].*)?$/i;
 /** RFC 8252, section 7.3: an application listens on whatever port it is given. */
 const LOOPBACK = /^http:\/\/(?<host>localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?<rest>[/?].*)?$/;
 
@@ -24,7 +26,10 @@ export function checkRedirectUri(uri: string, param: string): void {
   if (/[#*\\]/.test(uri)) throw refuse('has a fragment, a wildcard or a backslash');
   if (username !== '' || password !== '' || /^[^/]*\/\/[^/?]*@/.test(uri))
     throw refuse('has a user name or a password');
-  if (protocol === 'https:') return;
+  if (protocol === 'https:') {
+    if (!HTTPS.test(uri)) throw refuse('has no host as it is written in addresses');
+    return;
+  }
   if (protocol === 'http:') {
     if (!LOOPBACK.test(uri)) throw refuse('is plain http beyond loopback');
     return;

@@ -58,6 +58,10 @@ test('what nobody may be sent to is not registered', async () => {
     'https://example.com\\@evil.example/',
     '/callback',
     'https://exämple.com/',
+    'https:example.com/callback',
+    'https:/example.com/callback',
+    'https://example.com;script-src/callback',
+    'https://ex%61mple.com/callback',
   ]) {
     const answer = await register(url, { redirect_uris: [uri] });
     assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_redirect_uri'], `${uri}: ${answer.text}`);
