@@ -179,16 +179,16 @@ function asksForAnotherTry({ mayFail }: DriverParts, status: number): boolean {
 }
 
 /** Asks one server after the other until one gives something. */
-export async function insist<T>(
-  { pick }: Pick<DriverParts, 'pick'>,
+export async function insist<T, Place = TestProject>(
+  { pick }: { readonly pick: () => Place | undefined },
   what: string,
-  attempt: (project: TestProject) => Promise<T | undefined>,
+  attempt: (place: Place) => Promise<T | undefined>,
 ): Promise<T> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const project = pick();
+    const place = pick();
     try {
-      const found = project === undefined ? undefined : await attempt(project);
+      const found = place === undefined ? undefined : await attempt(place);
       if (found !== undefined) return found;
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
@@ -199,6 +199,6 @@ export async function insist<T>(
 }
 
 /** What `fetch` throws when the other side is not there, or goes away while it answers. */
-function isConnectionLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return error instanceof TypeError && (error.message === 'fetch failed' || error.message === 'terminated');
 }

@@ -17,6 +17,7 @@ const USUAL_SECONDS: Readonly<Record<string, number>> = {
   'test/faults/poison.test.ts': 60,
   'test/faults/kill-nine.test.ts': 50,
   'test/faults/store-loss.test.ts': 41,
+  'test/faults/oauth-kill.test.ts': 40,
   'test/faults/orders-kill.test.ts': 38,
   'test/faults/two-replicas.test.ts': 33,
   'test/faults/wallet-kill.test.ts': 33,

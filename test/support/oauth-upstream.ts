@@ -18,7 +18,9 @@ export interface OAuthUpstream {
   /** What the issuer was asked and granted; `refused`: by its token endpoint, such as a refresh token that was used before. */
   readonly counts: { refreshes: number; codes: number; refused: number; revoked: number; registered: number };
   /** What the MCP server was called with. */
-  readonly calls: { readonly token: string; readonly account: string }[];
+  readonly calls: { readonly token: string; readonly account: string; readonly args: unknown }[];
+  /** How long an answer of the token endpoint is under way once it is made. */
+  answerDelayMs: () => number;
   /** Seconds that an access token lives, from now on. */
   tokenSeconds: number;
   /** Whom the MCP server names as the issuer of its tokens. */
@@ -46,7 +48,7 @@ export async function startOAuthUpstream(
   const issuer = `http://${host}`;
   const mcpUrl = `${issuer}/mcp`;
   const counts = { refreshes: 0, codes: 0, refused: 0, revoked: 0, registered: 0 };
-  const calls: { token: string; account: string }[] = [];
+  const calls: { token: string; account: string; args: unknown }[] = [];
   const upstream = {
     ...{
       issuer,
@@ -60,6 +62,7 @@ export async function startOAuthUpstream(
       namedIssuer: issuer,
     },
     instead: undefined as OAuthUpstream['instead'],
+    answerDelayMs: () => 0,
     visit: (link: string) => visit(link, issuer),
     async close() {
       server.close();
@@ -121,9 +124,19 @@ export async function startOAuthUpstream(
     }
     if (pathname === '/token/revocation') counts.revoked += 1;
     if (pathname === '/token' && upstream.instead !== undefined) return upstream.instead(response);
+    if (pathname === '/token') delayAnswer(response, upstream.answerDelayMs());
     serve(request, response);
   });
   return upstream;
+}
+
+function delayAnswer(response: ServerResponse, delayMs: number): void {
+  if (delayMs === 0) return;
+  const end = response.end;
+  response.end = (...given: unknown[]) => {
+    setTimeout(() => Reflect.apply(end, response, given), delayMs);
+    return response;
+  };
 }
 
 /** Signs in as `ada` and consents to everything. */
@@ -173,7 +186,7 @@ async function answerMcp(
     response.writeHead(405).end();
     return;
   }
-  const message = (await json(request)) as { id?: number; method: string };
+  const message = (await json(request)) as { id?: number; method: string; params?: { arguments?: unknown } };
   if (message.id === undefined) {
     response.writeHead(202).end();
     return;
@@ -184,7 +197,7 @@ async function answerMcp(
     return refuse();
   }
   const account = found.accountId;
-  if (isCall) calls.push({ token, account });
+  if (isCall) calls.push({ token, account, args: message.params?.arguments });
   const result = RESULTS[message.method];
   const isKnown = result !== undefined || isCall;
   const body = isKnown
