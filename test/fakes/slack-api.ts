@@ -60,6 +60,8 @@ export interface SlackServer extends Pick<ProviderServer, 'url' | 'calls' | 'fai
   stopStreamsIn(channel: string): void;
   /** Its address, which opens with the bot's token. */
   addFile(text: string): string;
+  /** As a message of a channel that two companies share tells of the file: `files.info` tells the rest. */
+  shareFile(file: Json): Json;
 }
 
 /** Of an edit. */
@@ -89,6 +91,7 @@ export async function startSlack(): Promise<SlackServer> {
   const unstreamed = new Set<string>();
   const codes = new Map<string, Json>();
   const installed = new Map<string, FakeSlackApp>();
+  const shared = new Map<string, Json>();
   const members = new Map<string, string>();
   const factory = createSlackFactory(addApp);
   const uploads = new Map<string, { readonly filename: string; readonly length: number; text?: string }>();
@@ -133,6 +136,7 @@ export async function startSlack(): Promise<SlackServer> {
     },
     'conversations.history': ({ channel }) => ({ messages: shown(channel, undefined) }),
     'conversations.replies': ({ channel, ts }) => ({ messages: shown(channel, ts) }),
+    'files.info': ({ file }) => (shared.has(file) ? { file: shared.get(file) } : refuse('file_not_found')),
     'files.getUploadURLExternal': ({ filename, length }) => {
       const file_id = newSlackId('F');
       uploads.set(file_id, { filename, length: Number(length) });
@@ -297,6 +301,11 @@ export async function startSlack(): Promise<SlackServer> {
       back.searchParams.set('code', code);
       back.searchParams.set('state', searchParams.get('state') ?? '');
       return back;
+    },
+    shareFile(file) {
+      const id = newSlackId('F');
+      shared.set(id, { id, ...file });
+      return { id, mode: 'file_access', file_access: 'check_file_info', created: 0, timestamp: 0, user: '' };
     },
     closeChannel: (channel) => void closed.add(channel),
     stopStreamsIn: (channel) => void unstreamed.add(channel),

@@ -181,6 +181,15 @@ export interface Channel {
    * with a later one, or stopped. Whether it works is nobody's business. Absent: nothing shows it for long.
    */
   dismiss?(to: Destination, signal: AbortSignal): Promise<void>;
+  /**
+   * What a file is of which its message tells too little; else as it is told. Throws as `openAttachment`, which is given what
+   * comes of it. Absent: messages tell everything.
+   */
+  lookUpAttachment?(
+    account: OpenAccount,
+    attachment: InboundAttachment,
+    signal: AbortSignal,
+  ): Promise<InboundAttachment>;
   /** Throws `AttachmentFailure` (final: too large, gone), or whatever else (tried again). */
   openAttachment(account: OpenAccount, attachment: InboundAttachment, signal: AbortSignal): Promise<Readable>;
 }

@@ -90,14 +90,15 @@ async function fetchOne(
   attachment: KeptAttachment,
   stopping: AbortSignal,
 ): Promise<KeptAttachment> {
-  const { bytes, filename, mediaType } = attachment;
-  if (bytes !== undefined && bytes > files.limitBytes) return { ...attachment, problem: tooLarge(files) };
   for (let attempt = 1; ; attempt += 1) {
     try {
       const account = await channel.openAccount(chat.project_id, chat.deployment_id);
       if (account === undefined) return { ...attachment, problem: 'The channel that it came from is gone.' };
       const signal = AbortSignal.any([stopping, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
-      const content = await channel.openAttachment(account, attachment, signal);
+      const told = (await channel.lookUpAttachment?.(account, attachment, signal)) ?? attachment;
+      const { bytes, filename, mediaType } = told;
+      if (bytes !== undefined && bytes > files.limitBytes) return { ...attachment, problem: tooLarge(files) };
+      const content = await channel.openAttachment(account, told, signal);
       const owner = { projectId: chat.project_id, smithId: chat.smith_id };
       return { ...attachment, file: await files.keep(owner, { filename, mediaType: mediaType ?? '', content }) };
     } catch (error) {

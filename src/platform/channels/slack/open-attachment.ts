@@ -2,23 +2,9 @@
 import { Readable } from 'node:stream';
 import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure, type InboundAttachment } from '../channel.ts';
+import { readFileRef } from './attachment.ts';
 import { isSlackUrl } from './slack-url.ts';
 import type { SlackAccess } from './web-api.ts';
-
-/** Where a file is, and the workspace whose bot may read it. */
-interface FilePlace {
-  readonly teamId: string;
-  readonly url: string;
-}
-
-export function fileRefOf({ teamId, url }: FilePlace): string {
-  return `${teamId}:${url}`;
-}
-
-function readFileRef(ref: string): FilePlace {
-  const at = ref.indexOf(':');
-  return { teamId: ref.slice(0, at), url: ref.slice(at + 1) };
-}
 
 const GONE = new Set([400, 401, 403, 404, 410]);
 

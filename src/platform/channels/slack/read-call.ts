@@ -5,10 +5,10 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { parseJsonText } from '../../../kernel/http/json-body.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { InboundAttachment, InboundMessage } from '../channel.ts';
+import type { InboundMessage } from '../channel.ts';
 import { asObject, objectAt, objectsAt, textAt } from '../provider/read-json.ts';
+import { readFile } from './attachment.ts';
 import { readButton } from './buttons.ts';
-import { fileRefOf } from './open-attachment.ts';
 import { addressOf, chatOf, isChannelId, isTeamId, isTs, isUserId } from './place.ts';
 import { mentions, readSlackText } from './read-text.ts';
 
@@ -92,7 +92,7 @@ function readMessage(body: JsonObject, teamId: string, event: JsonObject, botUse
       chat: chatOf({ teamId, channelId: channel, threadTs: isInThread ? threadTs : isDirect ? undefined : ts }),
       subject: isDirect ? user : `${user} in ${channel}`,
       text: readSlackText(written, botUserId),
-      attachments: objectsAt(event, 'files').flatMap((file) => readFile(teamId, file)),
+      attachments: objectsAt(event, 'files').flatMap((file) => readFile(teamId, file) ?? []),
       data: withoutCredentials(body),
     },
   };
@@ -102,20 +102,6 @@ function readMessage(body: JsonObject, teamId: string, event: JsonObject, botUse
 function teamOf(event: JsonObject, teamId: string): string {
   const told = event.user_team ?? event.team;
   return isTeamId(told) ? told : teamId;
-}
-
-function readFile(teamId: string, file: JsonObject): readonly InboundAttachment[] {
-  const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private');
-  // Kept elsewhere, or taken back.
-  if (url === undefined || file.is_external === true || file.mode === 'tombstone') return [];
-  return [
-    {
-      ref: fileRefOf({ teamId, url }),
-      filename: textAt(file, 'name') ?? 'file',
-      mediaType: textAt(file, 'mimetype'),
-      bytes: typeof file.size === 'number' ? file.size : undefined,
-    },
-  ];
 }
 
 function readCommand(form: JsonObject): SlackCall {

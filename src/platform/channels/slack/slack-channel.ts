@@ -10,6 +10,7 @@ import { composeSlack } from './compose.ts';
 import { findSentSlack } from './find-sent.ts';
 import { inviteToSlack } from './invite.ts';
 import { createSlackLive } from './live.ts';
+import { lookUpSlackFile } from './look-up-attachment.ts';
 import { openSlackAccount } from './open-account.ts';
 import { openSlackFile } from './open-attachment.ts';
 import { sendSlack } from './send.ts';
@@ -42,6 +43,8 @@ export function createSlackChannel({ db, vault, outbound, publicUrl }: SlackDepe
     findSent: (to, part, sentAfter, signal) => findSentSlack(deps, to, part, sentAfter, signal),
     live: createSlackLive(deps),
     showTyping: (to, signal) => showSlackTyping(deps, to, signal),
+    lookUpAttachment: (account, attachment, signal) =>
+      lookUpSlackFile(deps.api, (teamId) => findAccess(account, teamId), attachment, signal),
     openAttachment: (account, attachment, signal) =>
       openSlackFile(outbound, (teamId) => findAccess(account, teamId), attachment, signal),
   };

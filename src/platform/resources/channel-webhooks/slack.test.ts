@@ -197,6 +197,27 @@ test('a file that comes along is the turn’s', async () => {
   assert.match(missing.text, /metadata is missing/);
 });
 
+test('a file of which the message tells its id alone is looked up', async () => {
+  const place = await makePlace();
+  const { user } = await meet(place);
+  const channel = newSlackId('D');
+  const address = slack.addFile('a cat');
+  const file = slack.shareFile({ name: 'cat.png', mimetype: 'image/png', size: 5, url_private_download: address });
+  const elsewhere = slack.shareFile({ name: 'plan', is_external: true });
+  const unknown = { ...file, id: newSlackId('F') };
+  const untold = slack.shareFile({ file_access: 'check_file_info' });
+  slack.failNext(/files\.info/, { status: 500 });
+  const files = [file, elsewhere, unknown, untold];
+  await write(place, { user, channel, text: 'Look', subtype: 'file_share', files } as never);
+  await said(channel);
+  const [run] = (await place.project.get(`/v1/smiths/${place.smithId}/runs`)).body.data;
+  const [, image, ...missing] = run.input[0].content;
+  assert.equal((await place.project.get(`/v1/files/${image.file_id}/content`)).text, 'a cat');
+  assert.equal((await place.project.get(`/v1/files/${image.file_id}`)).body.filename, 'cat.png');
+  assert.equal(missing.length, 3);
+  for (const { text } of missing) assert.match(text, /is missing. A file cannot be had from Slack/);
+});
+
 test('calls that Slack has not signed are refused alike, whatever project they name', async () => {
   const place = await makePlace();
   const other = await makePlace();
