@@ -27,6 +27,7 @@ interface RunsTable {
   cost_micros: number | null;
   metadata: JsonDefault<JsonObject>;
   actor: Json<Actor> | null;
+  app_id: string | null;
   replay_of: string | null;
   replica_id: string | null;
   attempt: Generated<number>;

@@ -31,11 +31,12 @@ const ID_LEAD_MS = 60_000;
 async function listRunTraces(db: TenantDb, filter: TraceFilter, page: PageRequest): Promise<Trace[]> {
   const { appId, externalId, runId, since, smithId, status } = filter;
   const runIds = [runId, externalId === undefined ? undefined : runOfTraceId(externalId)];
-  // No run is an app's, and an id that is none names no run.
-  if (appId !== undefined || (externalId !== undefined && runIds[1] === undefined)) return [];
+  // An id that is none names no run.
+  if (externalId !== undefined && runIds[1] === undefined) return [];
   const where = new Conditions(page.limit + 1);
   for (const id of runIds) if (id !== undefined) where.add('id = ?', id);
   if (smithId !== undefined) where.add('smith_id = ?', smithId);
+  if (appId !== undefined) where.add('app_id = ?', appId);
   if (status !== undefined) where.add('status = ?', status);
   if (since !== undefined) {
     where.add('id >= ?', idAt('run', new Date(since.getTime() - ID_LEAD_MS)));
@@ -48,7 +49,7 @@ async function listRunTraces(db: TenantDb, filter: TraceFilter, page: PageReques
         + (select count(*) from run_steps s where s.project_id = $1 and s.run_id = r.id)
         + (select count(*) from approvals a where a.project_id = $1 and a.run_id = r.id) as span_count
       from (
-        select id, smith_id, status, input_tokens, output_tokens, cost_micros, created_at, updated_at
+        select id, smith_id, app_id, status, input_tokens, output_tokens, cost_micros, created_at, updated_at
         from runs where project_id = $1${where.text} order by id desc limit $2
       ) r
       order by r.id desc`,

@@ -16,7 +16,7 @@ export async function findRunTrace(
 /** Inputs and outputs of steps, which may be large, are left where they are. */
 const statement = {
   text: `
-    select r.id, r.project_id, r.smith_id, r.thread_id, r.agent_id, r.agent_version, r.status, r.channel, r.config,
+    select r.id, r.project_id, r.smith_id, r.app_id, r.thread_id, r.agent_id, r.agent_version, r.status, r.channel, r.config,
       r.stop_reason, r.error, r.attempt, r.input_tokens, r.output_tokens, r.cost_micros, r.created_at, r.updated_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('position', s.position, 'kind', s.kind, 'status', s.status, 'name', s.name,

@@ -15,7 +15,15 @@ import { w3cTraceIdOf } from './w3c-trace-id.ts';
 /** What a list shows of a run's trace. */
 export type TracedRun = Pick<
   RunRow,
-  'id' | 'smith_id' | 'status' | 'input_tokens' | 'output_tokens' | 'cost_micros' | 'created_at' | 'updated_at'
+  | 'id'
+  | 'smith_id'
+  | 'app_id'
+  | 'status'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'cost_micros'
+  | 'created_at'
+  | 'updated_at'
 > & {
   readonly span_count: number;
 };
@@ -77,7 +85,7 @@ export function describeRunTrace(run: TracedRun): Trace {
     runId: run.id,
     externalId: w3cTraceIdOf(run.id),
     smithId: run.smith_id,
-    appId: null,
+    appId: run.app_id,
     name: ROOT_NAME,
     status: run.status,
     startedAt: run.created_at,
@@ -108,6 +116,7 @@ function rootSpan(run: StoredRun): Span {
       [names.CONVERSATION_ID]: run.thread_id,
       [names.PROJECT_ID]: run.project_id,
       [names.SMITH_ID]: run.smith_id,
+      ...(run.app_id === null ? {} : { [names.APP_ID]: run.app_id }),
       [names.RUN_ID]: run.id,
       [names.CHANNEL]: run.channel,
       [names.ATTEMPT]: run.attempt,

@@ -22,7 +22,10 @@ export interface UsageEntry {
   readonly agentId?: string | null;
   /** Default: the smith's. */
   readonly customerId?: string | null;
+  /** Default: the app that holds the token. */
   readonly appId?: string | null;
+  /** The token that it was used with, where somebody called. */
+  readonly tokenId?: string | null;
   /** When it was used; its day in UTC is the one that it counts in. Default: now, by the store's clock. */
   readonly at?: Date;
   /** Calls of models. */
@@ -88,7 +91,8 @@ function describe(entry: UsageEntry) {
     smith_id: entry.smithId ?? '',
     agent_id: entry.agentId ?? null,
     customer_id: entry.customerId ?? null,
-    app_id: entry.appId ?? '',
+    app_id: entry.appId ?? null,
+    token_id: entry.tokenId ?? null,
     at: entry.at?.toISOString() ?? null,
     calls,
     unpriced_calls: entry.costMicros === null ? calls : 0,
@@ -109,13 +113,14 @@ const statementOf = createDrawStatements((terms) => ({
     with entry as (
       insert into usage_entries (project_id, id, source, model, meter, smith_id, agent_id, customer_id, app_id, at, day, ${AMOUNTS})
       select $1, e.id, e.source, e.model, e.meter, e.smith_id, coalesce(e.agent_id, s.agent_id, ''),
-        coalesce(e.customer_id, s.customer_id, ''), e.app_id, coalesce(e.at, now()),
+        coalesce(e.customer_id, s.customer_id, ''), coalesce(e.app_id, t.app_id, ''), coalesce(e.at, now()),
         (coalesce(e.at, now()) at time zone 'utc')::date, ${AMOUNTS}
       from jsonb_to_recordset($2::jsonb) as e (id text, source text, model text, meter text, smith_id text, agent_id text,
-        customer_id text, app_id text, at timestamptz, calls bigint, unpriced_calls bigint, input_tokens bigint,
+        customer_id text, app_id text, token_id text, at timestamptz, calls bigint, unpriced_calls bigint, input_tokens bigint,
         cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint, cost_micros bigint, quantity numeric,
         seconds numeric)
       left join smiths s on s.project_id = $1 and s.id = e.smith_id
+      left join tokens t on t.project_id = $1 and t.id = e.token_id
       on conflict (project_id, id) do nothing
       returning *
     ), ${recordUsageSql({ project: '$1', rows: 'entry', holder: '$3::text', draw: terms && { terms, id: '$5' } })}

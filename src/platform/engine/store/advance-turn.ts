@@ -184,7 +184,8 @@ const statementOf = createDrawStatements((terms) => ({
       returning *
     ), used as (
       select step.usage_day as day, 'turn' as source, step.name as model, '' as meter, run.smith_id,
-        coalesce(run.agent_id, '') as agent_id, coalesce(step.customer_id, '') as customer_id, '' as app_id,
+        coalesce(run.agent_id, '') as agent_id, coalesce(step.customer_id, '') as customer_id,
+        coalesce(run.app_id, '') as app_id,
         1 as calls, case when step.cost_micros is null then 1 else 0 end as unpriced_calls,
         step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
         coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds

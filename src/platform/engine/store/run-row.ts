@@ -51,6 +51,8 @@ export interface RunRow {
   cost_micros: number | null;
   metadata: JsonObject;
   actor: Actor | null;
+  /** The app whose token began it, also once that is disconnected. */
+  app_id: string | null;
   replay_of: string | null;
   replica_id: string | null;
   attempt: number;

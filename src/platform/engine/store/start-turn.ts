@@ -68,6 +68,7 @@ export interface TurnStart {
 interface StartRow {
   turn: number | null;
   created_at: Date | null;
+  app_id: string | null;
   summary: string | null;
   summary_turn: number | null;
   history: StoredMessage[];
@@ -121,6 +122,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
     run: {
       ...run,
       turn: row.turn,
+      app_id: row.app_id,
       status: 'in_progress',
       // As the columns begin that the statement leaves out.
       output: null,
@@ -202,13 +204,14 @@ function startSql({ ctes, columns }: { readonly ctes: string; readonly columns: 
     with locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
                         input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at,
-                        sealed_mcp_credentials)
+                        sealed_mcp_credentials, app_id)
       select $1, $2, $3, $4,
              ${nextTurnSql(THREAD)},
              $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
-             case when $21::boolean then now() end, $24::text
+             case when $21::boolean then now() end, $24::text,
+             (select t.app_id from tokens t where t.project_id = $1 and t.id = $11::jsonb ->> 'token_id')
       on conflict (project_id, smith_id) where status = 'in_progress' do nothing
-      returning turn, created_at
+      returning turn, created_at, app_id
     ), thread as (
       ${countTurnSql(THREAD, 'locked')}
     ), question as (
@@ -219,7 +222,7 @@ function startSql({ ctes, columns }: { readonly ctes: string; readonly columns: 
       insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, at_once, expires_at)
       select $1, $16::text, $17::text, $18::text, $2, $23::boolean, now() + interval '24 hours' from locked where $17::text is not null
     )${ctes}
-    select l.turn, l.created_at, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
+    select l.turn, l.created_at, l.app_id, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
       -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
       exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale, ${columns},
       case when $22::boolean then set_config('synchronous_commit', 'off', true) end

@@ -32,9 +32,9 @@ export interface Embedders {
   /**
    * Throws `model_key_missing`, `bedrock_unconfigured`, `unknown_provider`, and `invalid_request` (param `model`) for a
    * name that is no embedding model's. A bare name is OpenAI's. `smithId` names whose own key goes first, and whose usage it
-   * is.
+   * is; `tokenId` the token that asks for it, where its app is to have the usage too.
    */
-  open(projectId: string, modelId: string, smithId?: string | null): Promise<Embedder>;
+  open(projectId: string, modelId: string, smithId?: string | null, tokenId?: string): Promise<Embedder>;
   close(): Promise<void>;
 }
 
@@ -58,10 +58,10 @@ export function createEmbedders(deps: EmbeddersDependencies): Embedders {
   const builtin = createBuiltinEmbedder(undefined, undefined, deps.metrics);
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
-    async open(projectId, modelId, smithId) {
+    async open(projectId, modelId, smithId, tokenId) {
       const { provider, model } = parseEmbeddingModelId(modelId);
       const id = `${provider}/${model}`;
-      const meter = { db, projectId, smithId: smithId ?? null, budgetWaitMs, credits };
+      const meter = { db, projectId, smithId: smithId ?? null, tokenId: tokenId ?? null, budgetWaitMs, credits };
       if (id === BUILTIN_EMBED_MODEL) return meterEmbedder(openBuiltin(builtin, projectId), meter);
       const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
       const { credentials, waysOut } = findAccess(projectId, provider, keys);

@@ -12,6 +12,8 @@ export interface EmbeddingMeter {
   readonly projectId: string;
   /** Whose usage it is; null: the project's own. */
   readonly smithId: string | null;
+  /** Of whoever asks for it; null: the server itself. */
+  readonly tokenId: string | null;
   /** How long it waits for others to give back what they reserved of a budget; a default where undefined. */
   readonly budgetWaitMs: number | undefined;
   readonly credits: Credits;
@@ -27,7 +29,7 @@ export function meterEmbedder(embedder: Embedder, meter: EmbeddingMeter): Embedd
 
 async function embed(
   embedder: Embedder,
-  { db, projectId, smithId, budgetWaitMs: waitMs, credits }: EmbeddingMeter,
+  { db, projectId, smithId, tokenId, budgetWaitMs: waitMs, credits }: EmbeddingMeter,
   texts: readonly string[],
   options: EmbedOptions,
 ): Promise<EmbedResult> {
@@ -41,7 +43,7 @@ async function embed(
   const record = async () => {
     if (tokens > 0) {
       const costMicros = priceUsage(model, { inputTokens: tokens, outputTokens: 0 });
-      const used = { source: 'embedding', model, smithId, calls: 1, inputTokens: tokens, costMicros } as const;
+      const used = { source: 'embedding', model, smithId, tokenId, calls: 1, inputTokens: tokens, costMicros } as const;
       await recordUsage(db, projectId, [used], {
         holder: isHeld ? holder : null,
         terms: credits.terms,

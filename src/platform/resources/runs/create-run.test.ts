@@ -47,6 +47,7 @@ test('a run answers with every field once it has completed', async () => {
     stop_reason: 'stop',
     warnings: [],
     error: null,
+    app_id: null,
     metadata: { order: 7, nested: { deep: [1, 'two', null] } },
   });
   assert.equal(usage.output_tokens, 3);

@@ -19,6 +19,7 @@ export function renderRun(row: ShownRun): Run {
     usage: used ? renderUsage(row) : null,
     metadata: row.metadata,
     actor: row.actor,
+    app_id: row.app_id,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

@@ -123,6 +123,9 @@ export const Run = component(
     usage: nullable(RunUsage),
     metadata: jsonObject(),
     actor: ActorOrNull,
+    app_id: nullable(Type.String(), {
+      description: 'The app whose token began the run, also once it is disconnected.',
+    }),
     created_at: nullable(timestamp()),
     updated_at: nullable(timestamp()),
   }),

@@ -52,6 +52,7 @@ const COLUMNS = [
   'cost_micros',
   'metadata',
   'actor',
+  'app_id',
   'created_at',
   'updated_at',
 ] as const;

@@ -60,7 +60,7 @@ export const Trace = component(
       description: 'The trace’s id where it came from. Of a run: the W3C trace id under which its spans are exported.',
     }),
     smith_id: nullable(Type.String(), { description: 'Null: only a tenant-admin token sees it.' }),
-    app_id: nullable(Type.String()),
+    app_id: nullable(Type.String(), { description: 'Of a run: the app whose token began it.' }),
     name: Type.String({ description: 'The name of its topmost span.' }),
     status: oneOf(TRACE_STATUSES, {
       description:

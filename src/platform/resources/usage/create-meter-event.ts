@@ -35,6 +35,7 @@ export async function createMeterEvent({
       quantity: body.quantity,
       smithId,
       customerId: body.customer_id ?? null,
+      tokenId: caller.tokenId,
       ...(at === undefined ? {} : { at }),
     },
   ]);
