@@ -180,16 +180,24 @@ export function createTokenIssuer({ signer, clock }: { signer: TokenSigner; cloc
   };
 }
 
-/** What an app's token mints is the app's too, and ends when the app is disconnected. */
+/**
+ * What an app's token mints is the app's too, and ends when the app is disconnected: the app's row is held, so that whoever
+ * disconnects it meanwhile finds this token as well. Throws `unauthenticated` where that has happened.
+ */
 async function inheritApp(tx: TenantTransaction, id: string, actor: Actor | null): Promise<void> {
   if (actor === null || actor.token_id === '') return;
-  await tx.raw({
+  const { rows } = await tx.raw<{ revoked_at: Date | null }>({
     text: `
-      update tokens t set app_id = minter.app_id
-      from tokens minter
-      where t.project_id = $1 and t.id = $2 and minter.project_id = $1 and minter.id = $3 and minter.app_id is not null`,
+      with app as (
+        select a.id, a.revoked_at
+        from tokens minter join oauth_apps a on a.project_id = $1 and a.id = minter.app_id
+        where minter.project_id = $1 and minter.id = $3
+        for share of a
+      )
+      update tokens t set app_id = app.id from app where t.project_id = $1 and t.id = $2 returning app.revoked_at`,
     values: [id, actor.token_id],
   });
+  if (rows[0] !== undefined && rows[0].revoked_at !== null) throw new ApiError('unauthenticated');
 }
 
 function endLifetime(issuedAt: Date, ttlSeconds: number, maxSeconds: number): Date {
