@@ -47,8 +47,10 @@ const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Pro
   },
   async org(program) {
     const { addCreateOrganization } = await import('./create-organization.ts');
-    const organization = program.command('org').helpCommand(false).description('make organizations');
+    const { addUpdateOrganization } = await import('./update-organization.ts');
+    const organization = program.command('org').helpCommand(false).description('make and change organizations');
     addCreateOrganization(organization);
+    addUpdateOrganization(organization);
   },
   async keys(program, { finish }) {
     const { addRotateKeys } = await import('./rotate-keys.ts');

@@ -75,9 +75,9 @@ async function grantApp(
     const message = 'Say which project the program is let into: `project_id`.';
     throw new ApiError('invalid_request', { param: 'project_id', message });
   }
-  const { rows } = await tx.query<{ name: string }>({
+  const { rows } = await tx.query<Owner>({
     text: `
-      select o.name from projects p join organizations o on o.id = p.organization_id
+      select o.name, o.contact_email from projects p join organizations o on o.id = p.organization_id
       where p.id = $1 and p.organization_id = $2 and p.archived_at is null`,
     values: [projectId, caller.organizationId],
   });
@@ -85,13 +85,27 @@ async function grantApp(
   if (owner === undefined) {
     throw new ApiError('not_found', { param: 'project_id', message: 'The organization has no such project.' });
   }
-  const claims = scopes.includes('openid') ? identityOf(caller.organizationId, owner.name, user) : null;
+  const claims = scopes.includes('openid') ? identityOf(caller.organizationId, owner, user) : null;
   return { projectId, smithId: null, claims };
 }
 
-/** Whom the id_token is about: the organization, or the person that its key vouches for. */
-function identityOf(organizationId: string, name: string, user: VouchedPerson | undefined): IdentityClaims {
-  if (user === undefined) return { sub: organizationId, name };
+interface Owner {
+  readonly name: string;
+  readonly contact_email: string | null;
+}
+
+/**
+ * Whom the id_token is about: the organization, or the person that its key vouches for. The contact address is what an operator
+ * wrote down: nobody has shown that mail reaches the organization there.
+ */
+function identityOf(
+  organizationId: string,
+  { name, contact_email: email }: Owner,
+  user: VouchedPerson | undefined,
+): IdentityClaims {
+  if (user === undefined) {
+    return { sub: organizationId, name, ...(email === null ? {} : { email, email_verified: false }) };
+  }
   const { id, ...claims } = user;
   return { ...claims, sub: `${organizationId}:${id}` };
 }

@@ -1,3 +1,3 @@
 /** What an operator does beside the platform's interface. */
 export { createOperator, operatePlatform } from './operate.ts';
-export { MAX_CENTS, MAX_CODES, MAX_NAME_LENGTH, type PlatformVerbs, platformVerbs } from './verbs.ts';
+export { MAIL_ADDRESS, MAX_CENTS, MAX_CODES, MAX_NAME_LENGTH, type PlatformVerbs, platformVerbs } from './verbs.ts';

@@ -4,7 +4,7 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import { type OperatedService, OperatorError, type RequestOf, type VerbHandlers } from '../../kernel/operator/index.ts';
 import type { IssuedToken, TokenIssuer } from '../access/issue-token.ts';
 import { book, mintCodes, readBalance } from '../billing/index.ts';
-import { createOrganization } from '../resources/projects/index.ts';
+import { createOrganization, updateOrganization } from '../resources/projects/index.ts';
 import { TenantTransaction, tenantDb } from '../store/tenant-db.ts';
 import type { Actor } from '../tables.ts';
 import { chooseOrganization, chooseProject } from './choose-owner.ts';
@@ -38,11 +38,17 @@ export function createOperator({ db, issuer }: OperatorDependencies): VerbHandle
     async adjust_wallet(request) {
       return db.transaction((tx) => adjustWallet(tx, request));
     },
-    async create_organization({ name }) {
+    async create_organization({ name, contact_email: contactEmail = null }) {
       return db.transaction(async (tx) => {
-        const { id } = await createOrganization(tx, { name });
+        const { id } = await createOrganization(tx, { name, contactEmail });
         const key = await issuer.issueOrganizationKey(tx, { organizationId: id, name: 'command line' });
         return { organization_id: id, name, organization_key: key.token };
+      });
+    },
+    async update_organization({ organization, name, contact_email: contactEmail }) {
+      return db.transaction(async (tx) => {
+        const { id } = await chooseOrganization(tx, organization);
+        return { organization_id: id, ...(await updateOrganization(tx, id, { name, contactEmail })) };
       });
     },
     verify_events: (request) => verifyEvents(db, request),

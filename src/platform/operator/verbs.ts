@@ -3,12 +3,15 @@ import Type from 'typebox';
 import type { OperatorVerbs } from '../../kernel/operator/index.ts';
 
 export const MAX_NAME_LENGTH = 200;
+/** Up to 254 characters (RFC 5321, section 4.5.3.1.3). */
+export const MAIL_ADDRESS = /^(?=.{3,254}$)[^\s@<>,]+@[^\s@<>,]+$/;
 export const MAX_CENTS = 100_000_000;
 /** Minted at once. */
 export const MAX_CODES = 1_000;
 
 const owner = Type.Optional(Type.String({ description: 'An id or a name; it may be left out where there is one.' }));
 const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
+const contact = Type.String({ pattern: MAIL_ADDRESS.source });
 const ttlSeconds = Type.Optional(Type.Integer({ minimum: 1 }));
 
 const chainPlace = Type.Object({
@@ -71,8 +74,20 @@ const verbs = {
     }),
   },
   create_organization: {
-    request: Type.Object({ name }),
+    request: Type.Object({ name, contact_email: Type.Optional(contact) }),
     answer: Type.Object({ organization_id: Type.String(), name: Type.String(), organization_key: Type.String() }),
+  },
+  update_organization: {
+    request: Type.Object({
+      organization: owner,
+      name: Type.Optional(name),
+      contact_email: Type.Optional(Type.Union([contact, Type.Null()])),
+    }),
+    answer: Type.Object({
+      organization_id: Type.String(),
+      name: Type.String(),
+      contact_email: Type.Union([Type.String(), Type.Null()]),
+    }),
   },
   /** Proves the chain of a project's events from a place on, for some seconds; the whole feed takes several calls. */
   verify_events: {

@@ -5,6 +5,7 @@ import type { Json, JsonDefault, JsonObject, ProjectId, TableNames } from './col
 interface OrganizationsTable {
   id: string;
   name: string;
+  contact_email: string | null;
   created_at: Generated<Date>;
 }
 

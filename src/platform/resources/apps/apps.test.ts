@@ -1,16 +1,11 @@
 /** Apps: let in by an organization, known by the address of their document, and disconnected again. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { exportJWK, generateKeyPair } from 'jose';
-import * as openid from 'openid-client';
+import { type AppClient, startAppClient } from '../../../../test/support/app-client.ts';
 import {
   newPkce,
   openAuthorize,
   postForm,
-  REDIRECT,
   redeem,
   redirectOf,
   register,
@@ -18,61 +13,30 @@ import {
   sendConsent,
 } from '../../../../test/support/oauth.ts';
 import { createClient, startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { createOperator } from '../../operator/index.ts';
 
 let platform: TestPlatform;
 let project: TestProject;
 let url: string;
-let host: Server;
+let app: AppClient;
 let clientId: string;
-const keys = await generateKeyPair('ES256');
-const jwk = { ...(await exportJWK(keys.publicKey)), alg: 'ES256', kid: 'one' };
 
 before(async () => {
-  host = createServer((request, response) => {
-    const document = {
-      ...{ client_id: clientId, client_name: 'Desk', redirect_uris: [REDIRECT], scope: 'runs:read files:read' },
-      ...{ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: clientId.replace('app.json', 'keys.json') },
-    };
-    const body = request.url === '/keys.json' ? { keys: [jwk] } : document;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  }).listen(0, '127.0.0.1');
-  await once(host, 'listening');
-  clientId = `http://127.0.0.1:${(host.address() as AddressInfo).port}/app.json`;
+  app = await startAppClient();
+  clientId = app.clientId;
   platform = await startPlatform({ publicUrl: 'own', outboundAllow: ['127.0.0.1'] });
   url = platform.url;
   project = await platform.createProject();
 });
 after(async () => {
-  host.closeAllConnections();
-  host.close();
+  await app.close();
   await platform.close();
 });
 
 const consent = (request: string, more: Record<string, string> = {}) =>
   sendConsent(url, { request, token: platform.organization.token, project_id: project.projectId, ...more });
 
-/** As a stock OpenID client has it. `settle`: what happens in the browser, from the page to the address that it comes back to. */
-async function signIn(scope: string | undefined, settle: (request: string) => Promise<URL>, of = clientId) {
-  const authentication = openid.PrivateKeyJwt({ key: keys.privateKey, kid: 'one' });
-  const options = { execute: [openid.allowInsecureRequests] };
-  const config = await openid.discovery(new URL(url), of, undefined, authentication, options);
-  const verifier = openid.randomPKCECodeVerifier();
-  const expectedNonce = openid.randomNonce();
-  const expectedState = openid.randomState();
-  const to = openid.buildAuthorizationUrl(config, {
-    redirect_uri: REDIRECT,
-    ...(scope === undefined ? {} : { scope }),
-    code_challenge: await openid.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
-    state: expectedState,
-    nonce: expectedNonce,
-  });
-  const back = await settle(requestIn(await openAuthorize(url, Object.fromEntries(to.searchParams))));
-  const checks = { pkceCodeVerifier: verifier, expectedState };
-  const expected = scope?.includes('openid') === true ? { ...checks, expectedNonce, idTokenExpected: true } : checks;
-  return openid.authorizationCodeGrant(config, back, expected);
-}
-
+const signIn = (scope: string | undefined, settle: (request: string) => Promise<URL>) => app.signIn(url, scope, settle);
 const onPage = async (request: string) => redirectOf(await consent(request));
 
 test('a stock OpenID client signs in with its key, and gets a project token and an id_token', async () => {
@@ -96,6 +60,22 @@ test('a stock OpenID client signs in with its key, and gets a project token and 
   for (const prefix of ['', 'tha_live_', 'thp_live_', 'tho_live_']) {
     assert.equal((await createClient(url, prefix + tokens.id_token).get('/v1/smiths')).status, 401);
   }
+});
+
+test('an id_token of the organization has the name and the contact that an operator gave it', async () => {
+  const operator = createOperator({ db: platform.db, issuer: platform.platform.issuer });
+  const claimsOf = async (scope: string) => {
+    const { iss, aud, iat, exp, nonce, ...claims } = (await signIn(scope, onPage)).claims() ?? {};
+    return claims;
+  };
+  const sub = platform.organizationId;
+  const update = (changes: object) => operator.update_organization({ organization: sub, ...changes });
+  await update({ name: 'Acme', contact_email: 'owner@acme.example' });
+  const known = { name: 'Acme', email: 'owner@acme.example', email_verified: false };
+  assert.deepEqual(await claimsOf('openid profile email runs:read'), { sub, ...known });
+  assert.deepEqual(await claimsOf('openid runs:read'), { sub });
+  assert.deepEqual(await update({ contact_email: null }), { organization_id: sub, name: 'Acme', contact_email: null });
+  assert.deepEqual(await claimsOf('openid profile email runs:read'), { sub, name: 'Acme' });
 });
 
 test('the organization’s own page vouches for a person', async () => {
@@ -152,9 +132,9 @@ test('an app is one in a project, and disconnecting it ends its tokens in all pr
 
 test('what an app’s token has minted, and what that has minted, ends with the app', async () => {
   const { access_token } = await signIn('tenant:*', onPage);
-  const app = createClient(url, access_token);
+  const held = createClient(url, access_token);
   const smithId = await project.createSmith();
-  const admin = createClient(url, (await app.post('/v1/tenant/tokens', { scope: 'admin' })).body.token);
+  const admin = createClient(url, (await held.post('/v1/tenant/tokens', { scope: 'admin' })).body.token);
   const smith = await admin.post('/v1/tenant/tokens', {
     scope: 'smith',
     smith_id: smithId,
@@ -167,7 +147,7 @@ test('what an app’s token has minted, and what that has minted, ends with the 
     return one.project === project.projectId && one.revoked_at === null;
   });
   assert.equal((await platform.organization.delete(`/v1/organization/apps/${found.id}`)).status, 204);
-  for (const client of [app, ...minted]) assert.equal((await client.get(`/v1/smiths/${smithId}`)).status, 401);
+  for (const client of [held, ...minted]) assert.equal((await client.get(`/v1/smiths/${smithId}`)).status, 401);
   assert.equal((await project.get(`/v1/smiths/${smithId}`)).status, 200);
 });
 

@@ -1,1 +1,1 @@
-export { createOrganization, createProject } from './provision-project.ts';
+export { createOrganization, createProject, updateOrganization } from './provision-project.ts';

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { systemDb } from '../../store/tenant-db.ts';
 import type { JsonObject } from '../../tables.ts';
-import { findProjectByName, insertOrganization, insertProject, type ProjectRow } from './store.ts';
+import { changeOrganization, findProjectByName, insertOrganization, insertProject, type ProjectRow } from './store.ts';
 
 /** Each further attempt needs another transaction to make and another to archive the name in between. */
 const MAX_ATTEMPTS = 5;
@@ -16,11 +16,23 @@ export interface Provisioned {
 
 export async function createOrganization(
   tx: Transaction,
-  { name }: { name: string },
+  { name, contactEmail = null }: { name: string; contactEmail?: string | null },
 ): Promise<{ id: string; name: string }> {
-  const organization = { id: mintId('org'), name };
+  const organization = { id: mintId('org'), name, contact_email: contactEmail };
   await insertOrganization(systemDb(tx), organization);
   return organization;
+}
+
+/** What is undefined stays. */
+export async function updateOrganization(
+  tx: Transaction,
+  id: string,
+  { name, contactEmail }: { name?: string | undefined; contactEmail?: string | null | undefined },
+): Promise<{ name: string; contact_email: string | null }> {
+  return changeOrganization(systemDb(tx), id, {
+    ...(name === undefined ? {} : { name }),
+    ...(contactEmail === undefined ? {} : { contact_email: contactEmail }),
+  });
 }
 
 /** The organization's live project of this name: made, unless there is one. Parallel calls agree on one project. */

@@ -23,8 +23,24 @@ function selectProjects(db: SystemDb, organizationId: string) {
     .where('archived_at', 'is', null);
 }
 
-export async function insertOrganization(db: SystemDb, organization: { id: string; name: string }): Promise<void> {
+export async function insertOrganization(
+  db: SystemDb,
+  organization: { id: string; name: string; contact_email: string | null },
+): Promise<void> {
   await db.insertInto('organizations').values(organization).execute();
+}
+
+export async function changeOrganization(
+  db: SystemDb,
+  id: string,
+  changes: { name?: string; contact_email?: string | null },
+): Promise<{ name: string; contact_email: string | null }> {
+  return db
+    .updateTable('organizations')
+    .set(changes)
+    .where('id', '=', id)
+    .returning(['name', 'contact_email'])
+    .executeTakeFirstOrThrow();
 }
 
 /** Undefined when a live project of the organization has the name already; waits for one that is being made. */
