@@ -37,6 +37,19 @@ export interface FakeRefund {
   status: string;
 }
 
+export interface FakeDispute {
+  readonly id: string;
+  readonly object: 'dispute';
+  readonly amount: number;
+  readonly currency: string;
+  readonly charge: string;
+  readonly payment_intent: string;
+  readonly metadata: Record<string, string>;
+  status: string;
+  /** Amounts in which the money left and came back, without fees. */
+  readonly balance_transactions: { readonly id: string; readonly amount: number }[];
+}
+
 export interface FakeSession {
   readonly id: string;
   readonly object: 'checkout.session';
@@ -58,6 +71,7 @@ export interface FakeSession {
 export interface StripeState {
   readonly intents: Map<string, FakeIntent>;
   readonly refunds: Map<string, FakeRefund>;
+  readonly disputes: Map<string, FakeDispute>;
   readonly sessions: Map<string, FakeSession>;
   readonly customers: Map<string, FakeCustomer>;
   readonly savedCards: Map<string, FakeCard>;
@@ -107,6 +121,7 @@ export function serveStripe(state: StripeState, asked: StripeRequest): StripeRep
   if (route === 'GET payment_intents') return found(state.intents.get(id));
   if (route === 'POST refunds') return createRefund(state, asked);
   if (route === 'GET refunds') return listRefunds(state, searchParams.get('payment_intent') ?? '');
+  if (route === 'GET disputes') return listDisputes(state, searchParams);
   if (route === 'POST customers') return createCustomer(state, asked);
   if (route === 'POST billing_portal') return createPortal(state, asked);
   if (route === 'POST checkout') return createSession(state, asked);
@@ -196,6 +211,36 @@ function createRefund(state: StripeState, { body }: StripeRequest): StripeReply 
 function listRefunds(state: StripeState, intentId: string): StripeReply {
   const data = [...state.refunds.values()].filter(({ payment_intent }) => payment_intent === intentId);
   return { status: 200, body: { object: 'list', data, has_more: false } };
+}
+
+function listDisputes(state: StripeState, query: URLSearchParams): StripeReply {
+  const expands = query.get('expand[0]') === 'data.payment_intent';
+  const data = [...state.disputes.values()]
+    .filter(({ payment_intent }) => payment_intent === query.get('payment_intent'))
+    .map((dispute) => (expands ? { ...dispute, payment_intent: state.intents.get(dispute.payment_intent) } : dispute));
+  return { status: 200, body: { object: 'list', data, has_more: false } };
+}
+
+/** As the bank of a card's holder: an inquiry first, or the money at once. */
+export function disputeIntent(state: StripeState, intentId: string, amount: number, isInquiry: boolean): FakeDispute {
+  const dispute: FakeDispute = {
+    id: newId('dp'),
+    object: 'dispute',
+    amount,
+    currency: 'eur',
+    charge: newId('ch'),
+    payment_intent: intentId,
+    metadata: {},
+    status: isInquiry ? 'warning_needs_response' : 'needs_response',
+    balance_transactions: [],
+  };
+  state.disputes.set(dispute.id, dispute);
+  if (!isInquiry) moveDisputed(dispute, -1);
+  return dispute;
+}
+
+export function moveDisputed(dispute: FakeDispute, sign: -1 | 1): void {
+  dispute.balance_transactions.push({ id: newId('txn'), amount: sign * dispute.amount });
 }
 
 function createCustomer(state: StripeState, { body }: StripeRequest): StripeReply {

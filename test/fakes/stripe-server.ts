@@ -8,8 +8,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
 import {
+  disputeIntent,
   type FakeCard,
+  type FakeDispute,
   type FakeRefund,
+  moveDisputed,
   payOnPage,
   refundIntent,
   type StripeReply,
@@ -49,6 +52,9 @@ export interface FakeStripe extends StripeState {
   refund(intentId: string, amountCents: number): FakeRefund;
   /** The card takes no refund after all. */
   failRefund(id: string): void;
+  /** As the bank of the card's holder. An inquiry moves no money. */
+  dispute(intentId: string, amountCents: number, options?: { readonly isInquiry?: boolean }): FakeDispute;
+  closeDispute(id: string, status: 'won' | 'lost' | 'warning_closed'): void;
   /** An event as Stripe sends it: signed by its own package. */
   signEvent(type: string, object: object, options?: SigningOptions): SignedEvent;
   /** Whatever these bytes are. */
@@ -84,6 +90,7 @@ export async function startStripe(): Promise<FakeStripe> {
   const state: StripeState = {
     intents: new Map(),
     refunds: new Map(),
+    disputes: new Map(),
     sessions: new Map(),
     customers: new Map(),
     savedCards: new Map(),
@@ -162,6 +169,14 @@ export async function startStripe(): Promise<FakeStripe> {
       const refund = state.refunds.get(id);
       if (refund === undefined) throw new Error(`there is no refund ${id}`);
       refund.status = 'failed';
+    },
+    dispute: (intentId, amountCents, { isInquiry = false } = {}) =>
+      disputeIntent(state, intentId, amountCents, isInquiry),
+    closeDispute(id, status) {
+      const dispute = state.disputes.get(id);
+      if (dispute === undefined) throw new Error(`there is no dispute ${id}`);
+      dispute.status = status;
+      if (status === 'won') moveDisputed(dispute, 1);
     },
     signEvent(type, object, { id = `evt_${randomBytes(12).toString('hex')}`, ...options } = {}) {
       return signText(JSON.stringify({ id, object: 'event', type, data: { object } }), options);

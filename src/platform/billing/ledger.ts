@@ -3,7 +3,7 @@
  * the organization's balance and where it comes from or goes to, so that its entries sum to zero:
  *
  *   starter  ─starter──────────▶ balance ─usage──▶ usage      (draw-sql.ts, in the statement that settles what was used)
- *   card     ─topup, autoreload▶ balance ─refund─▶ card
+ *   card     ─topup, autoreload▶ balance ─refund, dispute─▶ card
  *   code     ─redeem───────────▶ balance
  *   operator ◀─adjustment──────▶ balance
  *
@@ -13,7 +13,7 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 
-export type CreditKind = 'starter' | 'topup' | 'autoreload' | 'redeem' | 'refund' | 'adjustment';
+export type CreditKind = 'starter' | 'topup' | 'autoreload' | 'redeem' | 'refund' | 'dispute' | 'adjustment';
 
 export interface Booking {
   readonly organizationId: string;
@@ -32,6 +32,7 @@ const accountOf = {
   autoreload: 'card',
   redeem: 'code',
   refund: 'card',
+  dispute: 'card',
   adjustment: 'operator',
 } as const satisfies Record<CreditKind, string>;
 
@@ -75,6 +76,20 @@ const statement = `
     from booked where wallets.organization_id = $1
   )
   select currency, exists (select from booked) as is_booked from wallet`;
+
+/** What the booking of this reference added to the balance. */
+export async function readBooked(executor: Executor, reference: string): Promise<number> {
+  const { rows } = await executor.query<{ amount_cents: number }>({
+    text: `
+      select e.amount_cents from wallet_transactions t
+      join wallet_entries e on e.organization_id = t.organization_id and e.transaction_id = t.id and e.account = 'balance'
+      where t.reference = $1`,
+    values: [reference],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`nothing is booked as ${reference}`);
+  return row.amount_cents;
+}
 
 export interface Balance {
   readonly balance_cents: number;

@@ -17,6 +17,8 @@ export interface CardPayments {
   openPortal(customerId: string): Promise<string>;
   /** Of one payment, whatever became of each. */
   listRefunds(intentId: string): Promise<readonly Refund[]>;
+  /** Of one payment, whatever became of each. */
+  listDisputes(intentId: string): Promise<readonly Dispute[]>;
   /** What a signed message says. Throws `missing_signature`, `bad_signature` and `bad_webhook`. */
   readEvent(message: SignedMessage): Promise<PaymentEvent>;
 }
@@ -84,6 +86,15 @@ export interface Refund {
   readonly isGiven: boolean;
 }
 
+export interface Dispute extends Amount {
+  readonly id: string;
+  /** Of the payment. */
+  readonly label: PaymentLabel | undefined;
+  /** Whether the money has left the seller's account, and whether it came back. */
+  readonly isWithdrawn: boolean;
+  readonly isReinstated: boolean;
+}
+
 export interface SignedMessage {
   readonly bytes: Uint8Array;
   readonly signature: string | undefined;
@@ -95,6 +106,7 @@ export type PaymentEvent = { readonly id: string; readonly type: string } & (
   | { readonly kind: 'page'; readonly label: PaymentLabel | undefined; readonly sessionId: string }
   | { readonly kind: 'charge'; readonly label: PaymentLabel | undefined }
   | { readonly kind: 'refund'; readonly label: PaymentLabel | undefined; readonly intentId: string | null }
+  | { readonly kind: 'dispute'; readonly intentId: string | null }
   | { readonly kind: 'card removed'; readonly cardId: string }
   | { readonly kind: 'card chosen'; readonly customerId: string; readonly cardId: string }
   | { readonly kind: 'other' }

@@ -7,16 +7,10 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import { book } from '../ledger.ts';
 import type { CardPayments, PaymentEvent } from './card-payments.ts';
 import { chargePayment } from './charge-card.ts';
-import {
-  findPayment,
-  findPaymentBy,
-  type Payment,
-  type PaymentDependencies,
-  removeCard,
-  saveCard,
-  settle,
-  settlementOfPage,
-} from './payment.ts';
+import { findLabelled, findPaid } from './find-paid.ts';
+import { type PaymentDependencies, removeCard, saveCard, settle, settlementOfPage } from './payment.ts';
+import { receiveDispute } from './receive-dispute.ts';
+import { keepEvent, wasReceived } from './received-events.ts';
 
 /** Throws `stripe_error` where Stripe does not answer: it then sends the event again. */
 export async function receiveEvent(deps: PaymentDependencies, event: PaymentEvent): Promise<void> {
@@ -30,6 +24,8 @@ export async function receiveEvent(deps: PaymentDependencies, event: PaymentEven
       return receiveCharge(deps, event);
     case 'refund':
       return receiveRefund(deps, payments, event);
+    case 'dispute':
+      return receiveDispute(deps, payments, event);
     case 'card removed':
       return db.transaction(async (tx) => {
         if (await keepEvent(tx, event)) await removeCard(tx, event.cardId);
@@ -47,23 +43,10 @@ export async function receiveEvent(deps: PaymentDependencies, event: PaymentEven
   }
 }
 
-async function wasReceived(executor: Executor, { id }: PaymentEvent): Promise<boolean> {
-  return (await executor.query({ text: 'select from stripe_events where id = $1', values: [id] })).rowCount > 0;
-}
-
-/** False: it was acted on before. */
-async function keepEvent(executor: Executor, { id, type }: PaymentEvent): Promise<boolean> {
-  const { rowCount } = await executor.query({
-    text: 'insert into stripe_events (id, type) values ($1, $2) on conflict do nothing',
-    values: [id, type],
-  });
-  return rowCount > 0;
-}
-
 type EventOf<Kind extends PaymentEvent['kind']> = Extract<PaymentEvent, { readonly kind: Kind }>;
 
 async function receivePage(deps: PaymentDependencies, payments: CardPayments, event: EventOf<'page'>): Promise<void> {
-  const payment = await findLabelled(deps, event);
+  const payment = await findLabelled(deps, event.label);
   if (payment === undefined) return;
   const settlement =
     payment.state === 'open' ? settlementOfPage(payment, await payments.findPage(event.sessionId)) : undefined;
@@ -80,22 +63,12 @@ async function receivePage(deps: PaymentDependencies, payments: CardPayments, ev
 }
 
 async function receiveCharge(deps: PaymentDependencies, event: EventOf<'charge'>): Promise<void> {
-  const payment = await findLabelled(deps, event);
+  const payment = await findLabelled(deps, event.label);
   const isCharge = payment?.kind === 'reload' || payment?.kind === 'autoreload';
   if (payment?.state === 'open' && isCharge) await chargePayment(deps, payment);
   if (payment !== undefined) await keepEvent(deps.db, event);
 }
 
-async function findLabelled(
-  { db }: PaymentDependencies,
-  { label }: { readonly label: PaymentLabelOrNone },
-): Promise<Payment | undefined> {
-  return label === undefined ? undefined : findPayment(db, label.organizationId, label.paymentId);
-}
-
-type PaymentLabelOrNone = EventOf<'page'>['label'];
-
-/** Refunds of a payment that was not booked yet wait for it: nothing leaves a wallet that never came in. */
 async function receiveRefund(
   deps: PaymentDependencies,
   payments: CardPayments,
@@ -104,9 +77,8 @@ async function receiveRefund(
   const { db } = deps;
   const { intentId } = event;
   if (intentId === null) return;
-  let payment = (await findPaymentBy(db, 'intent_id', intentId)) ?? (await findLabelled(deps, event));
-  if (payment?.state === 'open') payment = await settleNow(deps, payments, payment);
-  if (payment?.state !== 'succeeded') return;
+  const payment = await findPaid(deps, payments, { intentId, label: event.label });
+  if (payment === undefined) return;
   const { organization_id: organizationId, currency } = payment;
   const refunds = await payments.listRefunds(intentId);
   await db.transaction(async (tx) => {
@@ -122,14 +94,6 @@ async function receiveRefund(
       }
     }
   });
-}
-
-async function settleNow(deps: PaymentDependencies, payments: CardPayments, payment: Payment): Promise<Payment> {
-  if (payment.kind === 'reload' || payment.kind === 'autoreload') return chargePayment(deps, payment);
-  if (payment.session_id === null) return payment;
-  const settlement = settlementOfPage(payment, await payments.findPage(payment.session_id));
-  if (settlement === undefined) return payment;
-  return deps.db.transaction((tx) => settle(tx, deps, payment, settlement));
 }
 
 async function isBooked(executor: Executor, reference: string): Promise<boolean> {

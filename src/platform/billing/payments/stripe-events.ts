@@ -48,11 +48,14 @@ function describe(event: Stripe.Event): PaymentEvent {
     case 'charge.refunded':
     case 'refund.created':
     case 'refund.updated':
-    case 'refund.failed': {
-      const { payment_intent: intent } = event.data.object;
-      const intentId = typeof intent === 'object' ? (intent?.id ?? null) : intent;
-      return { id, type, kind: 'refund', label: labelOf(event.data.object), intentId };
-    }
+    case 'refund.failed':
+      return { id, type, kind: 'refund', label: labelOf(event.data.object), intentId: intentOf(event.data.object) };
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+      return { id, type, kind: 'dispute', intentId: intentOf(event.data.object) };
     case 'payment_method.detached':
       return { id, type, kind: 'card removed', cardId: event.data.object.id };
     case 'customer.updated': {
@@ -66,8 +69,12 @@ function describe(event: Stripe.Event): PaymentEvent {
   }
 }
 
+function intentOf({ payment_intent: intent }: { readonly payment_intent: string | { readonly id: string } | null }) {
+  return typeof intent === 'object' ? (intent?.id ?? null) : intent;
+}
+
 /** Undefined: it is of something else that is sold by the same account. */
-function labelOf({ metadata }: { readonly metadata: Stripe.Metadata | null }): PaymentLabel | undefined {
+export function labelOf({ metadata }: { readonly metadata: Stripe.Metadata | null }): PaymentLabel | undefined {
   const { ironcraft_organization: organizationId, ironcraft_payment: paymentId } = metadata ?? {};
   return organizationId === undefined || paymentId === undefined ? undefined : { organizationId, paymentId };
 }

@@ -19,12 +19,13 @@ import type {
   CardPayments,
   ChargeOutcome,
   ChargeRequest,
+  Dispute,
   PageRequest,
   PageState,
   PaymentLabel,
   PaymentPage,
 } from './card-payments.ts';
-import { readStripeEvent } from './stripe-events.ts';
+import { labelOf, readStripeEvent } from './stripe-events.ts';
 
 /** The version that this code was written against; the package's types are of the same one. */
 const API_VERSION = '2026-10-28.endive';
@@ -33,6 +34,7 @@ const KEY_IN_METADATA = 'charge_key';
 /** An hour less than Stripe promises. */
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 const REFUNDS_LISTED = 100;
+const DISPUTES_LISTED = 100;
 
 export interface StripeOptions {
   readonly secretKey: string;
@@ -71,8 +73,22 @@ export function createStripePayments(options: StripeOptions): CardPayments {
           return { id, amountCents: amount, isGiven: status !== 'failed' && status !== 'canceled' };
         });
       }),
+    listDisputes: (intentId) => ask('disputes', () => listDisputes(stripe, intentId)),
     readEvent: async (message) => readStripeEvent(stripe, webhookSecret, message),
   };
+}
+
+async function listDisputes(stripe: Stripe, intentId: string): Promise<Dispute[]> {
+  const params = { payment_intent: intentId, limit: DISPUTES_LISTED, expand: ['data.payment_intent'] };
+  const { data } = await stripe.disputes.list(params);
+  return data.map(({ id, amount, currency, balance_transactions: moves, payment_intent: intent }) => ({
+    id,
+    amountCents: amount,
+    currency,
+    label: typeof intent === 'object' && intent !== null ? labelOf(intent) : undefined,
+    isWithdrawn: moves.some((move) => move.amount < 0),
+    isReinstated: moves.some((move) => move.amount > 0),
+  }));
 }
 
 function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripeOptions): Stripe {

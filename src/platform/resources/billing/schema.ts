@@ -36,7 +36,7 @@ export const LedgerEntry = component(
     amount_cents: Type.Integer({ description: 'What was added to the balance; below zero: what left it.' }),
     currency,
     kind: Type.String({
-      description: '`starter`, `topup`, `autoreload`, `redeem`, `usage`, `refund` or `adjustment`.',
+      description: '`starter`, `topup`, `autoreload`, `redeem`, `usage`, `refund`, `dispute` or `adjustment`.',
     }),
     description: Type.String(),
     created_at: nullable(timestamp()),
