@@ -144,6 +144,7 @@ export interface GivenDependencies {
     | 'modelPrivateAddresses'
     | 'fileLimitBytes'
     | 'projectStorageBytes'
+    | 'usageDays'
     | 'otlp'
     | 'catalogFile'
     | 'mailPort'

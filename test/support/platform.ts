@@ -198,6 +198,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       bodyLimitBytes: 10 * 1024 * 1024,
       fileLimitBytes: 64 * 1024 * 1024,
       projectStorageBytes: 1024 ** 4,
+      usageDays: 0,
       trustProxy: false,
       connections: { perAddress: UNLIMITED, total: UNLIMITED },
       stallMs: 30_000,

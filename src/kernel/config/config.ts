@@ -68,6 +68,8 @@ export interface Config {
   readonly fileLimitBytes: number;
   /** Of all files of one project. */
   readonly projectStorageBytes: number;
+  /** For how long single entries of usage are kept; 0: for ever. */
+  readonly usageDays: number;
   /** Where spans of runs are sent. The headers are secrets. */
   readonly otlp: { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** Entries of the catalog of MCP servers; absolute path. */
@@ -219,6 +221,7 @@ export function loadConfig(env?: Environment, cwd: string = process.cwd()): Conf
     ),
     bodyLimitBytes: read('IRONCRAFT_BODY_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_073_741_824)),
     fileLimitBytes: read('IRONCRAFT_FILE_LIMIT_BYTES', 0, (text) => parseInteger(text, 1024, 1_099_511_627_776)),
+    usageDays: read('IRONCRAFT_USAGE_DAYS', 0, parseUsageDays),
     projectStorageBytes: read('IRONCRAFT_PROJECT_STORAGE_BYTES', 0, (text) =>
       parseInteger(text, 1_048_576, 1_125_899_906_842_624),
     ),
@@ -265,6 +268,11 @@ function readProcesses(read: Read, problems: string[]): number {
     );
   }
   return count;
+}
+
+/** The months whose budgets and invoices are still open can be counted again from their entries. */
+function parseUsageDays(text: string): number {
+  return text === '0' ? 0 : parseInteger(text, 62, 36_500);
 }
 
 function parseBlockedSeconds(text: string): number {

@@ -139,6 +139,12 @@ export const ENVIRONMENT = [
     meaning: 'What all files and vector stores of one project may take, in bytes, 1048576 to 1125899906842624',
   },
   {
+    name: 'IRONCRAFT_USAGE_DAYS',
+    default: '400',
+    meaning:
+      'Days for which single entries of usage are kept (meter events, embeddings, spans), 62 to 36500; their sums stay; 0: for ever',
+  },
+  {
     name: 'IRONCRAFT_OTLP_URL',
     default: '',
     meaning:

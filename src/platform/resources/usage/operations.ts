@@ -69,7 +69,8 @@ export function usageOperations(deps: UsageDependencies) {
       posture: 'any',
       scope: 'usage:read',
       summary: 'List meter events, newest first',
-      description: 'A smith token sees its own smith’s.',
+      description:
+        'A smith token sees its own smith’s. Old ones are removed when the operator’s time for them is over; `usage` keeps their sums.',
       query: MeterEventQuery,
       reply: MeterEventList,
       errors: ['invalid_cursor', 'invalid_limit', 'smith_mismatch'],

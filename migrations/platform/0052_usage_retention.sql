@@ -1,0 +1,3 @@
+-- Entries of usage are removed once they are old.
+
+create index usage_entries_by_age on usage_entries (created_at);
