@@ -119,13 +119,18 @@ export async function keepRenewed(db: TenantDb, refreshing: Refreshing, renewed:
   return rowCount > 0;
 }
 
-/** Nothing is known of the refresh token: it may be tried again in a while. */
-export async function releaseRefresh(db: TenantDb, refreshing: Refreshing): Promise<void> {
+/** Nothing is known of the refresh token: it may be tried again, in a while where the provider was asked. */
+export async function releaseRefresh(
+  db: TenantDb,
+  refreshing: Refreshing,
+  { wasAsked }: { readonly wasAsked: boolean },
+): Promise<void> {
   await db.raw({
     text: `
-      update connections set refresh_until = null, refresh_again_at = now() + interval '${AGAIN_SECONDS} seconds'
+      update connections set refresh_until = null,
+        refresh_again_at = case when $5 then now() + interval '${AGAIN_SECONDS} seconds' end
       where project_id = $1 and id = $2 and credential_id = $3 and refresh_id = $4`,
-    values: valuesOf(refreshing),
+    values: [...valuesOf(refreshing), wasAsked],
   });
 }
 

@@ -108,7 +108,7 @@ async function attempt(
     renewal = { row, refreshing, ...(await ask(deps, db, row)) };
   } catch (error) {
     if (error instanceof TokenFailure && error.kind === 'ended') await endRefresh(db, refreshing);
-    else await releaseRefresh(db, refreshing);
+    else await releaseRefresh(db, refreshing, { wasAsked: error instanceof TokenFailure });
     if (!(error instanceof TokenFailure)) throw error;
     deps.logger.debug({ err: error, connection: refreshing.id }, 'a connection was not refreshed');
     return { kind: error.kind, message: error.message };

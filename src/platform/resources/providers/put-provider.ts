@@ -54,7 +54,8 @@ async function save(
       provider: saved.provider,
       client_id: saved.client_id,
       scopes_allowed: saved.scopes_allowed,
-      secret_replaced: checked.secret !== undefined,
+      // Removing one that is not there replaces nothing.
+      secret_replaced: checked.secret != null || (checked.secret === null && present?.has_secret === true),
     },
   });
   const row = await findProvider(tx, saved.provider);
