@@ -45,10 +45,13 @@ test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills w
   for (const { misbehave, canLookUp } of kinds) misbehave(() => throwDice(random, canLookUp));
 
   const kindOf = (sender: number) => kinds[sender % kinds.length] ?? assert.fail('there is no channel');
+  let kill = 0;
   const writing = Promise.all(
-    Array.from({ length: SENDERS }, (_, sender) => writeAll(kindOf(sender), sender, { alive, random })),
+    Array.from({ length: SENDERS }, (_, sender) =>
+      writeAll(kindOf(sender), sender, { alive, random, kills: () => kill }),
+    ),
   );
-  for (let kill = 0; kill < KILLS; kill += 1) {
+  for (; kill < KILLS; kill += 1) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     const victim = random.pick(alive);
     alive.splice(alive.indexOf(victim), 1);
@@ -76,15 +79,19 @@ function throwDice(random: Random, canLookUp: boolean): BadDay {
 interface Writing {
   readonly alive: readonly ServerProcess[];
   readonly random: Random;
+  /** There were so far. */
+  readonly kills: () => number;
 }
 
-/** Delivers as providers do: until it is acknowledged, and now and then once more. */
-async function writeAll(kind: ChannelKind, sender: number, { alive, random }: Writing): Promise<void> {
+/** Delivers as providers do: until it is acknowledged, and now and then once more. As long as there are kills, there are messages. */
+async function writeAll(kind: ChannelKind, sender: number, { alive, random, kills }: Writing): Promise<void> {
   const bring = (deliver: Deliver) =>
     deliver(random.pick([...alive]).url)
       .then((status) => status >= 200 && status < 300)
       .catch(() => false);
-  for (const [index, mark] of marksOf(sender).entries()) {
+  const marks = marksOf(sender);
+  for (const [index, mark] of marks.entries()) {
+    while (kills() < Math.floor((index / marks.length) * KILLS)) await wait(50);
     const deliver = await kind.compose(sender, index, mark);
     while (!(await bring(deliver))) await wait(20);
     for (let again = random.integer(0, 3); again > 0; again -= 1) await bring(deliver);
