@@ -56,6 +56,8 @@ export interface FakeTelegram {
   sentTo(chatId: number, ...methods: readonly string[]): readonly ApiCall[];
   /** The text of a message as it stands now; undefined once it is deleted. */
   textOf(messageId: string | number): string | undefined;
+  /** The texts that stand in the chat, oldest first. */
+  standingIn(chatId: number): readonly string[];
   /** Resolves once so many were sent to the chat. */
   waitForSent(chatId: number, count: number): Promise<readonly ApiCall[]>;
   waitForCall(matches: (call: ApiCall) => boolean): Promise<ApiCall>;
@@ -81,6 +83,7 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
   const files = new Map<string, Buffer>();
   /** Texts by the id of their message, as they stand now. */
   const shownIn = new Map<number, string>();
+  const chats = new Map<number, number>();
   const watchers = new Set<() => void>();
   const held = new Set<() => void>();
   let misbehaviour: Misbehaviour | undefined;
@@ -103,6 +106,7 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
     sendMessage: ({ payload }) => {
       const message_id = newId();
       shownIn.set(message_id, payload.text);
+      chats.set(message_id, Number(payload.chat_id));
       return { message_id, date: 0, chat: { id: payload.chat_id }, text: payload.text };
     },
     sendPhoto: ({ payload }) => ({ message_id: newId(), date: 0, chat: { id: payload.chat_id } }),
@@ -189,6 +193,7 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
       misbehaviour = how;
     },
     textOf: (messageId) => shownIn.get(Number(messageId)),
+    standingIn: (chatId) => [...shownIn].filter(([id]) => chats.get(id) === chatId).map(([, text]) => text),
     putFile: (fileId, content) => void files.set(fileId, content),
     async say(token, said) {
       const bot = token.split(':')[0] ?? '';

@@ -27,6 +27,12 @@ export interface ChannelKind {
   compose(sender: number, index: number, text: string): Promise<Deliver>;
   /** What the sender has been told, oldest first. */
   told(sender: number): readonly string[];
+  /** Where an answer is shown while it is written, in a message. */
+  readonly live?: {
+    compose(sender: number, text: string): Promise<Deliver>;
+    /** What stands where the sender has written. */
+    standing(sender: number): readonly string[];
+  };
   close(): Promise<void>;
 }
 
@@ -76,22 +82,25 @@ async function openTelegram(): Promise<ChannelKind> {
         if (method === 'sendMessage') told.set(chat, [...(told.get(chat) ?? []), String(payload.text)]);
         return undefined;
       }),
-    async compose(sender, index, text) {
-      const from = { id: chatOf(sender), is_bot: false, first_name: `Sender ${sender}` };
-      const update_id = sender * 10_000 + index + 1;
-      const message = {
-        message_id: update_id,
-        date: 1_780_000_000,
-        from,
-        chat: { id: from.id, type: 'private' },
-        text,
-      };
-      const secret = telegram.webhookOf(token)?.secret_token ?? assert.fail('there is no webhook');
-      const headers = { ...JSON_BODY, 'x-telegram-bot-api-secret-token': secret };
-      return post(`/v1/telegram/webhook/${projectId}`, headers, JSON.stringify({ update_id, message }));
-    },
+    compose: (sender, index, text) => compose(sender, index, { text, chat: { id: chatOf(sender), type: 'private' } }),
     told: (sender) => told.get(chatOf(sender)) ?? [],
+    live: {
+      compose(sender, text) {
+        const reply_to_message = { from: { id: Number(token.split(':')[0]) } };
+        return compose(sender, 0, { text, chat: { id: -chatOf(sender), type: 'group' }, reply_to_message });
+      },
+      standing: (sender) => telegram.standingIn(-chatOf(sender)),
+    },
   };
+
+  async function compose(sender: number, index: number, said: object): Promise<Deliver> {
+    const from = { id: chatOf(sender), is_bot: false, first_name: `Sender ${sender}` };
+    const update_id = sender * 10_000 + index + 1;
+    const message = { message_id: update_id, date: 1_780_000_000, from, ...said };
+    const secret = telegram.webhookOf(token)?.secret_token ?? assert.fail('there is no webhook');
+    const headers = { ...JSON_BODY, 'x-telegram-bot-api-secret-token': secret };
+    return post(`/v1/telegram/webhook/${projectId}`, headers, JSON.stringify({ update_id, message }));
+  }
 }
 
 async function openDiscord(): Promise<ChannelKind> {
@@ -112,12 +121,8 @@ async function openDiscord(): Promise<ChannelKind> {
       await deploy(project, agentId, { kind: 'discord' });
     },
     misbehave: (how) => discord.misbehave(() => faultOf(how(), { retry_after: 1, global: false })),
-    async compose(sender, _index, message) {
-      const data = { name: 'ask', options: [{ name: 'message', type: 3, value: message }] };
-      const typed = { userId: userOf(sender), channelId: channelOf(sender), data };
-      const interaction = discord.interactionOf(application, typed);
-      return async (serverUrl) => (await discord.bring(application, interaction, serverUrl + path)).status;
-    },
+    compose: (sender, _index, text) => compose(sender, text),
+    live: { compose, standing: (sender) => discord.messagesIn(channelOf(sender)).map(({ content }) => content) },
     told: (sender) =>
       discord
         .messagesIn(channelOf(sender))
@@ -125,6 +130,13 @@ async function openDiscord(): Promise<ChannelKind> {
         .sort((a, b) => a.written - b.written)
         .map(({ content }) => content),
   };
+
+  async function compose(sender: number, message: string): Promise<Deliver> {
+    const data = { name: 'ask', options: [{ name: 'message', type: 3, value: message }] };
+    const typed = { userId: userOf(sender), channelId: channelOf(sender), data };
+    const interaction = discord.interactionOf(application, typed);
+    return async (serverUrl) => (await discord.bring(application, interaction, serverUrl + path)).status;
+  }
 }
 
 async function openWhatsApp(): Promise<ChannelKind> {
@@ -150,7 +162,10 @@ async function openWhatsApp(): Promise<ChannelKind> {
 async function openSlack(): Promise<ChannelKind> {
   const slack = await startSlack();
   const app = slack.addApp();
-  const [user, channel] = [newSlackId('U'), newSlackId('D')];
+  const [user, direct, channel] = [newSlackId('U'), newSlackId('D'), newSlackId('C')];
+  const userOf = (sender: number) => `${user}X${sender}`;
+  const channelOf = (sender: number) => `${direct}X${sender}`;
+  const threadsOf = (sender: number) => `${channel}X${sender}`;
   let projectId = '';
   return {
     ...{ kind: 'slack', canLookUp: true, close: slack.close },
@@ -160,22 +175,30 @@ async function openSlack(): Promise<ChannelKind> {
       await deploy(project, agentId, { kind: 'slack' });
     },
     misbehave: (how) => slack.misbehave(() => faultOf(how(), { ok: false, error: 'ratelimited' })),
-    async compose(sender, _index, text) {
-      const written = { user: `${user}X${sender}`, channel: `${channel}X${sender}`, ts: newTs(), text };
-      const event = slack.eventOf(app, { type: 'message', channel_type: 'im', ...written });
-      // Repeated with the clock of the repetition: the signature is good for five minutes.
-      return (serverUrl) => {
-        const { headers, body } = slack.sign(app, event);
-        return post(`/v1/slack/webhook/${projectId}`, headers, body)(serverUrl);
-      };
-    },
+    compose: (sender, _index, text) =>
+      compose({ type: 'message', channel_type: 'im', channel: channelOf(sender), user: userOf(sender), text }),
     // Marked as a part of an answer: not what is shown before.
     told: (sender) =>
       slack
-        .messagesIn(`${channel}X${sender}`)
+        .messagesIn(channelOf(sender))
         .filter(({ sent }) => sent.metadata !== undefined)
         .map(({ text }) => text),
+    // Of a mention, in a thread: as a stream.
+    live: {
+      compose: (sender, text) =>
+        compose({ type: 'app_mention', channel: threadsOf(sender), user: userOf(sender), text }),
+      standing: (sender) => slack.messagesIn(threadsOf(sender)).map(({ text }) => text),
+    },
   };
+
+  async function compose(written: object): Promise<Deliver> {
+    const event = slack.eventOf(app, { ...written, ts: newTs() });
+    // Repeated with the clock of the repetition: the signature is good for five minutes.
+    return (serverUrl) => {
+      const { headers, body } = slack.sign(app, event);
+      return post(`/v1/slack/webhook/${projectId}`, headers, body)(serverUrl);
+    };
+  }
 }
 
 async function openSms(): Promise<ChannelKind> {
