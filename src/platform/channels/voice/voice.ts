@@ -8,14 +8,12 @@ import { FAILED_SENTENCE } from '../sentences.ts';
 import type { OpenNumber } from '../twilio/number-store.ts';
 import type { TwilioCall } from '../twilio/verify-call.ts';
 import { answerCall } from './answer-call.ts';
+import { createCallLimits } from './call-limits.ts';
 import { openTicket } from './call-ticket.ts';
 import { RelayCall } from './relay-call.ts';
 import { readRelayMessage } from './relay-messages.ts';
 import { sayToken } from './speak-answer.ts';
 
-/** At once, on one replica. */
-const MAX_CALLS = 500;
-const MAX_CALLS_OF_PROJECT = 100;
 /** RFC 6455, section 7.4.1. */
 const POLICY_VIOLATION = 1008;
 const INVALID_PAYLOAD = 1007;
@@ -40,16 +38,7 @@ export interface Voice {
 
 export function createVoice(deps: VoiceDependencies): Voice {
   const line = createTurnLine();
-  const calls = new Map<string, number>();
-  let total = 0;
-  const isFull = (projectId: string) => total >= MAX_CALLS || (calls.get(projectId) ?? 0) >= MAX_CALLS_OF_PROJECT;
-
-  function count(projectId: string, change: 1 | -1): void {
-    total += change;
-    const left = (calls.get(projectId) ?? 0) + change;
-    if (left === 0) calls.delete(projectId);
-    else calls.set(projectId, left);
-  }
+  const limits = createCallLimits();
 
   /** Undefined where the connection is no call of this project's. */
   function accept(projectId: string, accounts: readonly OpenNumber[], socket: MessageSocket, sealed: string) {
@@ -73,18 +62,18 @@ export function createVoice(deps: VoiceDependencies): Voice {
   }
 
   return {
-    answer: (call) => answerCall(deps, call, isFull(call.account.projectId)),
+    answer: (call) => answerCall(deps, call, limits.isFull(call.account.projectId)),
     relay: (projectId, accounts) => async (socket) => {
-      if (isFull(projectId)) {
+      const end = limits.begin(projectId);
+      if (end === undefined) {
         sayToken(socket, FAILED_SENTENCE, true);
         socket.send(JSON.stringify({ type: 'end' }));
         return;
       }
-      count(projectId, 1);
       try {
         await serve(projectId, accounts, socket);
       } finally {
-        count(projectId, -1);
+        end();
       }
     },
     turnRested: line.turnRested,

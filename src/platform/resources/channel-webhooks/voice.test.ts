@@ -74,6 +74,8 @@ class Call {
   /** What was spoken, each time up to `last`. */
   readonly said: string[] = [''];
   tokens = 0;
+  /** Twilio was told to hang up. */
+  ended = false;
   readonly #socket: WebSocket;
   readonly closed: Promise<number>;
 
@@ -82,6 +84,10 @@ class Call {
     this.closed = once(socket, 'close').then(([code]) => Number(code));
     socket.on('message', (data) => {
       const { type, token, last } = JSON.parse(String(data));
+      if (type === 'end') {
+        this.ended = true;
+        return;
+      }
       assert.equal(type, 'text');
       this.tokens += 1;
       this.said.push(`${this.said.pop()}${token}`);
@@ -99,8 +105,10 @@ class Call {
     const path = relayPath(project);
     const headers = signTwilio(token, `ws://127.0.0.1:8787${path}`, {});
     const socket = new WebSocket(platform.url.replace('http', 'ws') + path, { headers });
+    // Who is refused is told so at once.
+    const call = new Call(socket);
     await once(socket, 'open');
-    return new Call(socket);
+    return call;
   }
 
   send(message: object | string): void {
@@ -285,6 +293,28 @@ test('an agent has a smith for each caller; who shows no number, and whom nobody
   assert.equal((await place.project.get(`/v1/smiths?${query}`)).body.data[0].agent_id, agent.id);
   for (const hidden of ['+266696687', 'anonymous', '']) assert.match(await ring(place, hidden), /<Reject\/>/);
   call.hangUp();
+});
+
+test('a hundred calls of a project are taken at once, and one more is told to call again', async () => {
+  const place = await makePlace();
+  const phone = newPhone();
+  await deploy(place, { address: phone });
+  const connect = () => Call.connect(place.project, place.number.auth_token);
+  const calls = await Promise.all(Array.from({ length: 99 }, connect));
+  const last = await Call.open(place, await ring(place, phone));
+  last.ask('Write 2 words');
+  await last.answers(1);
+  const twiml = await ring(place, phone);
+  assert.match(twiml, /<Response><Say>Sorry, [^<]+<\/Say><\/Response>/);
+  const refused = await connect();
+  assert.equal(await refused.closed, 1000);
+  assert.match(refused.said[0] ?? '', /^Sorry, /);
+  assert.equal(refused.ended, true);
+  last.hangUp();
+  await last.closed;
+  await eventually(async () => ((await ring(place, phone)).includes('<Connect>') ? true : undefined), 'there is room');
+  for (const call of calls) call.hangUp();
+  await Promise.all(calls.map(({ closed }) => closed));
 });
 
 test('a call or a connection that the account has not signed is refused', async () => {
