@@ -9,6 +9,7 @@ export const MEASURES = [
   'gateway',
   'mcp',
   'ask',
+  'oauth',
   'channels',
   'sandbox',
   'ingest',

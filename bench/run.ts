@@ -17,6 +17,7 @@ import { measureLists } from './measures/measure-lists.ts';
 import { measureMcp } from './measures/measure-mcp.ts';
 import { measureMemory } from './measures/measure-memory.ts';
 import { measureMoney } from './measures/measure-money.ts';
+import { measureOAuth } from './measures/measure-oauth.ts';
 import { measurePeer } from './measures/measure-peer.ts';
 import { measureRuns } from './measures/measure-runs.ts';
 import { measureSandbox } from './measures/measure-sandbox.ts';
@@ -39,6 +40,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['gateway', measureGateway],
   ['mcp', measureMcp],
   ['ask', measureAsk],
+  ['oauth', measureOAuth],
   ['channels', measureChannels],
   ['sandbox', measureSandbox],
   ['ingest', measureIngest],

@@ -73,22 +73,26 @@ export class Connection {
 }
 
 const FRESH_UUID = '{uuid}';
+const CARRIED = '{carried}';
 
-/** Gives the bytes of the request, each time it is called. */
-export function prepareRequest(request: HttpRequest, host: string, port: number): () => Buffer {
-  const { method, path, headers } = request;
-  const body = request.body ?? '';
-  // A UUID that stands in for the ones to come: all have one length.
-  const bytes = Buffer.byteLength(body.replace(FRESH_UUID, randomUUID()));
-  const lines = [
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    `host: ${host}:${port}`,
-    ...(body === '' ? [] : ['content-type: application/json', `content-length: ${bytes}`]),
-  ];
-  const text = `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
-  if (!text.includes(FRESH_UUID)) {
-    const same = Buffer.from(text);
+/** Gives the bytes of the request, each time it is called; `carried` is what of the answer before goes into it. */
+export function prepareRequest(request: HttpRequest, host: string, port: number): (carried?: string) => Buffer {
+  const { method, path, headers, body = '' } = request;
+  const type = 'content-type' in headers ? [] : ['content-type: application/json'];
+  const render = (target: string, rendered: string): Buffer => {
+    const lines = [
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      `host: ${host}:${port}`,
+      ...(rendered === '' ? [] : [...type, `content-length: ${Buffer.byteLength(rendered)}`]),
+    ];
+    return Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${rendered}`);
+  };
+  if (!`${path}${body}`.includes(FRESH_UUID) && !body.includes(CARRIED)) {
+    const same = render(path, body);
     return () => same;
   }
-  return () => Buffer.from(text.replace(FRESH_UUID, randomUUID()));
+  return (carried = '') => {
+    const fresh = randomUUID();
+    return render(path.replace(FRESH_UUID, fresh), body.replace(FRESH_UUID, fresh).replace(CARRIED, carried));
+  };
 }

@@ -10,6 +10,8 @@ const HttpRequest = Type.Object({
   body: Type.Optional(Type.String()),
   /** The answer's body must contain this, and its status be 2xx, or the answer counts as an error. */
   expect: Type.Optional(Type.String()),
+  /** A text member of each answer, which takes the place of `{carried}` in the next body; `first` does in the first one. */
+  carry: Type.Optional(Type.Object({ member: Type.String(), first: Type.String() })),
 });
 export type HttpRequest = Static<typeof HttpRequest>;
 

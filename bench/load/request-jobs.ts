@@ -68,13 +68,17 @@ export async function runSaturation(job: SaturationJob): Promise<Measurement> {
 /** Sends the request and resolves with what was wrong with the answer, if anything. */
 function createExchange(connection: Connection, request: HttpRequest, host: string, port: number) {
   const nextBytes = prepareRequest(request, host, port);
+  const { carry } = request;
+  const member = carry === undefined ? undefined : new RegExp(`"${carry.member}":"([^"]+)"`);
+  let carried = carry?.first;
   return async (): Promise<string | undefined> => {
     const pieces: Buffer[] = [];
     try {
-      const status = await connection.send(nextBytes(), (piece) => pieces.push(piece));
+      const status = await connection.send(nextBytes(carried), (piece) => pieces.push(piece));
       const body = Buffer.concat(pieces).toString('latin1');
       const asExpected =
         status >= 200 && status < 300 && (request.expect === undefined || body.includes(request.expect));
+      carried = member?.exec(body)?.[1] ?? carried;
       return asExpected ? undefined : `${request.method} ${request.path} answered ${status}: ${body.slice(0, 300)}`;
     } catch (error) {
       return `${request.method} ${request.path}: ${error instanceof Error ? error.message : String(error)}`;
