@@ -18,7 +18,8 @@ import { isTeamId, isUserId } from './place.ts';
 import { reconnectTeam } from './teams.ts';
 import { createSlackApi, type SlackApi, SlackProblem } from './web-api.ts';
 
-const DEADLINE_MS = 30_000;
+/** The client gives up earlier, and says what is known then. */
+const DEADLINE_MS = 60_000;
 
 export interface InstallDependencies {
   readonly db: Database;

@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
-import { isStorageFault } from '../../../../kernel/http/storage-faults.ts';
 import type { Outbound } from '../../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../../kernel/vault/vault.ts';
 import { TenantDatabase } from '../../../store/tenant-db.ts';
@@ -17,18 +16,17 @@ import type { OpenAccount } from '../../channel.ts';
 import { textAt } from '../../provider/read-json.ts';
 import { baseUrlOf } from '../access.ts';
 import { createSlackApi, type SlackAccess, type SlackApi, SlackProblem } from '../web-api.ts';
+import { keepPatiently } from './keep-patiently.ts';
 import { type ConfigPair, claimRotation, keepPair, releaseRotation } from './rotation-rows.ts';
 
-/** Of the whole call, with a replacement of the token before it. */
-const DEADLINE_MS = 90_000;
-const ROTATION_MS = 30_000;
+/** Of one call; the client gives up earlier, and says what is known then. */
+const CALL_MS = 60_000;
+/** Of waiting for another replica. */
+const WAIT_MS = 90_000;
 /** So long before its end a token is replaced. */
 const AHEAD_MS = 300_000;
 /** How often it is looked whether another replica is done. */
 const LOOK_MS = 100;
-/** A new pair is not given up because the store stumbles: the old one is spent. */
-const KEEP_ATTEMPTS = 20;
-const KEEP_AGAIN_MS = 500;
 const OVER = new Set(['token_expired', 'invalid_auth', 'token_revoked']);
 
 export interface FactoryDependencies {
@@ -46,14 +44,14 @@ export async function callManifestApi(
 ): Promise<JsonObject> {
   const api = createSlackApi(deps.outbound);
   const db = new TenantDatabase(deps.db, projectId);
-  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const call = (account: OpenAccount) => api.call(accessOf(account), method, args, AbortSignal.timeout(CALL_MS));
   const stored = requireFactory(await openStored(deps, db)).account;
-  const usable = isNearlyOver(stored) ? await rotate(deps, api, db, stored, signal) : stored;
+  const usable = isNearlyOver(stored) ? await rotate(deps, api, db, stored) : stored;
   try {
-    return await api.call(accessOf(usable), method, args, signal);
+    return await call(usable);
   } catch (problem) {
     if (!(problem instanceof SlackProblem) || !OVER.has(problem.code)) throw problem;
-    return api.call(accessOf(await rotate(deps, api, db, usable, signal)), method, args, signal);
+    return call(await rotate(deps, api, db, usable));
   }
 }
 
@@ -90,14 +88,16 @@ async function rotate(
   api: SlackApi,
   db: TenantDatabase,
   seen: OpenAccount,
-  signal: AbortSignal,
 ): Promise<OpenAccount> {
   const rotationId = randomUUID();
+  const waitsUntil = performance.now() + WAIT_MS;
   for (;;) {
     const { account, sealedSecrets } = requireFactory(await openStored(deps, db));
     if (account.secrets.config_token !== seen.secrets.config_token) return account;
     if (await claimRotation(db, rotationId, sealedSecrets)) return spend(deps, api, db, account, rotationId);
-    if (signal.aborted) throw new SlackProblem('failed', 'Slack: the configuration token is still being replaced.');
+    if (performance.now() > waitsUntil) {
+      throw new SlackProblem('failed', 'Slack: the configuration token is still being replaced.');
+    }
     await wait(LOOK_MS);
   }
 }
@@ -112,8 +112,7 @@ async function spend(
   const refreshToken = account.secrets.config_refresh_token ?? '';
   let pair: ConfigPair;
   try {
-    // Whoever waits for it may go: the answer is needed by those who come later.
-    const signal = AbortSignal.timeout(ROTATION_MS);
+    const signal = AbortSignal.timeout(CALL_MS);
     const args = { refresh_token: refreshToken };
     pair = readPair(await api.call({ baseUrl: baseUrlOf(account) }, 'tooling.tokens.rotate', args, signal));
   } catch (error) {
@@ -142,15 +141,4 @@ function readPair(answer: JsonObject): ConfigPair {
   const { exp } = answer;
   const expiresAt = typeof exp === 'number' && exp > 0 && exp < 1e11 ? new Date(exp * 1_000) : undefined;
   return { configToken, configRefreshToken, expiresAt };
-}
-
-async function keepPatiently<T>(keep: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await keep();
-    } catch (error) {
-      if (attempt === KEEP_ATTEMPTS || !isStorageFault(error)) throw error;
-      await wait(KEEP_AGAIN_MS);
-    }
-  }
 }

@@ -10,6 +10,7 @@ import { baseUrlOf } from '../access.ts';
 import { SlackProblem } from '../web-api.ts';
 import { countApps, giveUpApp, noteAppId, removeApp, reserveApp } from './app-rows.ts';
 import { callManifestApi, type FactoryDependencies } from './config-token.ts';
+import { keepPatiently } from './keep-patiently.ts';
 import { type AppScopes, composeManifest, readManifestTemplate } from './manifest.ts';
 
 export interface MintDependencies extends FactoryDependencies {
@@ -60,7 +61,7 @@ async function create(
     const made = await callManifestApi(deps, db.projectId, 'apps.manifest.create', args);
     const appId = textAt(made, 'app_id');
     if (appId === undefined) throw new SlackProblem('unknown', 'Slack tells no app.');
-    await noteAppId(db, deploymentId, appId);
+    await keepPatiently(() => noteAppId(db, deploymentId, appId));
     return { appId, credentials: readCredentials(made) };
   } catch (error) {
     if (error instanceof SlackProblem || error instanceof ApiError) await removeApp(db, deploymentId);

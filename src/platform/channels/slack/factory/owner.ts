@@ -12,7 +12,8 @@ import { deploymentAccountOf } from '../open-account.ts';
 import { addressOf, isUserId } from '../place.ts';
 import { type SlackApi, SlackProblem } from '../web-api.ts';
 
-const DEADLINE_MS = 30_000;
+/** The client gives up earlier, and says what is known then. */
+const DEADLINE_MS = 60_000;
 
 /** As a deployment's `address`. Undefined where everybody is obeyed, or it is known already. Throws `slack_api_error`. */
 export async function findOwner(
