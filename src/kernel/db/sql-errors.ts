@@ -71,6 +71,12 @@ export function isStoreUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** Whether the server answered the statement with an error and lives: nothing of the statement was carried out. */
+export function wasRolledBack(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state !== undefined && !UNAVAILABLE_CLASSES.has(state.slice(0, 2)) && !state.startsWith('57P');
+}
+
 /** What `pg` says of a connection that ended while a statement waited for its answer, or before it was sent. */
 const CONNECTION_ENDED = /^(Connection terminated|Client has encountered a connection error|Client was closed)/;
 const SOCKET_CODES: ReadonlySet<string> = new Set(

@@ -33,9 +33,23 @@ const JSONB_VERSION = 1;
  * its own, so that a statement with several such values holds up nobody. For a parameter that PostgreSQL takes for jsonb.
  */
 export async function largeJson(value: unknown): Promise<string | Uint8Array> {
+  return toParameter(await largeJsonText(value));
+}
+
+/** The text of one of several values that travel as one list. */
+export async function largeJsonText(value: unknown): Promise<string> {
   const text = json(value);
+  if (text.length >= LARGE_JSON_CHARS) await ownIteration();
+  return text;
+}
+
+/** The list of what the texts say, as `largeJson`. */
+export function largeJsonList(texts: readonly string[]): Promise<string | Uint8Array> {
+  return toParameter(`[${texts.join(',')}]`);
+}
+
+async function toParameter(text: string): Promise<string | Uint8Array> {
   if (text.length < LARGE_JSON_CHARS) return text;
-  await ownIteration();
   const bytes = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
   bytes[0] = JSONB_VERSION;
   bytes.write(text, 1);

@@ -7,6 +7,7 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
+import { createBatcher } from '../../kernel/event-loop/batcher.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type Caller, ORGANIZATION_MARKER } from './caller.ts';
 import { HANDLE_PREFIXES } from './sign-token.ts';
@@ -14,6 +15,9 @@ import type { SigningKeys } from './signing-keys.ts';
 
 const MAX_REMEMBERED = 20_000;
 const MAX_TOKEN_LENGTH = 4_096;
+const MAX_ASKED_TOGETHER = 1_000;
+/** A connection that stalls does not keep everybody out. */
+const PATIENCE_MS = 20;
 /** A handle prefix and the three parts of a JWT in compact form (RFC 7515, section 7.1). */
 const TOKEN = new RegExp(`^(${Object.values(HANDLE_PREFIXES).join('|')})([\\w-]+)\\.([\\w-]+)\\.([\\w-]+)$`);
 
@@ -97,25 +101,20 @@ function callerOf({ sub: subject, jti: tokenId, scope, aud }: JWTPayload): Calle
   return { kind: 'smith', projectId, smithId, tokenId, scopes, ...bound };
 }
 
-/** Answers "does this token still stand?" for all callers of one turn of the event loop with one statement. */
+/** Answers "does this token still stand?" for all callers who ask together with one statement, which begins after they asked. */
 function createLivenessCheck(db: Database): (token: Remembered) => Promise<boolean> {
-  let waiting: { owners: string[]; ids: string[]; kids: string[]; answer: Promise<Set<number>> } | undefined;
-  return async ({ caller, kid }) => {
-    if (waiting === undefined) {
-      const batch = { owners: [] as string[], ids: [] as string[], kids: [] as string[] };
-      const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
-        waiting = undefined;
-        const values = [batch.owners, batch.ids, batch.kids];
-        const { rows } = await db.query<{ position: number }>({ ...liveTokensStatement, values });
-        return new Set(rows.map((row) => row.position));
-      });
-      waiting = { ...batch, answer };
-    }
-    waiting.owners.push(caller.kind === 'organization' ? caller.organizationId : caller.projectId);
-    waiting.ids.push(caller.tokenId);
-    const position = waiting.kids.push(kid);
-    return (await waiting.answer).has(position);
-  };
+  return createBatcher(
+    async (tokens: readonly Remembered[]) => {
+      const owners = tokens.map(({ caller }) =>
+        caller.kind === 'organization' ? caller.organizationId : caller.projectId,
+      );
+      const values = [owners, tokens.map(({ caller }) => caller.tokenId), tokens.map(({ kid }) => kid)];
+      const { rows } = await db.query<{ position: number }>({ ...liveTokensStatement, values });
+      const live = new Set(rows.map(({ position }) => position));
+      return tokens.map((_, index) => live.has(index + 1));
+    },
+    { maxItems: MAX_ASKED_TOGETHER, patienceMs: PATIENCE_MS },
+  );
 }
 
 /** A token stands while it is not revoked and its key, its project, the smith and the deployment it is bound to have not ended. */

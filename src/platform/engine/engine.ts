@@ -21,6 +21,7 @@ import { createPauseLeaver } from './replica/leave-pauses.ts';
 import { createTakeover } from './replica/takeover.ts';
 import { beginLeaving, registerReplica, releaseTurns } from './store/replica.ts';
 import type { RunRow } from './store/run-row.ts';
+import { createTurnWriter, type TurnWriter } from './store/turn-writer.ts';
 import {
   type FollowEnd,
   type FollowedRun,
@@ -68,6 +69,8 @@ export interface RunPlace {
 export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
+  /** Starts and steps of the turns that this replica executes. */
+  readonly turns: TurnWriter;
   readonly models: ModelOpener;
   /** Of callers: what answers are checked by. */
   readonly schemas: ForeignSchemas;
@@ -106,6 +109,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   const replicaId = mintId('rep');
   const live = new Map<string, LiveTurn>();
   const draining = new AbortController();
+  const turns = createTurnWriter(db, replicaId, deps.credits.terms);
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
   const writer = createTimelineWriter({ db, signals, logger, liveTurns: () => live.values() });
   const timeline = { db, signals, findLive: (runId: string) => live.get(runId), draining: draining.signal };
@@ -138,6 +142,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   return {
     replicaId,
     db,
+    turns,
     models: deps.models,
     schemas: deps.schemas,
     files: deps.files,
@@ -193,7 +198,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
     live.set(key.runId, turn);
     if (restarted !== undefined) turn.emit('run.restarted', restarted);
-    void startExecution({ ...deps, replicaId, held, flush: writer.flush }, turn, execution).then((row) => {
+    void startExecution({ ...deps, replicaId, turns, held, flush: writer.flush }, turn, execution).then((row) => {
       if (live.get(key.runId) === turn) live.delete(key.runId);
       admission.release();
       signals.announce([key.runId]);

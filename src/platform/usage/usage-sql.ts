@@ -16,28 +16,26 @@ const EXACT = new Set<string>(['quantity', 'seconds']);
 
 /**
  * CTEs that come after `rows`, a relation of what was used with every column of usage_daily but the project. Every argument
- * is SQL; a null `holder` holds no reservation. `BUDGET_CROSSED_SQL` can be asked behind them.
+ * is SQL; a null `holder` holds no reservation, and `any (…)` names several. `BUDGET_CROSSED_SQL` can be asked behind them.
  */
 export function recordUsageSql(names: {
   readonly project: string;
   readonly rows: string;
   readonly holder: string;
-  /** `rows` has one at the most: there is nothing to group and no order to keep. */
-  readonly isSingle?: boolean;
   /** With credits: what it costs the wallet, and an id `wtx_…` for the transaction that draws it. */
   readonly draw?: { readonly terms: DrawTerms; readonly id: string } | undefined;
 }): string {
-  const { project, rows, holder, isSingle = false, draw } = names;
+  const { project, rows, holder, draw } = names;
   const sums = USAGE_AMOUNTS.map((name) => {
     const type = EXACT.has(name) ? 'numeric' : 'bigint';
-    return isSingle ? `${name}::${type}` : `sum(${name})::${type} as ${name}`;
+    return `sum(${name})::${type} as ${name}`;
   });
   return `
     usage_rows as (
-      select ${KEY.join(', ')}, ${sums.join(', ')} from ${rows}${isSingle ? '' : ` group by ${KEY.join(', ')}`}
+      select ${KEY.join(', ')}, ${sums.join(', ')} from ${rows} group by ${KEY.join(', ')}
     ), usage_added as (
       insert into usage_daily as d (project_id, ${KEY.join(', ')}, ${USAGE_AMOUNTS.join(', ')})
-      select ${project}, ${KEY.join(', ')}, ${USAGE_AMOUNTS.join(', ')} from usage_rows${isSingle ? '' : ` order by ${KEY.join(', ')}`}
+      select ${project}, ${KEY.join(', ')}, ${USAGE_AMOUNTS.join(', ')} from usage_rows order by ${KEY.join(', ')}
       on conflict (project_id, ${KEY.join(', ')}) do update
         set ${USAGE_AMOUNTS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')}
       returning 1

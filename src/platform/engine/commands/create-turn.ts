@@ -115,7 +115,7 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
       // Whoever waits for a period's row should not wait for the disk as well, which a start without that commit would.
       reservation: holdsNobodyUp ? estimateFirstCall(smith.budgets, config, tokensOf(messages)) : undefined,
     };
-    start = await startOrFindDuplicate(db, newTurn, { fork: thread.fork, inline, files: engine.files });
+    start = await startOrFindDuplicate(engine, newTurn, { fork: thread.fork, inline, files: engine.files });
   } finally {
     const isStarted = start !== undefined && !('duplicate' in start);
     if (!isStarted) await engine.files.discard(projectId, inline);

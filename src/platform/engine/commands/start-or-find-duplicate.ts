@@ -3,6 +3,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { TenantTransaction } from '../../store/tenant-db.ts';
+import type { Engine } from '../engine.ts';
 import type { InlineFile, TurnFiles } from '../input/attached-files.ts';
 import { forkThread } from '../store/fork-thread.ts';
 import { type NewTurn, startTurn, type TurnStart } from '../store/start-turn.ts';
@@ -26,14 +27,14 @@ export interface StartedWith {
 
 /** Throws `conversation_locked`, `idempotency_key_reused`, `payload_too_large` and, for a fork, `replay_unsupported`. */
 export async function startOrFindDuplicate(
-  db: Database,
+  { db, turns }: Pick<Engine, 'db' | 'turns'>,
   turn: NewTurn,
   started: StartedWith,
 ): Promise<TurnStart | { duplicate: ClaimedTurn }> {
   const isAlone = started.fork === undefined && started.inline.length === 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await (isAlone ? startTurn(db, turn) : startTogether(db, turn, started));
+      return await (isAlone ? turns.start(turn) : startTogether(db, turn, started));
     } catch (error) {
       const keyTaken = isUniqueViolation(error, 'idempotency_keys_pkey');
       const turnTaken = isUniqueViolation(error, 'messages_pkey');

@@ -12,6 +12,7 @@ import { loadAttachedFiles, type TurnFiles } from '../input/attached-files.ts';
 import type { Admission } from '../replica/admission.ts';
 import type { HeldQuestions } from '../replica/held-questions.ts';
 import type { RunRow } from '../store/run-row.ts';
+import type { TurnWriter } from '../store/turn-writer.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { TurnKey } from '../turn.ts';
 import { executeTurn } from './execute-turn.ts';
@@ -23,6 +24,7 @@ export interface ExecutionDependencies {
   readonly db: Database;
   readonly logger: Logger;
   readonly replicaId: string;
+  readonly turns: TurnWriter;
   readonly held: Pick<HeldQuestions, 'add'>;
   readonly models: ModelOpener;
   readonly schemas: ForeignSchemas;
@@ -68,6 +70,7 @@ export function startExecution(
     {
       db: deps.db,
       replicaId: deps.replicaId,
+      turns: deps.turns,
       held: deps.held,
       logger: deps.logger,
       modelCall: deps.modelCall,

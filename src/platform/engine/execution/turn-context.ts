@@ -8,6 +8,7 @@ import type { ForeignSchemas } from '../../schemas/index.ts';
 import type { ListedTools, RequestServers } from '../../tools/request-servers.ts';
 import type { OfferedTools, Tool } from '../../tools/tool.ts';
 import type { HeldQuestions } from '../replica/held-questions.ts';
+import type { TurnWriter } from '../store/turn-writer.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import type { PartialAnswer } from './collect-answer.ts';
 import { TurnJournal } from './turn-journal.ts';
@@ -16,6 +17,7 @@ import type { TurnState } from './turn-state.ts';
 export interface TurnDependencies {
   readonly db: Database;
   readonly replicaId: string;
+  readonly turns: TurnWriter;
   readonly held: Pick<HeldQuestions, 'add'>;
   readonly logger: Logger;
   readonly modelCall: Partial<ModelCallLimits> | undefined;
@@ -56,7 +58,7 @@ export class TurnContext {
     this.deps = deps;
     this.live = live;
     this.state = state;
-    this.journal = new TurnJournal(deps, live, state);
+    this.journal = new TurnJournal(deps.turns, live, state);
   }
 
   /** Throws the reason of the turn's abort. */

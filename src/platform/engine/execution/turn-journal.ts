@@ -2,11 +2,10 @@
  * Commits the steps of an execution, one after the other, each with the frames that came before it. Its own frames are
  * shown once it is durable.
  */
-import type { Database } from '../../../kernel/db/database.ts';
-import type { Credits, DrawTerms } from '../../billing/index.ts';
 import type { JsonObject } from '../../tables.ts';
-import { advanceTurn, type TurnAdvance } from '../store/advance-turn.ts';
+import type { TurnAdvance } from '../store/advance-turn.ts';
 import { type RunRow, renderUsage } from '../store/run-row.ts';
+import type { TurnWriter } from '../store/turn-writer.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import { isSettled, LeaseLostError, type RunStatus } from '../turn.ts';
@@ -38,23 +37,15 @@ const CLOSING_TYPES: Partial<Record<RunStatus, string>> = {
 };
 
 export class TurnJournal {
-  readonly #db: Database;
-  readonly #replicaId: string;
-  readonly #terms: DrawTerms | undefined;
+  readonly #turns: TurnWriter;
   readonly #live: LiveTurn;
   readonly #state: TurnState;
   #last: Promise<unknown> = Promise.resolve();
   /** How many of the warnings the store has. */
   #storedWarnings: number;
 
-  constructor(
-    store: { readonly db: Database; readonly replicaId: string; readonly credits: Credits },
-    live: LiveTurn,
-    state: TurnState,
-  ) {
-    this.#db = store.db;
-    this.#replicaId = store.replicaId;
-    this.#terms = store.credits.terms;
+  constructor(turns: TurnWriter, live: LiveTurn, state: TurnState) {
+    this.#turns = turns;
     this.#live = live;
     this.#state = state;
     this.#storedWarnings = state.warnings.length;
@@ -89,20 +80,13 @@ export class TurnJournal {
       (advance.costMicros !== undefined || advance.status !== 'in_progress');
     const warnings = this.#state.warnings.slice(this.#storedWarnings);
     try {
-      const row = await advanceTurn(
-        this.#db,
-        this.#live.key,
-        this.#replicaId,
-        this.#state.actor,
-        {
-          ...advance,
-          frames: pending.frames,
-          feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
-          warnings,
-          releasesBudgets: settlesBudgets,
-        },
-        this.#terms,
-      );
+      const row = await this.#turns.advance(this.#live.key, this.#state.actor, {
+        ...advance,
+        frames: pending.frames,
+        feed: onFeed.map(({ type, data }) => ({ type, data: { ...this.#about(), ...data } })),
+        warnings,
+        releasesBudgets: settlesBudgets,
+      });
       if (settlesBudgets) Object.assign(budgets, { heldMicros: 0, hasLeftover: false });
       this.#storedWarnings += warnings.length;
       pending.committed();

@@ -1,7 +1,8 @@
 /**
  * One step of a turn into the store, in one statement: what the step did and cost, what the next turn will read, the
  * timeline and the feed, and the turn's new state. Fenced by the lease. Everything that changes a turn after its start
- * goes through here, so a step is wholly there or not at all and is paid for once.
+ * goes through here, so a step is wholly there or not at all and is paid for once. Steps of several turns of one project may
+ * go together.
  */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
@@ -96,86 +97,127 @@ export interface TurnAdvance {
   readonly summary?: { readonly text: string; readonly turn: number };
 }
 
-/**
- * Commits the step; with `terms`, what it cost is drawn from the wallet. Returns the run as it is now; throws
- * LeaseLostError when the turn is no longer this replica's.
- */
+/** A step as the statement takes it. */
+export interface TurnStep {
+  readonly key: TurnKey;
+  /** JSON. */
+  readonly row: string;
+  /** Something is told on the feed. */
+  readonly isToldOf: boolean;
+}
+
+/** How the steps of one statement are alike. */
+export interface StepTerms {
+  readonly projectId: string;
+  /** Who executes the turns. */
+  readonly replicaId: string;
+  /** What the steps cost is drawn from the wallet. */
+  readonly draw: DrawTerms | undefined;
+}
+
+export function describeStep(key: TurnKey, actor: Actor | null, advance: TurnAdvance): TurnStep {
+  const feed = (advance.feed ?? []).map((event) => ({ ...event, id: mintId('evt') }));
+  const row = json({
+    id: key.runId,
+    attempt: key.attempt,
+    status: advance.status,
+    output: advance.output,
+    stop_reason: advance.stopReason,
+    error: advance.error,
+    warnings: advance.warnings ?? [],
+    input_tokens: advance.inputTokens ?? 0,
+    cached_input_tokens: advance.cachedInputTokens ?? 0,
+    output_tokens: advance.outputTokens ?? 0,
+    reasoning_tokens: advance.reasoningTokens ?? 0,
+    cost_micros: advance.costMicros,
+    steps: advance.steps ?? [],
+    messages: advance.messages ?? [],
+    frames: advance.frames ?? [],
+    feed,
+    approvals: advance.approvals ?? [],
+    actor,
+    summary: advance.summary?.text,
+    summary_turn: advance.summary?.turn,
+    releases: advance.releasesBudgets === true,
+  });
+  return { key, row, isToldOf: feed.length > 0 };
+}
+
+/** Commits the step. Returns the run as it is now; throws LeaseLostError when the turn is no longer this replica's. */
 export async function advanceTurn(
   db: Executor,
   key: TurnKey,
   replicaId: string,
   actor: Actor | null,
   advance: TurnAdvance,
-  terms?: DrawTerms,
 ): Promise<RunRow> {
-  const feed = (advance.feed ?? []).map((event) => ({ ...event, id: mintId('evt') }));
+  const terms = { projectId: key.projectId, replicaId, draw: undefined };
+  const [row] = await advanceTurns(db, terms, [describeStep(key, actor, advance)]);
+  if (row === undefined) throw new LeaseLostError(key.runId);
+  return row;
+}
+
+/** Commits steps of different turns: the runs as they are now, undefined in the place of one that is no longer this replica's. */
+export async function advanceTurns(
+  db: Executor,
+  { projectId, replicaId, draw }: StepTerms,
+  steps: readonly TurnStep[],
+): Promise<readonly (RunRow | undefined)[]> {
   const { rows } = await db.query<RunRow & { budget_crossed: boolean }>({
-    ...statementOf(terms),
+    ...statementOf(draw),
     values: [
-      key.projectId,
-      key.runId,
+      projectId,
       replicaId,
-      key.attempt,
-      advance.status,
-      advance.output === undefined || advance.output === null ? null : json(advance.output),
-      advance.stopReason ?? null,
-      advance.error === undefined || advance.error === null ? null : json(advance.error),
-      json(advance.warnings ?? []),
-      advance.inputTokens ?? 0,
-      advance.outputTokens ?? 0,
-      advance.costMicros ?? null,
-      json(advance.steps ?? []),
-      json(advance.messages ?? []),
-      json(advance.frames ?? []),
-      json(feed),
-      json(advance.approvals ?? []),
-      actor === null ? null : json(actor),
-      advance.summary?.text ?? null,
-      advance.summary?.turn ?? null,
-      advance.cachedInputTokens ?? 0,
-      advance.reasoningTokens ?? 0,
-      advance.releasesBudgets === true,
-      ...(terms === undefined ? [] : [mintId('wtx')]),
+      `[${steps.map(({ row }) => row).join(',')}]`,
+      ...(draw === undefined ? [] : [mintId('wtx')]),
     ],
   });
-  const found = rows[0];
-  if (found === undefined) throw new LeaseLostError(key.runId);
-  const { budget_crossed: hasCrossed, ...row } = found;
-  if (feed.length > 0) db.wake(FEED_CHANNEL);
-  if (hasCrossed) db.wake(BUDGETS_CHANNEL);
-  return row;
+  const found = new Map(rows.map(({ budget_crossed: _, ...row }) => [row.id, row]));
+  if (steps.some(({ key, isToldOf }) => isToldOf && found.has(key.runId))) db.wake(FEED_CHANNEL);
+  if (rows[0]?.budget_crossed === true) db.wake(BUDGETS_CHANNEL);
+  return steps.map(({ key }) => found.get(key.runId));
 }
 
 const statementOf = createDrawStatements((terms) => ({
   text: `
-    with run as (
+    with asked as (
+      select * from jsonb_to_recordset($3::jsonb) as a (
+        id text, attempt int, status text, output jsonb, stop_reason text, error jsonb, warnings jsonb, input_tokens bigint,
+        cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint, cost_micros bigint, steps jsonb,
+        messages jsonb, frames jsonb, feed jsonb, approvals jsonb, actor jsonb, summary text, summary_turn int, releases boolean)
+    ), run as (
       update runs set
-        status = $5,
-        output = coalesce($6::jsonb, output),
-        stop_reason = coalesce($7, stop_reason),
-        error = coalesce($8::jsonb, error),
-        warnings = warnings || $9::jsonb,
-        input_tokens = input_tokens + $10,
-        output_tokens = output_tokens + $11,
-        cached_input_tokens = cached_input_tokens + $21,
-        reasoning_tokens = reasoning_tokens + $22,
-        cost_micros = case when $12::bigint is null then cost_micros else coalesce(cost_micros, 0) + $12 end,
-        sealed_mcp_credentials = case when $5 in ('in_progress', 'paused') then sealed_mcp_credentials end,
+        status = a.status,
+        output = coalesce(a.output, runs.output),
+        stop_reason = coalesce(a.stop_reason, runs.stop_reason),
+        error = coalesce(a.error, runs.error),
+        warnings = runs.warnings || a.warnings,
+        input_tokens = runs.input_tokens + a.input_tokens,
+        output_tokens = runs.output_tokens + a.output_tokens,
+        cached_input_tokens = runs.cached_input_tokens + a.cached_input_tokens,
+        reasoning_tokens = runs.reasoning_tokens + a.reasoning_tokens,
+        cost_micros = case when a.cost_micros is null then runs.cost_micros else coalesce(runs.cost_micros, 0) + a.cost_micros end,
+        sealed_mcp_credentials = case when a.status in ('in_progress', 'paused') then runs.sealed_mcp_credentials end,
         updated_at = now()
-      where project_id = $1 and id = $2 and replica_id = $3 and attempt = $4 and status = 'in_progress'
-      returning *
+      from asked a
+      where runs.project_id = $1 and runs.id = a.id and runs.replica_id = $2 and runs.attempt = a.attempt
+        and runs.status = 'in_progress'
+      returning runs.*
+    ), stepped as (
+      select run.project_id, run.id, run.smith_id, run.agent_id, run.app_id, run.thread_id, run.turn, a.steps, a.messages, a.frames, a.feed,
+        a.approvals, a.actor, a.summary, a.summary_turn, a.releases
+      from run join asked a on a.id = run.id and a.attempt = run.attempt
     ), step as (
       insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error, target,
                              input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros,
                              usage_day, customer_id, started_at, finished_at)
-      select $1, $2, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error, s.target,
+      select $1, stepped.id, s.position, s.kind, s.status, s.name, s.call_id, s.input, s.output, s.error, s.target,
              coalesce(s.input_tokens, 0), coalesce(s.cached_input_tokens, 0), coalesce(s.output_tokens, 0),
              coalesce(s.reasoning_tokens, 0), s.cost_micros,
              case when s.kind = 'model' or s.input_tokens + s.output_tokens > 0 then ${TODAY_SQL} end,
-             smith.customer_id, coalesce(s.started_at, now()), s.finished_at
-      from run
-      join smiths smith on smith.project_id = $1 and smith.id = run.smith_id
-      cross join jsonb_to_recordset($13::jsonb) as s (
+             (select customer_id from smiths smith where smith.project_id = $1 and smith.id = stepped.smith_id),
+             coalesce(s.started_at, now()), s.finished_at
+      from stepped, jsonb_to_recordset(stepped.steps) as s (
         position int, kind text, status text, name text, call_id text, input jsonb, output jsonb, error text, target jsonb,
         input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint,
         cost_micros bigint, started_at timestamptz, finished_at timestamptz)
@@ -183,28 +225,28 @@ const statementOf = createDrawStatements((terms) => ({
         set status = excluded.status, output = excluded.output, error = excluded.error, finished_at = excluded.finished_at
       returning *
     ), used as (
-      select step.usage_day as day, 'turn' as source, step.name as model, '' as meter, run.smith_id,
-        coalesce(run.agent_id, '') as agent_id, coalesce(step.customer_id, '') as customer_id,
-        coalesce(run.app_id, '') as app_id,
+      select step.usage_day as day, 'turn' as source, step.name as model, '' as meter, stepped.smith_id,
+        coalesce(stepped.agent_id, '') as agent_id, coalesce(step.customer_id, '') as customer_id,
+        coalesce(stepped.app_id, '') as app_id,
         1 as calls, case when step.cost_micros is null then 1 else 0 end as unpriced_calls,
         step.input_tokens, step.cached_input_tokens, step.output_tokens, step.reasoning_tokens,
         coalesce(step.cost_micros, 0) as cost_micros, 0 as quantity, 0 as seconds
-      from run, step where step.usage_day is not null
-    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: '(select id from run where $23::boolean)', isSingle: true, draw: terms && { terms, id: '$24' } })},
+      from step join stepped on stepped.id = step.run_id where step.usage_day is not null
+    ), ${recordUsageSql({ project: '$1', rows: 'used', holder: 'any (array(select id from stepped where releases))', draw: terms && { terms, id: '$4' } })},
     said as (
-      ${insertMessagesSql({ run: 'run', messages: '$14::jsonb' })}
+      ${insertMessagesSql({ run: 'stepped', messages: 'stepped.messages' })}
     ), frames as (
       insert into run_events (project_id, run_id, seq, type, data, created_at)
-      select $1, $2, f.seq, f.type, f.data, f.created_at
-      from run, jsonb_to_recordset($15::jsonb) as f (seq bigint, type text, data jsonb, created_at timestamptz)
+      select $1, stepped.id, f.seq, f.type, f.data, f.created_at
+      from stepped, jsonb_to_recordset(stepped.frames) as f (seq bigint, type text, data jsonb, created_at timestamptz)
       on conflict (project_id, run_id, seq) do nothing
-    ), feed as (${appendEventsSql({ source: 'run', project: '$1', actor: '$18::jsonb', events: '$16::jsonb' })}
-    ), asked as (
+    ), feed as (${appendEventsSql({ source: 'stepped', project: '$1', actor: 'stepped.actor', events: 'stepped.feed' })}
+    ), asked_for as (
       insert into approvals (project_id, id, run_id, smith_id, tool_call_id, tool, args,
                              elicitation, question_state, expires_at, holder)
-      select $1, a.id, $2, run.smith_id, a.tool_call_id, a.tool, a.args,
+      select $1, a.id, stepped.id, stepped.smith_id, a.tool_call_id, a.tool, a.args,
              a.elicitation, a.question_state, a.expires_at, a.holder
-      from run, jsonb_to_recordset($17::jsonb) as a (
+      from stepped, jsonb_to_recordset(stepped.approvals) as a (
         id text, tool_call_id text, tool text, args jsonb, elicitation jsonb, question_state jsonb,
         expires_at timestamptz, holder text)
       -- One that is there is named to be closed.
@@ -212,9 +254,9 @@ const statementOf = createDrawStatements((terms) => ({
     ), expired as (
       update approvals set status = 'expired', resolved_at = now()
       from run where run.status in ('completed', 'failed', 'cancelled')
-        and approvals.project_id = $1 and approvals.run_id = $2 and approvals.status = 'pending'
+        and approvals.project_id = $1 and approvals.run_id = run.id and approvals.status = 'pending'
     ), thread as (
-      ${summarizeSql({ run: 'run', project: '$1', summary: '$19::text', turn: '$20::int' })}
+      ${summarizeSql({ run: 'stepped', project: '$1', summary: 'stepped.summary', turn: 'stepped.summary_turn' })}
     )
     select run.*, ${BUDGET_CROSSED_SQL} as budget_crossed from run`,
 }));

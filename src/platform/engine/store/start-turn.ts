@@ -1,10 +1,11 @@
 /**
- * The start of a turn, in one statement: the lock (a row of runs that the partial unique index allows once a smith), the
+ * The start of turns, in one statement: the lock (a row of runs that the partial unique index allows once a smith), the
  * thread's next turn number, the question, the idempotency key and the first frame commit together or not at all; the
- * thread's history comes back with them.
+ * thread's history comes back with them. Turns of one project may start together, each for itself: one that finds its smith
+ * busy starts nothing, and the others do.
  */
 import type { Executor } from '../../../kernel/db/database.ts';
-import { json, largeJson } from '../../../kernel/db/values.ts';
+import { json, largeJsonList, largeJsonText } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { reserveNamedSql } from '../../budgets/index.ts';
 import { countTurnSql, insertQuestionSql, MESSAGES_AS_JSON, nextTurnSql } from '../../threads/index.ts';
@@ -65,7 +66,18 @@ export interface TurnStart {
   readonly reserved: { readonly amountMicros: number; readonly isWhole: boolean } | undefined;
 }
 
+/** What a turn starts with, as the statement takes it: JSON. */
+export interface StartingTurn {
+  readonly turn: NewTurn;
+  readonly row: string;
+  readonly input: string;
+  readonly config: string;
+  readonly messages: string;
+  readonly requests: string;
+}
+
 interface StartRow {
+  id: string;
   turn: number | null;
   created_at: Date | null;
   app_id: string | null;
@@ -80,44 +92,77 @@ interface StartRow {
 /** Hint for a client that found the smith busy. */
 const LOCK_RETRY_SECONDS = 1;
 
+export async function describeStart(turn: NewTurn): Promise<StartingTurn> {
+  const { run, idempotency } = turn;
+  const { input, config, requests, project_id: _, ...row } = run;
+  const started = { smith_id: run.smith_id, thread_id: run.thread_id, model: config.model };
+  return {
+    turn,
+    row: json({
+      ...row,
+      started,
+      hidden: !turn.stored,
+      key_operation: idempotency?.operation,
+      key: idempotency?.key,
+      key_fingerprint: idempotency?.fingerprint,
+      key_at_once: idempotency?.atOnce === true,
+    }),
+    input: await largeJsonText(input),
+    config: await largeJsonText(config),
+    messages: await largeJsonText(turn.messages),
+    requests: await largeJsonText(requests),
+  };
+}
+
 /** Throws `conversation_locked` while another turn of the smith is in progress. */
 export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart> {
-  const { run, idempotency, reservation } = turn;
+  const [start] = await startTurns(db, [await describeStart(turn)]);
+  if (start === undefined) throw conversationLocked();
+  return start;
+}
+
+/**
+ * Turns of one project, alike in how they commit. Undefined in the place of one that finds another turn of its smith in
+ * progress. One with a reservation comes alone.
+ */
+export async function startTurns(
+  db: Executor,
+  starting: readonly StartingTurn[],
+): Promise<readonly (TurnStart | undefined)[]> {
+  const [first] = starting;
+  if (first === undefined) return [];
+  const { run, asyncCommit, reservation } = first.turn;
   const { rows } = await db.query<StartRow>({
     ...(reservation === undefined ? statement : reservingStatement),
     values: [
       run.project_id,
-      run.id,
-      run.smith_id,
-      run.thread_id,
-      run.agent_id,
-      run.agent_version,
-      run.channel,
-      await largeJson(run.input),
-      await largeJson(run.config),
-      json(run.metadata),
-      run.actor === null ? null : json(run.actor),
-      run.replay_of,
-      run.replica_id,
-      await largeJson(turn.messages),
-      json({ smith_id: run.smith_id, thread_id: run.thread_id, model: run.config.model }),
-      idempotency?.operation ?? null,
-      idempotency?.key ?? null,
-      idempotency?.fingerprint ?? null,
-      run.surface,
-      await largeJson(run.requests),
-      !turn.stored,
-      turn.asyncCommit,
-      idempotency?.atOnce === true,
-      run.sealed_mcp_credentials,
+      `[${starting.map(({ row }) => row).join(',')}]`,
+      await largeJsonList(starting.map(({ input }) => input)),
+      await largeJsonList(starting.map(({ config }) => config)),
+      await largeJsonList(starting.map(({ messages }) => messages)),
+      await largeJsonList(starting.map(({ requests }) => requests)),
+      asyncCommit,
       ...(reservation === undefined
         ? []
         : [[...reservation.budgetIds], reservation.baseMicros, String(reservation.microsAToken)]),
     ],
   });
-  const row = rows[0];
-  if (row?.turn == null || row.created_at === null) throw conversationLocked();
-  const history = row.stale ? await readHistory(db, run, row.turn) : row;
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return Promise.all(
+    starting.map(async ({ turn }) => {
+      const row = found.get(turn.run.id);
+      if (row?.turn == null || row.created_at === null) return undefined;
+      const history = row.stale ? await readHistory(db, turn.run, row.turn) : row;
+      return describeStarted(turn, { ...row, turn: row.turn, created_at: row.created_at }, history);
+    }),
+  );
+}
+
+function describeStarted(
+  { run, stored, reservation }: NewTurn,
+  row: StartRow & { readonly turn: number; readonly created_at: Date },
+  history: Pick<StartRow, 'summary' | 'summary_turn' | 'history'>,
+): TurnStart {
   return {
     run: {
       ...run,
@@ -136,7 +181,7 @@ export async function startTurn(db: Executor, turn: NewTurn): Promise<TurnStart>
       progress_mark: null,
       trial_attempt: null,
       pauses: [],
-      hidden_at: turn.stored ? null : row.created_at,
+      hidden_at: stored ? null : row.created_at,
       created_at: row.created_at,
       updated_at: row.created_at,
     },
@@ -173,21 +218,20 @@ export function conversationLocked(): ApiError {
   });
 }
 
-const THREAD = { project: '$1', smith: '$3', thread: '$4' };
-
 /** Characters of a summary that are taken for a token; the call's own estimate decides. */
 const SUMMARY_CHARS_A_TOKEN = 3;
 
 /** Comes after the smith's lock: of the turns that wait for a period, each holds what is its smith's alone. */
 const RESERVATION = reserveNamedSql({
   project: '$1',
-  holder: '$2',
+  holder: '(select id from locked)',
   source: 'locked',
-  ids: '$25::text[]',
-  amount: `ceil($26::numeric + $27::numeric * coalesce((
+  ids: '$8::text[]',
+  amount: `ceil($9::numeric + $10::numeric * coalesce((
     select sum(m.tokens) + max(coalesce(length(t.summary), 0)) / ${SUMMARY_CHARS_A_TOKEN}
-    from threads t join messages m on m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > t.summary_turn
-    where t.project_id = $1 and t.smith_id = $3 and t.id = $4), 0))`,
+    from threads t join messages m on m.project_id = $1 and m.smith_id = locked.smith_id and m.thread_id = locked.thread_id
+      and m.turn > t.summary_turn
+    where t.project_id = $1 and t.smith_id = locked.smith_id and t.id = locked.thread_id), 0))`,
 });
 
 const statement = { text: startSql({ ctes: '', columns: '0 as held, null::bigint as held_micros' }) };
@@ -200,37 +244,55 @@ const reservingStatement = {
 };
 
 function startSql({ ctes, columns }: { readonly ctes: string; readonly columns: string }): string {
+  const thread = { project: '$1', smith: 'begun.smith_id', thread: 'begun.thread_id' };
   return `
-    with locked as (
+    with asked as (
+      select a.*, $3::jsonb -> (a.number - 1)::int as input, $4::jsonb -> (a.number - 1)::int as config,
+        $5::jsonb -> (a.number - 1)::int as messages, $6::jsonb -> (a.number - 1)::int as requests
+      from rows from (jsonb_to_recordset($2::jsonb) as (
+        id text, smith_id text, thread_id text, agent_id text, agent_version int, channel text, metadata jsonb, actor jsonb,
+        replay_of text, replica_id text, surface text, sealed_mcp_credentials text, started jsonb, hidden boolean,
+        key_operation text, key text, key_fingerprint text, key_at_once boolean
+      )) with ordinality as a (
+        id, smith_id, thread_id, agent_id, agent_version, channel, metadata, actor, replay_of, replica_id, surface,
+        sealed_mcp_credentials, started, hidden, key_operation, key, key_fingerprint, key_at_once, number)
+    ), locked as (
       insert into runs (project_id, id, smith_id, thread_id, turn, agent_id, agent_version, status, channel,
                         input, config, metadata, actor, replay_of, replica_id, surface, requests, hidden_at,
                         sealed_mcp_credentials, app_id)
-      select $1, $2, $3, $4,
-             ${nextTurnSql(THREAD)},
-             $5, $6, 'in_progress', $7, $8, $9, $10, $11, $12, $13, $19, $20,
-             case when $21::boolean then now() end, $24::text,
-             (select t.app_id from tokens t where t.project_id = $1 and t.id = $11::jsonb ->> 'token_id')
+      select $1, a.id, a.smith_id, a.thread_id,
+             ${nextTurnSql({ project: '$1', smith: 'a.smith_id', thread: 'a.thread_id' })},
+             a.agent_id, a.agent_version, 'in_progress', a.channel, a.input, a.config, a.metadata, a.actor, a.replay_of,
+             a.replica_id, a.surface, a.requests, case when a.hidden then now() end, a.sealed_mcp_credentials,
+             (select t.app_id from tokens t where t.project_id = $1 and t.id = a.actor ->> 'token_id')
+      from asked a
       on conflict (project_id, smith_id) where status = 'in_progress' do nothing
-      returning turn, created_at, app_id
+      returning id, smith_id, thread_id, turn, created_at, app_id
+    ), begun as (
+      select l.*, a.messages, a.started, a.key_operation, a.key, a.key_fingerprint, a.key_at_once
+      from locked l join asked a on a.id = l.id
     ), thread as (
-      ${countTurnSql(THREAD, 'locked')}
+      ${countTurnSql(thread, 'begun')}
     ), question as (
-      ${insertQuestionSql(THREAD, { source: 'locked', run: '$2', messages: '$14::jsonb' })}
+      ${insertQuestionSql(thread, { source: 'begun', run: 'begun.id', messages: 'begun.messages' })}
     ), frame as (
-      insert into run_events (project_id, run_id, seq, type, data) select $1, $2, 1, 'run.started', $15::jsonb from locked
+      insert into run_events (project_id, run_id, seq, type, data) select $1, id, 1, 'run.started', started from begun
     ), claim as (
       insert into idempotency_keys (project_id, operation, key, fingerprint, run_id, at_once, expires_at)
-      select $1, $16::text, $17::text, $18::text, $2, $23::boolean, now() + interval '24 hours' from locked where $17::text is not null
+      select $1, key_operation, key, key_fingerprint, id, key_at_once, now() + interval '24 hours' from begun where key is not null
     )${ctes}
-    select l.turn, l.created_at, l.app_id, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
+    select a.id, l.turn, l.created_at, l.app_id, t.summary, t.summary_turn, coalesce(h.history, '[]'::jsonb) as history,
       -- Sees the statement's beginning, not its own insert: a turn that was in progress then has ended since.
-      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = $3 and r.status = 'in_progress') as stale, ${columns},
-      case when $22::boolean then set_config('synchronous_commit', 'off', true) end
-    from (values (1)) as one (row)
-    left join locked l on true
-    left join threads t on t.project_id = $1 and t.smith_id = $3 and t.id = $4
+      exists (select 1 from runs r where r.project_id = $1 and r.smith_id = a.smith_id and r.status = 'in_progress') as stale,
+      ${columns}, case when $7::boolean then set_config('synchronous_commit', 'off', true) end
+    from asked a
+    left join locked l on l.id = a.id
+    left join lateral (
+      select t.summary, t.summary_turn from threads t
+      where t.project_id = $1 and t.smith_id = a.smith_id and t.id = a.thread_id limit 1
+    ) t on true
     left join lateral (
       select ${MESSAGES_AS_JSON} as history from messages m
-      where m.project_id = $1 and m.smith_id = $3 and m.thread_id = $4 and m.turn > coalesce(t.summary_turn, 0)
+      where m.project_id = $1 and m.smith_id = a.smith_id and m.thread_id = a.thread_id and m.turn > coalesce(t.summary_turn, 0)
     ) h on l.turn is not null`;
 }
