@@ -69,7 +69,7 @@ async function grantToConnector(
   checkResource(resource, audience);
   const tenant = new TenantTransaction(tx, consented.project_id);
   const smithId = consented.smith_id ?? '';
-  await requireStanding(tenant, smithId, deploymentId);
+  await requireStanding(tenant, { smithId, deploymentId, consentedBy: consented.actor.token_id });
   const issued = await deps.issuer.issueSmithToken(tenant, {
     smithId,
     permissions: consented.scopes,
@@ -159,16 +159,21 @@ async function endToken(db: OAuthDependencies['db'], projectId: string, tokenId:
 }
 
 /** Throws `invalid_code` where what was consented to has ended meanwhile. */
-async function requireStanding(tx: TenantTransaction, smithId: string, deploymentId: string): Promise<void> {
+async function requireStanding(
+  tx: TenantTransaction,
+  { smithId, deploymentId, consentedBy }: { smithId: string; deploymentId: string; consentedBy: string },
+): Promise<void> {
   const { rows } = await tx.raw({
     text: `
       select from projects p
         join smiths s on s.project_id = p.id and s.id = $2 and s.archived_at is null
         join deployments d on d.project_id = p.id and d.id = $3
-      where p.id = $1 and p.archived_at is null`,
-    values: [smithId, deploymentId],
+      where p.id = $1 and p.archived_at is null
+        and not exists (select from tokens t where t.project_id = $1 and t.id = $4 and t.revoked_at is not null)`,
+    values: [smithId, deploymentId, consentedBy],
   });
-  if (rows.length === 0) throw noGrant('The MCP server, its smith or its project has ended since.');
+  if (rows.length === 0)
+    throw noGrant('The MCP server, its smith, its project or the token that consented has ended since.');
 }
 
 function checkResource(given: string | undefined, audience: string): void {

@@ -85,6 +85,23 @@ test('a connector’s token, its refresh token and a code that waits end as the 
   await assertEnded(chosen);
 });
 
+test('a code ends with the token that consented to it, an app’s that is disconnected too', async () => {
+  const project = await platform.createProject();
+  const smithId = await project.createSmith();
+  const { path } = await publishMcp(project, { type: 'smith', id: smithId });
+  const obtain = (token: string) => obtainCode(platform.url, { resource: platform.url + path, token, smithId });
+  const minted = await project.post('/v1/tenant/tokens', { scope: 'admin' });
+  const signedIn = await app.signIn(platform.url, 'tenant:*', letIn(platform, project));
+  const codes = [await obtain(minted.body.token), await obtain(signedIn.access_token)];
+  assert.equal((await project.delete(`/v1/tenant/tokens/${minted.body.id}`)).status, 204);
+  const [{ id }] = (await platform.organization.get('/v1/organization/apps')).body.data;
+  assert.equal((await platform.organization.delete(`/v1/organization/apps/${id}`)).status, 204);
+  for (const code of codes) {
+    const { status, body } = await redeem(second.url, code);
+    assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+  }
+});
+
 test('every token of a project ends as the project is deleted: an app’s, a connector’s, and those that they are held beside', async () => {
   const project = await platform.createProject();
   const smithId = await project.createSmith();
