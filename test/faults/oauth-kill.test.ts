@@ -51,10 +51,16 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 over codes, 
   const alive = new Set<ServerProcess>();
   while (alive.size < 2) alive.add(await fleet.start());
   let isStopped = false;
+  let isOver = false;
+  // Where it fails, the clients end with it.
+  t.after(() => {
+    isOver = true;
+  });
   let done = 0;
   const replicasOf = (own = random.fork()): Replicas => ({
     random: own,
     pick() {
+      if (isOver) throw new Error('the test is over');
       if (alive.size === 0) return undefined;
       const server = own.pick([...alive]);
       return { url: server.url, project: fleet.project(server) };
