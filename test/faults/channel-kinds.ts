@@ -254,8 +254,11 @@ async function openMail(): Promise<{ readonly kind: ChannelKind } & Pick<Channel
       const headers = { 'content-type': 'message/rfc822', 'x-ic-inbound-secret': INBOUND_SECRET };
       return post(`/v1/email/inbound/${projectId}`, headers, raw.toString());
     },
-    // Lines are folded where they are long.
-    told: (sender) => mail.sentTo(addressOf(sender)).map(({ content }) => content.replaceAll('=\r\n', '')),
+    // Without its header, whose signature may look like anything; lines are folded where they are long.
+    told: (sender) =>
+      mail
+        .sentTo(addressOf(sender))
+        .map(({ content }) => content.slice(content.indexOf('\r\n\r\n')).replaceAll('=\r\n', '')),
   };
   return { kind, variables: { IRONCRAFT_DNS_SERVERS: mail.dns.address, IRONCRAFT_MAIL_DOMAIN_PROOF: 'none' } };
 }

@@ -140,6 +140,7 @@ async function assertAnswered(t: TestContext, db: Database, kindOf: (sender: num
     const answers = own.map(({ mark }) => mark);
     if (once.join() !== answers.join()) problems.push(`${whose} was told ${once.join(' ')} for ${answers.join(' ')}`);
   }
+  t.diagnostic(`${runs.length} turns; answers that came twice: ${JSON.stringify(Object.fromEntries(repeats))}`);
   assert.deepEqual(problems, []);
   const { rows: failed } = await db.query<{ count: number }>({
     text: `
@@ -149,6 +150,5 @@ async function assertAnswered(t: TestContext, db: Database, kindOf: (sender: num
   });
   assert.equal(failed[0]?.count, 0, 'every message began a turn, and every part was sent');
   const repeated = [...repeats.values()].reduce((sum, count) => sum + count, 0);
-  t.diagnostic(`${runs.length} turns; answers that came twice: ${JSON.stringify(Object.fromEntries(repeats))}`);
   assert.ok(repeated <= KILLS, `${repeated} answers came twice, more than there were kills`);
 }
