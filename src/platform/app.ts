@@ -125,6 +125,7 @@ import { createSkillTools } from './tools/read-skill.ts';
 import type { ToolSource } from './tools/tool.ts';
 import { createUiTools } from './tools/ui-tools.ts';
 import { createTraceExport } from './traces/index.ts';
+import { defineUsageSweep } from './usage/index.ts';
 import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts';
 
 /** The only live version of the request and response vocabulary. */
@@ -434,6 +435,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     },
   });
   defineBudgetJobs(jobs, { db });
+  defineUsageSweep(jobs, deps);
   const app = await createService({
     name: 'ironcraft',
     title: 'Ironcraft agent platform',

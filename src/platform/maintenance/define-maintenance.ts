@@ -1,10 +1,8 @@
 /** Jobs that remove what has expired, in bounded batches; one replica at a time runs each. */
 import type { BlobStore } from '../../kernel/blobs/blobs.ts';
-import type { Config } from '../../kernel/config/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import { sweepUsageEntries } from '../usage/index.ts';
 import { reconcileStorage } from './reconcile-storage.ts';
 import { sweepConnectionWaits } from './sweep-connection-waits.ts';
 import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
@@ -19,19 +17,13 @@ const RECONCILE_STORAGE = 'reconcile-storage';
 const SWEEP_PUSHED_TRACES = 'sweep-pushed-traces';
 const SWEEP_RUN_CREDENTIALS = 'sweep-run-credentials';
 const SWEEP_CONNECTION_WAITS = 'sweep-connection-waits';
-const SWEEP_USAGE_ENTRIES = 'sweep-usage-entries';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
 /** Defines the jobs and their times. Call before `jobs.start`. */
 export function defineMaintenance(
   jobs: Jobs,
-  deps: {
-    readonly db: Database;
-    readonly blobs: BlobStore;
-    readonly logger: Logger;
-    readonly config: Pick<Config, 'usageDays'>;
-  },
+  deps: { readonly db: Database; readonly blobs: BlobStore; readonly logger: Logger },
 ): void {
   const { db } = deps;
   jobs.define(SWEEP_IDEMPOTENCY_KEYS, ({ signal }) => sweepIdempotencyKeys(db, signal), { concurrency: 1 });
@@ -48,11 +40,6 @@ export function defineMaintenance(
   jobs.schedule(SWEEP_RUN_CREDENTIALS, '57 * * * *', {});
   jobs.define(SWEEP_CONNECTION_WAITS, ({ signal }) => sweepConnectionWaits(db, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_CONNECTION_WAITS, '17 * * * *', {});
-  const kept = { keptDays: deps.config.usageDays };
-  jobs.define(SWEEP_USAGE_ENTRIES, async ({ signal }) => void (await sweepUsageEntries(db, kept, signal)), {
-    concurrency: 1,
-  });
-  jobs.schedule(SWEEP_USAGE_ENTRIES, '42 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

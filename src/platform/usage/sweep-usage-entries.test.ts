@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { settleBudgets } from '../budgets/watch-budgets.ts';
-import { auditUsage, recordUsage, sweepUsageEntries } from './index.ts';
+import { auditUsage, recordUsage } from './index.ts';
+import { sweepUsageEntries } from './sweep-usage-entries.ts';
 
 const platform = await startPlatform();
 const { db } = platform;
