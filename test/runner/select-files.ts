@@ -21,10 +21,16 @@ const PROCESS_FOLDERS = /^test\/(?:boot|faults|hostile|readme)\//;
  * to them, so that `server` leaves them out. Whatever looks at rows, races, locks, or who may see what is not among them.
  */
 const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
-  [/^src\/kernel\/http\/(?!service|storage-faults)/, 'sockets, bodies and answers of a service without tables'],
+  [
+    /^src\/kernel\/http\/(?!storage-faults)/,
+    'sockets, bodies and answers; what a transaction undoes is tested by itself',
+  ],
+  [/^src\/kernel\/blobs\//, 'files'],
   [/^src\/domains\/registry\/epp\//, 'a wire format; the registry behind it is tested on each store by itself'],
   [/^src\/domains\/dns\/embedded\/hostile-clients\./, 'packets'],
-  [/^src\/platform\/mcp\/protocol-conformance\./, 'a wire protocol'],
+  [/^src\/platform\/(?:mcp|mcp-surface)\/(?:protocol|server)-conformance\./, 'a wire protocol'],
+  [/^src\/platform\/mcp\/real-servers\./, 'what servers of others answer'],
+  [/^src\/platform\/mcp-surface\/mcp-clients\./, 'what clients of others make of the answers'],
   [
     /^src\/platform\/mcp\/hostile-/,
     'addresses and answers that are refused; handler-server and suspended-calls store calls that fail',
@@ -33,8 +39,23 @@ const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
     /^src\/platform\/channels\/[\w-]+\/(?:telegram-test-api|emulate)\./,
     'what emulators of others make of the requests',
   ],
+  [
+    /^src\/platform\/resources\/channel-webhooks\/(?:discord|slack|sms|whatsapp)\./,
+    'signatures and shapes of requests; channels-kill stores messages of each of these',
+  ],
+  [/^src\/platform\/channels\/outbound\/live\./, 'what providers are asked; live-kill stores what is shown'],
+  [/^src\/platform\/channels\/email\/mail-port\./, 'a wire protocol'],
+  [/^src\/platform\/connections\/hostile-issuers\./, 'addresses that are refused'],
+  [
+    /^src\/platform\/resources\/(?:responses\/stream-response|chat-completions\/stream-chat-completion)\./,
+    'frames of other shapes; stream-run reads the same rows',
+  ],
   [/^src\/platform\/resources\/[\w-]+\/[\w-]+-clients?\.test\.ts$/, 'what clients of others make of the answers'],
   [/^src\/platform\/resources\/model-keys\/private-addresses\./, 'addresses'],
+  [
+    /^src\/platform\/resources\/oauth-server\/consent-page\./,
+    'pages in a browser; connectors and oauth-kill store what is consented to',
+  ],
   [/^test\/conformance\/(?:bodies|compiled-schemas|openapi|operations|protocol|rate-limits|stream-frames)\./, 'HTTP'],
   [/^test\/hostile\/(?!replicas)/, 'texts and files that are refused, most of them by child processes'],
   [/^test\/epp\//, 'a wire format'],
