@@ -27,6 +27,8 @@ export interface OAuthUpstream {
   namedIssuer: string;
   /** Calls of tools that the MCP server refuses as if their token were not good. */
   refuseCalls: number;
+  /** What calls of tools need, of those that the token is for; undefined: nothing. */
+  scopeOfCalls: string | undefined;
   /** What answers in place of the token endpoint, while it is set. */
   instead: ((response: ServerResponse) => void) | undefined;
   /** Signs the user in at the link and consents; where the browser is sent back to. */
@@ -41,6 +43,7 @@ export async function startOAuthUpstream(
   redirectUri: string,
   { configure = {} as Configuration } = {},
 ): Promise<OAuthUpstream> {
+  const { features, ...settings } = configure;
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,6 +66,7 @@ export async function startOAuthUpstream(
     },
     instead: undefined as OAuthUpstream['instead'],
     answerDelayMs: () => 0,
+    scopeOfCalls: undefined as OAuthUpstream['scopeOfCalls'],
     visit: (link: string) => visit(link, issuer),
     async close() {
       server.close();
@@ -86,6 +90,7 @@ export async function startOAuthUpstream(
           accessTokenTTL: upstream.tokenSeconds,
         }),
       },
+      ...features,
     },
     scopes: SCOPES.split(' '),
     rotateRefreshToken: true,
@@ -100,7 +105,7 @@ export async function startOAuthUpstream(
       Session: 600,
       Interaction: 600,
     },
-    ...configure,
+    ...settings,
   });
   provider.on('grant.success', ({ oidc }) => {
     if (oidc.params?.grant_type === 'refresh_token') counts.refreshes += 1;
@@ -172,12 +177,13 @@ async function answerMcp(
   provider: Provider,
   request: IncomingMessage,
   response: ServerResponse,
-  upstream: Pick<OAuthUpstream, 'issuer' | 'mcpUrl' | 'calls' | 'refuseCalls'>,
+  upstream: Pick<OAuthUpstream, 'issuer' | 'mcpUrl' | 'calls' | 'refuseCalls' | 'scopeOfCalls'>,
 ): Promise<void> {
-  const { issuer, mcpUrl, calls } = upstream;
-  const refuse = () => {
-    const challenge = `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="read"`;
-    response.writeHead(401, { 'www-authenticate': challenge }).end();
+  const { issuer, mcpUrl, calls, scopeOfCalls } = upstream;
+  const refuse = (status = 401, scope = 'read', error = '') => {
+    const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
+    const challenge = `Bearer ${error}resource_metadata="${metadata}", scope="${scope}"`;
+    response.writeHead(status, { 'www-authenticate': challenge }).end();
   };
   const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
   const found = token === '' ? undefined : await provider.AccessToken.find(token);
@@ -195,6 +201,9 @@ async function answerMcp(
   if (isCall && upstream.refuseCalls > 0) {
     upstream.refuseCalls -= 1;
     return refuse();
+  }
+  if (isCall && scopeOfCalls !== undefined && !found.scopes.has(scopeOfCalls)) {
+    return refuse(403, scopeOfCalls, 'error="insufficient_scope", ');
   }
   const account = found.accountId;
   if (isCall) calls.push({ token, account, args: message.params?.arguments });

@@ -32,11 +32,15 @@ export function createAccountAccess(deps: AccessDependencies): SignIn {
     const kept = challenge === undefined ? plans.get(key) : undefined;
     if (kept !== undefined) return kept.plan;
     const made = await planForServer(deps, db, server, challenge);
-    plans.set(key, { plan: made });
+    if (challenge === undefined) plans.set(key, { plan: made });
     return made;
   }
 
-  async function linkFor(owner: AccountOwner, looked: NoAccess, challenge?: Challenge): Promise<AccountLink> {
+  async function linkFor(
+    owner: AccountOwner,
+    looked: NoAccess,
+    refused?: RefusedAccess,
+  ): Promise<AccountLink | undefined> {
     const db = tenantDb(deps.db, owner.projectId);
     const server = await findServerById(db, owner.serverId);
     if (server === undefined) throw new Error('a server that is called is not there');
@@ -49,8 +53,11 @@ export function createAccountAccess(deps: AccessDependencies): SignIn {
         return found !== undefined && found.credential_id !== looked.credentialId;
       },
     };
+    const held = refused?.isForScope === true ? await findUsable(db, owner) : undefined;
+    const lacking = held?.credential_id === looked.credentialId ? held : undefined;
     try {
-      const made = await plan(db, server, challenge);
+      const made = await plan(db, server, refused === undefined ? undefined : withScopesOf(lacking, refused));
+      if (lacking !== undefined && made !== null && !asksForMore(made, lacking)) return undefined;
       const place = { smithId: owner.smithId, provider: key, serverId: server.id };
       return { ...link, url: made === null ? null : await createLink(deps, db, place, made, null) };
     } catch (error) {
@@ -98,8 +105,22 @@ export function createAccountAccess(deps: AccessDependencies): SignIn {
   };
 }
 
+/** What the account may do already stays asked for: a token is for all of it, or the next call lacks something else. */
+function withScopesOf(held: UsableRow | undefined, refused: RefusedAccess): Challenge {
+  if (held === undefined || refused.scope === undefined) return refused;
+  return { ...refused, scope: [...new Set([...held.scopes, ...refused.scope.split(' ')])].join(' ') };
+}
+
+/** Than the account has, or its user was asked for a moment ago: nobody is sent round in circles. */
+function asksForMore({ target }: SignInPlan, { scopes, scopes_just_asked: asked }: UsableRow): boolean {
+  const had = new Set([...scopes, ...asked, 'offline_access']);
+  return target.scopes.some((scope) => !had.has(scope));
+}
+
 interface UsableRow {
   readonly id: string;
+  readonly scopes: string[];
+  readonly scopes_just_asked: string[];
   readonly credential_id: string;
   readonly sealed_credential: string;
   readonly has_refresh_token: boolean;
@@ -130,7 +151,9 @@ const USABLE = `
 async function findUsable(db: TenantDb, { smithId, serverId }: AccountOwner): Promise<UsableRow | undefined> {
   const { rows } = await db.raw<UsableRow>({
     text: `
-      select c.id, c.credential_id, c.sealed_credential, c.has_refresh_token,
+      select c.id, c.scopes, c.credential_id, c.sealed_credential, c.has_refresh_token,
+        case when c.granted_at > now() - interval '10 minutes' then coalesce(c.scopes_asked, '{}') else '{}' end
+          as scopes_just_asked,
         c.expires_at is not null
           and c.expires_at <= now() + least(interval '5 minutes', (c.expires_at - c.credential_at) / 2) as is_due,
         coalesce(c.expires_at <= now(), false) as is_over,

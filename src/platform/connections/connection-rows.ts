@@ -42,6 +42,8 @@ export interface NewConnection extends Origin, SealedCredential {
   readonly smith_id: string;
   readonly provider: string;
   readonly scopes: string[];
+  /** By the link; absent: nobody was asked. */
+  readonly scopes_asked?: string[];
   /** Null: those of the one that is replaced, if any. */
   readonly metadata: JsonObject | null;
   readonly expiry: Expiry;
@@ -62,6 +64,7 @@ export async function saveConnection(
   const credential = {
     ...connection,
     ...NOT_REFRESHING,
+    scopes_asked: connection.scopes_asked ?? null,
     granted_at: connection.granted_at ?? sql<Date>`now()`,
     credential_at: sql<Date>`now()`,
     expires_at: expiresAt(expiry),

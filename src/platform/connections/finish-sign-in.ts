@@ -147,6 +147,7 @@ async function keep(
     provider: link.provider,
     server_id: link.server_id,
     scopes: [...(tokens.scopes ?? target.scopes)],
+    scopes_asked: target.scopes,
     metadata: null,
     expiry: inSeconds === undefined ? null : { inSeconds },
     granted_at: link.created_at,

@@ -1,17 +1,11 @@
 /** The protocol's own conformance suite, with an MCP deployment as the server. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { startHeaderProxy } from '../../../test/support/header-proxy.ts';
+import { runConformance } from '../../../test/support/mcp-conformance.ts';
 import { publishMcp } from '../../../test/support/mcp-deployment.ts';
 import { startPlatform } from '../../../test/support/platform.ts';
 
-const manifest = import.meta.resolve('@modelcontextprotocol/conformance/package.json');
-const suite = fileURLToPath(new URL('./dist/index.js', manifest));
 const platform = await startPlatform();
 const project = await platform.createProject();
 const { path } = await publishMcp(project, { type: 'smith', id: await project.createSmith() });
@@ -35,22 +29,9 @@ const scenarios: readonly [name: string, revision: string][] = [
 
 for (const [name, revision] of scenarios) {
   test(`${name}, ${revision}`, async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ironcraft-mcp-conformance-'));
     const args = ['server', '--url', url, '--scenario', name, '--spec-version', revision];
-    try {
-      const said = await run([suite, ...args, '-o', folder]);
-      assert.match(said, /Passed: ([1-9]\d*)\/\1, 0 failed, 0 warnings/, said);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
-}
-
-/** What the program says, however it ends. */
-function run(args: readonly string[]): Promise<string> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [...args], { maxBuffer: 64 * 1_048_576 }, (_, stdout, stderr) => {
-      resolve(`${stdout}${stderr}`.slice(-8_000));
-    });
+    const { passed, problems, said } = await runConformance(args);
+    assert.deepEqual(problems, [], said);
+    assert.ok(passed > 0, said);
   });
 }

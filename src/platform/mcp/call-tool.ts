@@ -103,6 +103,9 @@ function readRefusal(error: unknown, credentialId: string): RefusedAccess | unde
   return kind === 'auth' && challenge !== undefined ? { ...challenge, credentialId } : undefined;
 }
 
+/** Characters of them. */
+const SCOPES_SHOWN = 500;
+
 /** Of a call that was not made for want of an account. */
 async function tellOfAccess(
   { signIn }: CallDependencies,
@@ -114,7 +117,12 @@ async function tellOfAccess(
   if (access.kind === 'unavailable') {
     return { error: `The account at ${name} cannot be used just now: ${access.reason}. The call was not made.` };
   }
-  const { url: authorizeUrl, ...link } = await signIn.linkFor(ownerOf(calling), access, refused);
+  const found = await signIn.linkFor(ownerOf(calling), access, refused);
+  if (found === undefined) {
+    const scopes = refused?.scope === undefined ? '' : ` (${refused.scope.slice(0, SCOPES_SHOWN)})`;
+    return { error: `${name} refused the call: the account that is connected lacks a permission for it${scopes}.` };
+  }
+  const { url: authorizeUrl, ...link } = found;
   return { connection: { ...link, mcpServer: name, authorizeUrl } };
 }
 

@@ -6,8 +6,11 @@ export interface SignIn {
    * What the smith's user lets be sent to the server. `refused`: what the server said to what it was sent before.
    */
   findAccess(owner: AccountOwner, refused?: RefusedAccess): Promise<AccountAccess>;
-  /** Where the smith's user connects an account. Asks the server and its issuer, and makes a link at each call. */
-  linkFor(owner: AccountOwner, looked: NoAccess, refused?: RefusedAccess): Promise<AccountLink>;
+  /**
+   * Where the smith's user connects an account. Asks the server and its issuer, and makes a link at each call. Undefined: the
+   * account that was refused has all that it could be asked for, or its user was asked a moment ago and did not give it.
+   */
+  linkFor(owner: AccountOwner, looked: NoAccess, refused?: RefusedAccess): Promise<AccountLink | undefined>;
   /** A token of anybody in the project: to ask the server what tools it has. Undefined: nobody has connected an account. */
   findAnyAccess(owner: Omit<AccountOwner, 'smithId'>): Promise<string | undefined>;
 }

@@ -64,6 +64,7 @@ interface ConnectionsTable {
   server_id: string | null;
   status: ConnectionStatus;
   scopes: string[];
+  scopes_asked: string[] | null;
   metadata: Json<JsonObject>;
   credential_id: string;
   sealed_credential: string;

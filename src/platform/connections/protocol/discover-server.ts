@@ -27,13 +27,13 @@ export interface DiscoverDependencies {
 }
 
 const PROBE_MS = 10_000;
-/** What makes a server ask who calls. */
-const PROBE = {
-  jsonrpc: '2.0',
-  id: 1,
+const PROTOCOL = '2025-06-18';
+/** What makes a server ask who calls: some let anybody begin, and ask as soon as their tools are listed. */
+const INITIALIZE = {
   method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'ironcraft', version: '1' } },
+  params: { protocolVersion: PROTOCOL, capabilities: {}, clientInfo: { name: 'ironcraft', version: '1' } },
 };
+const LIST_TOOLS = { method: 'tools/list', params: {} };
 
 /** Null: the server takes calls of anybody. `given`: as it refused a call. Throws DiscoveryFailure. */
 export async function discoverServer(
@@ -55,14 +55,30 @@ export async function discoverServer(
   };
 }
 
-/** Undefined: it does not answer, which the metadata will tell more of. */
-async function askWithoutToken({ outbound }: DiscoverDependencies, url: string): Promise<Response | undefined> {
-  const ask = outbound.fetch('public', { httpsOnly: true });
+/** Its refusal, else what it answers to the first. Undefined: it does not answer, which the metadata will tell more of. */
+async function askWithoutToken(deps: DiscoverDependencies, url: string): Promise<Response | undefined> {
+  const first = await ask(deps, url, INITIALIZE, {});
+  if (first === undefined || first.status === 401) return first;
+  const session = first.headers.get('mcp-session-id');
+  const next = await ask(deps, url, LIST_TOOLS, {
+    'mcp-protocol-version': PROTOCOL,
+    ...(session === null ? {} : { 'mcp-session-id': session }),
+  });
+  return next?.status === 401 ? next : first;
+}
+
+async function ask(
+  { outbound }: DiscoverDependencies,
+  url: string,
+  message: object,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response | undefined> {
+  const send = outbound.fetch('public', { httpsOnly: true });
   try {
-    const response = await ask(url, {
+    const response = await send(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify(PROBE),
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
       signal: AbortSignal.timeout(PROBE_MS),
     });
     await response.body?.cancel();
