@@ -18,7 +18,7 @@ before(async () => {
     configure: {
       features: { clientIdMetadataDocument: { enabled: true, ack: 'draft-02' } },
       // It calls no address of its own machine by the dispatcher that it brings along.
-      fetch: (url, { method = 'GET' }) => fetch(String(url).replace(PUBLIC_URL, platform.url), { method }),
+      fetch: (url, init) => fetch(String(url).replace(PUBLIC_URL, platform.url), { method: init?.method ?? 'GET' }),
     },
   });
   steps = accountSteps(upstream, platform, PUBLIC_URL);
