@@ -30,6 +30,7 @@ import {
   createMailPort,
   createMailReader,
   createMessaging,
+  createOpenedAccounts,
   createSlackChannel,
   createSmsChannel,
   createTelegramChannel,
@@ -42,6 +43,7 @@ import {
   type LookUpDns,
   type MailReader,
   type Messaging,
+  type OpenedAccounts,
   type Voice,
 } from './channels/index.ts';
 import { type Connections, createConnections } from './connections/index.ts';
@@ -209,6 +211,7 @@ interface Dependencies extends GivenDependencies {
   readonly hostedChat: HostedChat;
   readonly voice: Voice;
   readonly mcpSurface: McpSurface;
+  readonly accounts: OpenedAccounts;
   readonly messaging: Messaging;
   readonly lookUpDns: LookUpDns;
   readonly mailReader: MailReader;
@@ -393,16 +396,17 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const channelFiles = createChannelFiles(deps);
   const lookUpDns = createDnsLookUp(config.dnsServers);
   const mailReader = createMailReader({ lookUp: lookUpDns, logger, metrics });
+  const accounts = createOpenedAccounts({ db, vault });
   const messaging = createMessaging({
-    ...{ db, engine, vault, logger, metrics, now },
+    ...{ db, engine, vault, accounts, logger, metrics, now },
     files: channelFiles,
     channels: [
-      createTelegramChannel({ db, vault, outbound }),
-      createWhatsAppChannel({ db, vault, outbound }),
-      createDiscordChannel({ db, vault, outbound, clock }),
+      createTelegramChannel({ db, accounts, outbound }),
+      createWhatsAppChannel({ db, accounts, outbound }),
+      createDiscordChannel({ db, accounts, outbound, clock }),
       createSlackChannel({ db, vault, outbound, publicUrl: deps.publicUrl }),
       createSmsChannel({ db, vault, outbound }),
-      createEmailChannel({ db, vault, outbound, files: channelFiles }),
+      createEmailChannel({ db, accounts, outbound, files: channelFiles }),
       ...(deps.channels ?? []),
     ],
   });
@@ -429,6 +433,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       voice,
       mcpSurface,
       messaging,
+      accounts,
       lookUpDns,
       mailReader,
       channelFiles,

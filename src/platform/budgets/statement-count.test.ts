@@ -2,27 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { noteStatements } from '../../../test/support/noted-database.ts';
 import { type Answer, startPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { makeSmith, question, useUpstream } from '../../../test/support/turns.ts';
-import type { Database, Statement } from '../../kernel/db/database.ts';
 
 const upstream = await startOpenAiUpstream();
 const store = await startPlatform();
-const seen: Statement[] = [];
-const db: Database = {
-  ...store.db,
-  kind: store.db.kind,
-  wake: (channel) => store.db.wake(channel),
-  transaction: (work) => store.db.transaction(work),
-  notify: (channel, payload) => store.db.notify(channel, payload),
-  listen: (channel, onMessage, onGap) => store.db.listen(channel, onMessage, onGap),
-  ping: () => store.db.ping(),
-  close: async () => {},
-  query: (statement) => {
-    seen.push(statement);
-    return store.db.query(statement);
-  },
-};
+const { db, seen } = noteStatements(store.db);
 const platform = await startPlatform({ sharing: { db, vault: store.vault, blobs: store.blobs } });
 after(async () => {
   await platform.close();

@@ -143,11 +143,11 @@ export interface Channel {
   readonly pace: { readonly accountMs: number; readonly chatMs: number };
   /** The account that a deployment is reached through; undefined where there is none. Without a deployment: the project's. */
   openAccount(projectId: string, deploymentId: string | undefined): Promise<OpenAccount | undefined>;
-  /** Kept as the account's last error. `to`: whom it was for, who will not get it. */
+  /** Kept as the account's last error. `to`: whom it was for, who will not get it; without a smith where none could be made. */
   noteFailure(
     account: OpenAccount,
     error: { readonly code: string; readonly message: string },
-    to: { readonly deploymentId: string; readonly smithId: string; readonly sender: string },
+    to: { readonly deploymentId: string; readonly smithId: string | null; readonly sender: string },
   ): Promise<void>;
   /** Where somebody who has this start token begins. */
   startLinks(

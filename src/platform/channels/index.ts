@@ -10,6 +10,7 @@ export {
 export { ACCOUNTS_CHANNEL } from './accounts/channel.ts';
 export type { CheckedAccount } from './accounts/checked-account.ts';
 export { openAccount, sealSecrets, settingOf } from './accounts/open-account.ts';
+export { createOpenedAccounts, type OpenedAccounts } from './accounts/opened-accounts.ts';
 export {
   AttachmentFailure,
   type Channel,

@@ -6,6 +6,8 @@ import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { Engine } from '../engine/index.ts';
+import { ACCOUNTS_CHANNEL } from './accounts/channel.ts';
+import type { OpenedAccounts } from './accounts/opened-accounts.ts';
 import type { Channel, InboundMessage, OpenAccount } from './channel.ts';
 import type { ChannelFiles } from './channel-files.ts';
 import { type Accepted, acceptMessages } from './inbound/accept-messages.ts';
@@ -31,6 +33,7 @@ export interface MessagingDependencies {
   readonly vault: Vault;
   readonly files: ChannelFiles;
   readonly channels: readonly Channel[];
+  readonly accounts: OpenedAccounts;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Date;
@@ -104,6 +107,8 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
     async start() {
       const wake = () => dispatches.wake();
       listeners.push(await db.listen(MESSAGES_CHANNEL, wake, wake));
+      const { accounts } = deps;
+      listeners.push(await db.listen(ACCOUNTS_CHANNEL, accounts.forget, () => accounts.forget('')));
       for (const each of [dispatches, sends, plans]) each.start();
     },
     // Answers of turns that end while this server drains go out too.

@@ -20,6 +20,7 @@ import {
 } from './queue-store.ts';
 import { startFire } from './start-fire.ts';
 
+const MAX_STARTS = 32;
 /** Failures in a row, of a database that answers, until a delivery is given up. */
 const MAX_FAILURES = 10;
 /** Claims that nobody settled, as whoever starts the delivery dies of it. */
@@ -97,7 +98,7 @@ export function createFireDispatcher({ db, engine, now, logger, metrics, wake }:
     settle: (settled: readonly SettledQueue[]) => settleQueues(db, settled, now()),
     resume: (owners: Parameters<typeof resumeSmiths>[1]) => resumeSmiths(db, owners, now()),
   };
-  return new Dispatcher({ queues, logger, wake }, now);
+  return new Dispatcher({ queues, maxStarts: MAX_STARTS, logger, wake }, now);
 }
 
 const NOTHING = {

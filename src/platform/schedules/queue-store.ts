@@ -18,6 +18,7 @@ import { deliverySql } from './delivery-sql.ts';
 const QUEUES: QueueTable = { table: 'schedule_queues', id: 'smith_id', columns: ['version'] };
 
 export interface ClaimedSmith extends ClaimedQueue {
+  readonly smith_id: string;
   readonly version: number;
 }
 

@@ -68,7 +68,8 @@ interface ChannelChatsTable {
   account_id: string;
   chat: string;
   sender: string;
-  smith_id: string;
+  /** Null: whoever writes there speaks to an agent, and has begun no turn yet. */
+  smith_id: string | null;
   thread_id: string;
   received: Generated<number>;
   settled: Generated<number>;

@@ -30,7 +30,8 @@ export interface ClaimRequest {
 
 export interface ClaimedQueue {
   readonly project_id: string;
-  readonly smith_id: string;
+  /** Null: whoever attempts it finds out whose it is. */
+  readonly smith_id: string | null;
   readonly claims: number;
   readonly failures: number;
   /** It has a turn in progress, and was put off instead of claimed. */
@@ -52,6 +53,8 @@ export interface QueueTable {
   readonly columns: readonly string[];
   /** Of a row `q`: whether it is looked at though its smith is busy. */
   readonly ignoresBusy?: string;
+  /** What waits in a row `claimed`, as one column `contents`; $3 is the time. It is read of those that are not put off. */
+  readonly contents?: string;
 }
 
 /**
@@ -60,7 +63,7 @@ export interface QueueTable {
  */
 export async function claimQueues<Queue extends ClaimedQueue>(
   db: Database,
-  { table, id, columns, ignoresBusy = 'false' }: QueueTable,
+  { table, id, columns, ignoresBusy = 'false', contents }: QueueTable,
   { now, after, allowed, limit }: ClaimRequest,
 ): Promise<Claim<Queue>> {
   const { rows } = await db.query<Queue & { last_project: string | null }>({
@@ -95,7 +98,9 @@ export async function claimQueues<Queue extends ClaimedQueue>(
         from due where q.project_id = due.project_id and q.${id} = due.id
         returning q.project_id, q.smith_id, q.claims, q.failures, due.is_busy${columns.map((name) => `, q.${name}`).join('')}
       )
-      select claimed.*, last.project_id as last_project, ${ASYNC_COMMIT} from last left join claimed on true`,
+      select claimed.*, last.project_id as last_project, ${ASYNC_COMMIT}${contents === undefined ? '' : ', waiting.contents'}
+      from last left join claimed on true
+      ${contents === undefined ? '' : `left join lateral (${contents}) waiting on not claimed.is_busy`}`,
     values: [after, JSON.stringify([...allowed].map(([project_id, count]) => ({ project_id, count }))), now, limit],
   });
   const queues = rows.filter(({ project_id }) => project_id !== null);

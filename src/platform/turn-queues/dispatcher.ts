@@ -1,5 +1,5 @@
 /**
- * Turns that wait in queues, begun by this replica: those of a queue one after the other, at most MAX_STARTS together. What
+ * Turns that wait in queues, begun by this replica: those of a queue one after the other, at most `maxStarts` together. What
  * a queue is, and what is in it, its owner says (`TurnQueues`).
  *
  *   due ──claim──▶ leased ──turn begun, or none can begin──▶ settled: due again while more waits
@@ -10,9 +10,8 @@ import { LRUCache } from 'lru-cache';
 import { createBatcher } from '../../kernel/event-loop/batcher.ts';
 import type { Claim, ClaimedQueue, ClaimRequest, QueueOwner } from './claim-queues.ts';
 
-const MAX_STARTS = 32;
-/** Room for fewer than these is not worth a look. */
-const MIN_CLAIM = 16;
+/** Room for fewer turns than these is not worth a look. */
+const MIN_TURNS = 16;
 /** Of turns that this replica has begun and that go on: memory is what each takes. */
 const MAX_TURNS = 1_000;
 /** Of a project that is full, no more is tried for so long than turns of it have ended here. */
@@ -45,6 +44,8 @@ export interface TurnQueues<Queue extends ClaimedQueue, Settled> {
 
 export interface DispatcherDependencies<Queue extends ClaimedQueue, Settled> {
   readonly queues: TurnQueues<Queue, Settled>;
+  /** Turns that are being begun together. A look is made once there is room for half of them. */
+  readonly maxStarts: number;
   readonly logger: { warn(fields: object, message: string): void };
   /** There is room for more, or something is due. */
   readonly wake: () => void;
@@ -91,17 +92,25 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   /** Whether what comes now is begun at once. */
   get hasRoom(): boolean {
-    return MAX_STARTS - this.#starting.size >= MIN_CLAIM && MAX_TURNS - this.#turns >= MIN_CLAIM;
+    return this.#hasRoomForStarts && this.#hasRoomForTurns;
+  }
+
+  get #hasRoomForStarts(): boolean {
+    return this.#starting.size <= this.#deps.maxStarts / 2;
+  }
+
+  get #hasRoomForTurns(): boolean {
+    return MAX_TURNS - this.#turns >= MIN_TURNS;
   }
 
   /** Begins what waits, as far as there is room. */
   async dispatch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const limit = Math.min(MAX_STARTS - this.#starting.size, MAX_TURNS - this.#turns);
-      if (limit < MIN_CLAIM) {
+      if (!this.hasRoom) {
         this.#isCrowded = true;
         return;
       }
+      const limit = Math.min(this.#deps.maxStarts - this.#starting.size, MAX_TURNS - this.#turns);
       const from = this.#after;
       const lookedMs = performance.now();
       const request = { now: this.#now(), after: from, allowed: this.#takeAllowed(), limit };
@@ -138,7 +147,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   #attempt(queue: Queue, attempt: Promise<Attempted<Settled>>): void {
     const { project_id: projectId, smith_id: smithId } = queue;
-    this.#busy.delete(keyOf({ projectId, smithId }));
+    if (smithId !== null) this.#busy.delete(keyOf({ projectId, smithId }));
     const startedMs = performance.now();
     const done = attempt
       .then(async ({ settled, outcome, done: turn, onSettled }) => {
@@ -153,7 +162,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
       })
       .finally(() => {
         this.#starting.delete(done);
-        if (this.#isCrowded && this.#starting.size <= MAX_STARTS - MIN_CLAIM) this.#goOn();
+        if (this.#isCrowded && this.#hasRoomForStarts) this.#goOn();
       });
     this.#starting.add(done);
   }
@@ -163,7 +172,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     this.#turns += 1;
     void done.finally(() => {
       this.#turns -= 1;
-      if (this.#isCrowded && this.#turns <= MAX_TURNS - MIN_CLAIM) this.#goOn();
+      if (this.#isCrowded && this.#hasRoomForTurns) this.#goOn();
     });
   }
 
@@ -174,6 +183,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
 
   /** A smith was busy when it was looked at. The end of its turn may have come between the look and now. */
   #waitFor({ project_id: projectId, smith_id: smithId }: Queue, lookedMs: number): void {
+    if (smithId === null) return;
     const owner = { projectId, smithId };
     const key = keyOf(owner);
     if ((this.#rested.get(key) ?? 0) >= lookedMs) this.#resumeQueuesOf(owner);

@@ -35,11 +35,20 @@ export async function holdAccount(db: TenantDb, kind: MessagingKind): Promise<Ac
 
 /** Undefined too where the project is archived: nobody writes to it any more. */
 export async function findLiveAccount(db: TenantDb, kind: MessagingKind): Promise<AccountRow | undefined> {
-  const { rows } = await db.raw<AccountRow>({
+  const row = await findAnyAccount(db, kind);
+  return row?.is_live === true ? row : undefined;
+}
+
+/** `is_live`: the project is not archived. */
+export async function findAnyAccount(
+  db: TenantDb,
+  kind: MessagingKind,
+): Promise<(AccountRow & { readonly is_live: boolean }) | undefined> {
+  const { rows } = await db.raw<AccountRow & { is_live: boolean }>({
     text: `
-      select ${COLUMNS.map((column) => `a.${column}`).join(', ')}
+      select ${COLUMNS.map((column) => `a.${column}`).join(', ')}, p.archived_at is null as is_live
       from channel_accounts a join projects p on p.id = a.project_id
-      where a.project_id = $1 and a.kind = $2 and p.archived_at is null`,
+      where a.project_id = $1 and a.kind = $2`,
     values: [kind],
   });
   return rows[0];

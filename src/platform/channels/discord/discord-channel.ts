@@ -2,10 +2,9 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
-import { openProjectAccount } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import type { Channel } from '../channel.ts';
 import { createDiscordApi } from './api.ts';
 import { composeDiscord } from './compose.ts';
@@ -20,17 +19,17 @@ const PACE = { accountMs: 25, chatMs: 1_000 };
 
 export interface DiscordDependencies {
   readonly db: Database;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly accounts: OpenedAccounts;
   readonly outbound: Pick<Outbound, 'fetch'>;
   readonly clock: Clock;
 }
 
-export function createDiscordChannel({ db, vault, outbound, clock }: DiscordDependencies): Channel {
+export function createDiscordChannel({ db, accounts, outbound, clock }: DiscordDependencies): Channel {
   const deps = { api: createDiscordApi(outbound), now: () => clock.now() };
   return {
     kind: 'discord',
     pace: PACE,
-    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'discord'),
+    openAccount: async (projectId) => (await accounts.find(projectId, 'discord'))?.account,
     noteFailure: (account, error) => noteAccountError(tenantDb(db, account.projectId), account, error),
     startLinks: (_account, token) => ({ prefilled_message: `/link token:${token}` }),
     compose: composeDiscord,

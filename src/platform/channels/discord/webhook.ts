@@ -1,11 +1,8 @@
 /** A call of Discord's, which brings what people typed to one project's application. */
-import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { parseJsonText } from '../../../kernel/http/json-body.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
-import { findLiveAccount } from '../accounts/account-store.ts';
-import { openAccount, settingOf } from '../accounts/open-account.ts';
+import { settingOf } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import type { OpenAccount } from '../channel.ts';
 import { type Interaction, readInteraction } from './read-interaction.ts';
 import { isSignedBy, readDiscordSignature } from './signature.ts';
@@ -21,15 +18,17 @@ interface DiscordCall {
 
 /** The account whose key has signed the call. Throws `missing_signature`, and `bad_signature` for an unknown project too. */
 export async function verifyDiscordCall(
-  { db, vault }: { readonly db: Database; readonly vault: Pick<Vault, 'open'> },
+  accounts: OpenedAccounts,
   projectId: string,
   { bytes, headers, now }: DiscordCall,
 ): Promise<OpenAccount> {
   const signature = readDiscordSignature(headers[SIGNATURE_HEADER], headers[TIMESTAMP_HEADER], now);
-  const row = await findLiveAccount(tenantDb(db, projectId), 'discord');
-  const isSigned = row !== undefined && (await isSignedBy(settingOf(row.settings, 'public_key'), bytes, signature));
+  const found = await accounts.find(projectId, 'discord');
+  const account = found?.isLive === true ? found.account : undefined;
+  const isSigned =
+    account !== undefined && (await isSignedBy(settingOf(account.settings, 'public_key'), bytes, signature));
   if (!isSigned) throw new ApiError('bad_signature');
-  return openAccount(vault, projectId, row);
+  return account;
 }
 
 /** Throws `bad_webhook` for what is no JSON. */

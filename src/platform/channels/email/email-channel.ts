@@ -1,11 +1,10 @@
 /** Mail as a channel: mailboxes of a project's own domain. */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { TenantDatabase, tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
-import { openProjectAccount } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import { AttachmentFailure, type Channel, SendFailure } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { composeMail } from './compose.ts';
@@ -20,21 +19,21 @@ const PACE = { accountMs: 20, chatMs: 100 };
 
 export interface EmailDependencies {
   readonly db: Database;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly accounts: OpenedAccounts;
   readonly outbound: Pick<Outbound, 'openSocket'>;
   readonly files: Pick<ChannelFiles, 'open'>;
 }
 
-export function createEmailChannel({ db, vault, outbound, files }: EmailDependencies): Channel {
+export function createEmailChannel({ db, accounts, outbound, files }: EmailDependencies): Channel {
   return {
     kind: 'email',
     pace: PACE,
-    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'email'),
+    openAccount: async (projectId) => (await accounts.find(projectId, 'email'))?.account,
     async noteFailure(account, error, { deploymentId, smithId, sender }) {
       await new TenantDatabase(db, account.projectId).transaction(async (tx) => {
         await noteAccountError(tx, account, error);
         const data = { channel_id: deploymentId, to: sender, detail: error.message };
-        const actor = { kind: 'smith', id: smithId, token_id: '', email: '' } as const;
+        const actor = smithId === null ? null : ({ kind: 'smith', id: smithId, token_id: '', email: '' } as const);
         await appendEvent(tx, { type: 'email.send_failed', smithId, actor, data });
       });
     },

@@ -7,7 +7,7 @@ import { suppressAddress } from './suppression-store.ts';
 
 interface SentMail {
   readonly deployment_id: string;
-  readonly smith_id: string;
+  readonly smith_id: string | null;
   readonly sender: string;
 }
 
@@ -20,7 +20,7 @@ export async function takeReport(tx: TenantTransaction, domain: string, report: 
   await appendEvent(tx, {
     type: 'email.send_failed',
     smithId: mail.smith_id,
-    actor: { kind: 'smith', id: mail.smith_id, token_id: '', email: '' },
+    actor: mail.smith_id === null ? null : { kind: 'smith', id: mail.smith_id, token_id: '', email: '' },
     data: { channel_id: mail.deployment_id, to: mail.sender, detail: report.detail },
   });
 }

@@ -1,17 +1,26 @@
 /**
  * What a provider has delivered, in one transaction: whom each message reaches, and its place in that conversation. Once
- * it has committed the provider may be told that its call is done.
+ * it has committed the provider may be told that its call is done. Whoever speaks to an agent for the first time gets a smith
+ * when the turn begins.
  */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { provisionForDeployment } from '../../smiths/index.ts';
-import { TenantDatabase, type TenantTransaction } from '../../store/tenant-db.ts';
+import { TenantDatabase, type TenantDb, type TenantTransaction } from '../../store/tenant-db.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
 import { replyContext } from '../reply-secrets.ts';
 import { ALREADY_BOUND_SENTENCE, BOUND_SENTENCE, NEW_THREAD_SENTENCE } from '../sentences.ts';
 import { bindByToken } from './bind.ts';
-import { type DeliveredMessage, findRecipient, insertDelivered, insertNoted, type Recipient } from './inbound-store.ts';
+import {
+  type DeliveredMessage,
+  deliverForTurn,
+  findRecipient,
+  insertDelivered,
+  insertNoted,
+  isAcceptedMeanwhile,
+  type Recipient,
+} from './inbound-store.ts';
 import { findStartToken } from './start-tokens.ts';
 
 export interface AcceptDependencies {
@@ -47,18 +56,10 @@ export async function acceptMessages(
   const db = new TenantDatabase(deps.db, account.projectId);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await db.transaction(async (tx) => {
-        const touched: TouchedChat[] = [];
-        let unbound = 0;
-        for (const message of messages) {
-          const chat = await acceptMessage(deps, tx, account, message);
-          if (chat === 'unbound') unbound += 1;
-          else if (chat !== 'known') touched.push(chat);
-        }
-        return { touched, unbound };
-      });
+      return (await acceptAlone(deps, db, account, messages)) ?? (await acceptTogether(deps, db, account, messages));
     } catch (error) {
-      if (!(error instanceof AcceptedMeanwhileError) || attempt === MAX_TRIES) throw error;
+      const isMeanwhile = error instanceof AcceptedMeanwhileError || isAcceptedMeanwhile(error);
+      if (!isMeanwhile || attempt === MAX_TRIES) throw error;
     }
   }
 }
@@ -70,13 +71,67 @@ class AcceptedMeanwhileError extends Error {
   }
 }
 
-/** The conversation that it was added to; `known`: the message is a repetition. */
-async function acceptMessage(
+/** A message by itself that begins a turn, as most do: one statement, without a transaction around it. Undefined: it is another. */
+async function acceptAlone(
+  deps: AcceptDependencies,
+  db: TenantDatabase,
+  account: OpenAccount,
+  messages: readonly InboundMessage[],
+): Promise<Accepted | undefined> {
+  const [message] = messages;
+  if (message === undefined || messages.length > 1 || !isForTurn(message)) return undefined;
+  const chat = await acceptForTurn(deps, db, account, message);
+  if (chat === 'unbound') return undefined;
+  return { touched: chat === 'known' ? [] : [chat], unbound: 0 };
+}
+
+function acceptTogether(
+  deps: AcceptDependencies,
+  db: TenantDatabase,
+  account: OpenAccount,
+  messages: readonly InboundMessage[],
+): Promise<Accepted> {
+  return db.transaction(async (tx) => {
+    const touched: TouchedChat[] = [];
+    let unbound = 0;
+    for (const message of messages) {
+      const accept = isForTurn(message) ? acceptForTurn : acceptOther;
+      const chat = await accept(deps, tx, account, message);
+      if (chat === 'unbound') {
+        await noteUnbound(tx, account, message, deps.now());
+        unbound += 1;
+      } else if (chat !== 'known') touched.push(chat);
+    }
+    return { touched, unbound };
+  });
+}
+
+/** The conversation that it was added to; `known`: the message is a repetition; `unbound`: nobody claims its sender. */
+type AcceptedMessage = TouchedChat | 'unbound' | 'known';
+
+/** Nothing in the message decides anything but whom it reaches. */
+function isForTurn(message: InboundMessage): boolean {
+  return message.fate === undefined && tokenOf(message) === undefined && !COMMANDS.has(commandOf(message));
+}
+
+async function acceptForTurn(
+  { vault, now }: AcceptDependencies,
+  db: TenantDb,
+  account: OpenAccount,
+  message: InboundMessage,
+): Promise<AcceptedMessage> {
+  const sealedReply = sealReply(vault, account, message);
+  const { is_known, chat_id } = await deliverForTurn(db, account, message, { sealedReply, now: now() });
+  if (is_known) return 'known';
+  return chat_id === null ? 'unbound' : { projectId: account.projectId, chatId: chat_id, isAnswered: false };
+}
+
+async function acceptOther(
   { vault, now }: AcceptDependencies,
   tx: TenantTransaction,
   account: OpenAccount,
   message: InboundMessage,
-): Promise<TouchedChat | 'unbound' | 'known'> {
+): Promise<AcceptedMessage> {
   const found = await findRecipient(tx, account, message);
   if (found.is_known) return 'known';
   const at = now();
@@ -86,15 +141,27 @@ async function acceptMessage(
     return 'known';
   }
   const delivered = await chooseDelivery(tx, account, message, found, at);
-  if (delivered === undefined) {
-    await noteUnbound(tx, account, message, at);
-    return 'unbound';
-  }
-  const context = replyContext(account.projectId, account.accountId, message.chat);
-  const sealedReply = message.reply === undefined ? null : vault.seal(message.reply, context);
+  if (delivered === undefined) return 'unbound';
+  const sealedReply = sealReply(vault, account, message);
   const chatId = await insertDelivered(tx, account, message, { ...delivered, sealedReply, now: at });
-  if (chatId === undefined) throw new AcceptedMeanwhileError();
   return { projectId: account.projectId, chatId, isAnswered: delivered.sentence !== undefined };
+}
+
+function sealReply(vault: Pick<Vault, 'seal'>, account: OpenAccount, { reply, chat }: InboundMessage): string | null {
+  return reply === undefined ? null : vault.seal(reply, replyContext(account.projectId, account.accountId, chat));
+}
+
+/** Where its address says whom it is for, nobody is to be bound. */
+function tokenOf({ deploymentId, fate, text }: InboundMessage): string | undefined {
+  return deploymentId === undefined && fate === undefined ? findStartToken(text) : undefined;
+}
+
+const NEW_THREAD = '/new';
+const STOP = '/stop';
+const COMMANDS: ReadonlySet<string> = new Set([NEW_THREAD, STOP]);
+
+function commandOf({ text }: InboundMessage): string {
+  return text.trim().toLowerCase();
 }
 
 type Delivery = Pick<DeliveredMessage, 'deploymentId' | 'smithId' | 'purpose' | 'sentence'>;
@@ -107,9 +174,7 @@ async function chooseDelivery(
   found: Recipient,
   now: Date,
 ): Promise<Delivery | undefined> {
-  // Where its address says whom it is for, nobody is to be bound.
-  const token =
-    message.deploymentId === undefined && message.fate === undefined ? findStartToken(message.text) : undefined;
+  const token = tokenOf(message);
   if (token !== undefined && !found.is_bound) {
     const bound = await bindByToken(tx, account, message, token, now);
     if (bound !== undefined) {
@@ -122,10 +187,10 @@ async function chooseDelivery(
   const place = { deploymentId, smithId };
   // It is no message, whether it is right or wrong.
   if (token !== undefined && found.is_bound) return { ...place, purpose: 'none', sentence: ALREADY_BOUND_SENTENCE };
-  switch (message.text.trim().toLowerCase()) {
-    case '/new':
+  switch (commandOf(message)) {
+    case NEW_THREAD:
       return { ...place, purpose: 'new', sentence: NEW_THREAD_SENTENCE };
-    case '/stop':
+    case STOP:
       return { ...place, purpose: 'stop', sentence: undefined };
     default:
       return { ...place, purpose: 'turn', sentence: undefined };

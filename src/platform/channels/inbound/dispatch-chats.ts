@@ -15,12 +15,13 @@ import { type Attempted, Dispatcher, judgeFailure, resumeQueues } from '../../tu
 import type { Channel } from '../channel.ts';
 import { FAILED_SENTENCE, NOTHING_TO_STOP_SENTENCE, STOPPED_SENTENCE } from '../sentences.ts';
 import { type Attachments, hasUnfetched } from './attachments.ts';
+import { provisionSender } from './provision-sender.ts';
 import {
   CHATS,
   type ClaimedChat,
+  type ClaimedContents,
   claimChats,
   listOpenRuns,
-  readWaiting,
   type SettledChat,
   settleChats,
   type WaitingChat,
@@ -28,6 +29,8 @@ import {
 } from './queue-store.ts';
 import { albumWaitMs, nextBatch, startChatTurn } from './start-turn.ts';
 
+/** Few: what is accepted meanwhile shares the processor and the connections with them. */
+const MAX_STARTS = 8;
 /** Failures in a row, of a database that answers, until messages are given up. */
 const MAX_FAILURES = 10;
 /** Claims that nobody settled, as whoever begins the turn dies of it. */
@@ -49,7 +52,7 @@ export interface ChatDependencies {
   /** A turn has begun for the conversation. */
   readonly onBegun: (chat: WaitingChat, last: WaitingMessage, turn: ShownTurn) => void;
   /** These messages get no answer of their own. */
-  readonly onPassed: (chat: WaitingChat, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
+  readonly onPassed: (chat: ClaimedContents, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
   /** There may be something to say in the conversation. */
   readonly onSaid: (chat: { readonly projectId: string; readonly chatId: string }) => void;
 }
@@ -70,9 +73,10 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     ['channel', 'outcome'],
   );
 
-  async function attempt(queue: ClaimedChat, chat: WaitingChat | undefined): Promise<Outcome> {
+  async function attempt(queue: ClaimedChat): Promise<Outcome> {
+    const { contents: chat } = queue;
     // Its deployment has been deleted.
-    if (chat === undefined) return { settled: undefined, outcome: 'other' };
+    if (chat === null) return { settled: undefined, outcome: 'other' };
     if (chat.stop_at !== null) return stop(chat, chat.stop_at);
     if (chat.messages.length === 0) return leave(chat, { up_to: chat.received, outcome: 'next' });
     const channel = channels.get(chat.kind);
@@ -80,48 +84,53 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     if (queue.claims > MAX_CLAIMS) return giveUp(chat, undefined);
     const albumMs = albumWaitMs(nextBatch(chat));
     if (albumMs > 0) return leave(chat, { outcome: 'busy', wait_ms: Math.ceil(albumMs) });
-    if (hasUnfetched(chat)) return fetchFiles(channel, chat);
-    return begin(channel, queue, chat);
+    try {
+      const known = await provisionSender(db, chat);
+      return hasUnfetched(known) ? fetchFiles(channel, known) : await begin(channel, queue, known);
+    } catch (error) {
+      return judge(queue, chat, error);
+    }
   }
 
   async function begin(channel: Channel, queue: ClaimedChat, chat: WaitingChat): Promise<Outcome> {
-    try {
-      const isRepeated = queue.claims > 1 || queue.failures > 0;
-      const isShown = channel.live !== undefined;
-      const { begun, batch } = await startChatTurn(engine, chat, { isRepeated, isShown });
-      const { segment, live } = begun;
-      observe('started', chat, batch);
-      const last = batch.at(-1);
-      if (live !== undefined && last !== undefined) deps.onBegun(chat, last, { segment, live });
-      let isOver = live === undefined;
-      void live?.done.finally(() => {
-        isOver = true;
-      });
-      return {
-        settled: started(chat, batch, segment.run.id),
-        outcome: 'begun',
-        done: live?.done,
-        onSettled() {
-          // A turn that ends later is told of; this one has ended before there was a row for its answer.
-          if (isOver) tell(chat)();
-          passAllBut(chat, batch, replyOf(batch));
-        },
-      };
-    } catch (error) {
-      const failure = judgeFailure(error);
-      switch (failure.kind) {
-        case 'busy':
-          return { ...leave(chat, { outcome: 'busy' }), outcome: 'busy' };
-        case 'full':
-          return { ...leave(chat, { outcome: 'next' }), outcome: 'full' };
-        case 'failed':
-          if (queue.failures >= MAX_FAILURES && !failure.isUnavailable) return giveUp(chat, error);
-          logger.warn({ err: error, chat: chat.id }, 'a turn could not be begun; it is tried again');
-          return leave(chat, { outcome: 'failed' });
-        case 'refused':
-          logger.warn({ err: error, chat: chat.id, projectId: chat.project_id }, 'messages get no answer');
-          return fail(chat, nextBatch(chat), failure.error);
-      }
+    const isRepeated = queue.claims > 1 || queue.failures > 0;
+    const isShown = channel.live !== undefined;
+    const { begun, batch } = await startChatTurn(engine, chat, { isRepeated, isShown });
+    const { segment, live } = begun;
+    observe('started', chat, batch);
+    const last = batch.at(-1);
+    if (live !== undefined && last !== undefined) deps.onBegun(chat, last, { segment, live });
+    let isOver = live === undefined;
+    void live?.done.finally(() => {
+      isOver = true;
+    });
+    return {
+      settled: started(chat, batch, segment.run.id),
+      outcome: 'begun',
+      done: live?.done,
+      onSettled() {
+        // A turn that ends later is told of; this one has ended before there was a row for its answer.
+        if (isOver) tell(chat)();
+        passAllBut(chat, batch, replyOf(batch));
+      },
+    };
+  }
+
+  /** No turn could be begun. */
+  function judge(queue: ClaimedChat, chat: ClaimedContents, error: unknown): Outcome {
+    const failure = judgeFailure(error);
+    switch (failure.kind) {
+      case 'busy':
+        return { ...leave(chat, { outcome: 'busy' }), outcome: 'busy' };
+      case 'full':
+        return { ...leave(chat, { outcome: 'next' }), outcome: 'full' };
+      case 'failed':
+        if (queue.failures >= MAX_FAILURES && !failure.isUnavailable) return giveUp(chat, error);
+        logger.warn({ err: error, chat: chat.id }, 'a turn could not be begun; it is tried again');
+        return leave(chat, { outcome: 'failed' });
+      case 'refused':
+        logger.warn({ err: error, chat: chat.id, projectId: chat.project_id }, 'messages get no answer');
+        return fail(chat, nextBatch(chat), failure.error);
     }
   }
 
@@ -137,7 +146,7 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     return { settled: undefined, outcome: 'other' };
   }
 
-  async function stop(chat: WaitingChat, stopAt: number): Promise<Outcome> {
+  async function stop(chat: ClaimedContents, stopAt: number): Promise<Outcome> {
     const runs = await listOpenRuns(db, chat);
     for (const { id: runId, smith_id: smithId } of runs) {
       await cancelTurn(engine, { projectId: chat.project_id, smithId, runId });
@@ -162,13 +171,13 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     };
   }
 
-  function giveUp(chat: WaitingChat, error: unknown): Outcome {
+  function giveUp(chat: ClaimedContents, error: unknown): Outcome {
     logger.warn({ err: error, chat: chat.id, projectId: chat.project_id }, 'messages are given up');
     return fail(chat, nextBatch(chat), GIVEN_UP);
   }
 
   function fail(
-    chat: WaitingChat,
+    chat: ClaimedContents,
     batch: readonly WaitingMessage[],
     error: { readonly code: string; readonly message: string },
   ): Outcome {
@@ -183,37 +192,33 @@ export function createChatDispatcher(deps: ChatDependencies): Dispatcher<Claimed
     return { settled, outcome: 'other', onSettled: tell(chat) };
   }
 
-  function tell(chat: WaitingChat): () => void {
+  function tell(chat: ClaimedContents): () => void {
     return () => deps.onSaid({ projectId: chat.project_id, chatId: chat.id });
   }
 
-  function passAllBut(chat: WaitingChat, messages: readonly Replied[], answered: string | null): void {
+  function passAllBut(chat: ClaimedContents, messages: readonly Replied[], answered: string | null): void {
     deps.onPassed(
       chat,
       messages.filter(({ sealed_reply }) => sealed_reply !== answered),
     );
   }
 
-  function observe(outcome: 'started' | 'failed', { kind }: WaitingChat, batch: readonly WaitingMessage[]): void {
+  function observe(outcome: 'started' | 'failed', { kind }: ClaimedContents, batch: readonly WaitingMessage[]): void {
     for (const { age_ms } of batch) lag.observe({ channel: kind, outcome }, Math.max(0, age_ms) / 1_000);
   }
 
   const queues = {
     claim: (request: Parameters<typeof claimChats>[1]) => claimChats(db, request),
-    async read(claimed: readonly ClaimedChat[]) {
-      const chats = await readWaiting(db, claimed, now());
-      const byKey = new Map(chats.map((chat) => [keyOf(chat), chat]));
-      return (queue: ClaimedChat) => attempt(queue, byKey.get(keyOf(queue)));
-    },
+    read: async () => attempt,
     settle: (settled: readonly SettledChat[]) => settleChats(db, settled, now()),
     resume: (owners: Parameters<typeof resumeQueues>[2]) => resumeQueues(db, CHATS, owners, now()),
   };
-  return new Dispatcher({ queues, logger, wake }, now);
+  return new Dispatcher({ queues, maxStarts: MAX_STARTS, logger, wake }, now);
 }
 
 type Ending = Partial<SettledChat> & Pick<SettledChat, 'outcome'>;
 
-function settledAs({ project_id, id }: WaitingChat, ending: Ending): SettledChat {
+function settledAs({ project_id, id }: ClaimedContents, ending: Ending): SettledChat {
   return {
     ...{ project_id, id, up_to: undefined, state: undefined, run_id: undefined, error: undefined },
     ...{ stopped: undefined, answer: undefined, events: [], actor: undefined, wait_ms: undefined },
@@ -221,7 +226,7 @@ function settledAs({ project_id, id }: WaitingChat, ending: Ending): SettledChat
   };
 }
 
-function leave(chat: WaitingChat, ending: Ending): Outcome {
+function leave(chat: ClaimedContents, ending: Ending): Outcome {
   return { settled: settledAs(chat, ending), outcome: 'other' };
 }
 
@@ -247,8 +252,4 @@ type Replied = Pick<WaitingMessage, 'sealed_reply'>;
 /** What the answer needs at its provider: the newest lives longest. */
 function replyOf(batch: readonly Replied[]): string | null {
   return batch.findLast(({ sealed_reply }) => sealed_reply !== null)?.sealed_reply ?? null;
-}
-
-function keyOf({ project_id, id }: { readonly project_id: string; readonly id: string }): string {
-  return `${project_id}/${id}`;
 }

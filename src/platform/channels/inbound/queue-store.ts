@@ -10,19 +10,39 @@ import type { JsonObject, MessagingKind } from '../../tables.ts';
 import { type Claim, type ClaimedQueue, type ClaimRequest, claimQueues, waitSql } from '../../turn-queues/index.ts';
 import type { InboundAttachment } from '../channel.ts';
 
+/** Messages of one turn. */
+const MAX_MESSAGES = 50;
+
 export const CHATS = {
   table: 'channel_chats',
   id: 'id',
   columns: ['id'],
   // Whoever says stop does not wait for the end.
   ignoresBusy: 'q.stop_at is not null',
+  // All as it stood when the claim began: whatever came after that has raised `received` since, which whoever settles sees.
+  contents: `
+    select jsonb_build_object('project_id', c.project_id, 'id', c.id, 'kind', d.kind, 'deployment_id', c.deployment_id,
+      'agent_id', d.agent_id, 'account_id', c.account_id, 'chat', c.chat, 'sender', c.sender, 'smith_id', c.smith_id,
+      'received', c.received, 'stop_at', c.stop_at, 'messages', e.messages) as contents
+    from channel_chats c
+    join deployments d on d.project_id = c.project_id and d.id = c.deployment_id
+    cross join lateral (
+      select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'position', e.position, 'thread_id', e.thread_id,
+        'message', e.message, 'sealed_reply', e.sealed_reply,
+        'age_ms', extract(epoch from $3::timestamptz - e.created_at) * 1000) order by e.position), '[]') as messages
+      from (
+        select * from inbound_events
+        where project_id = c.project_id and chat_id = c.id and state = 'waiting'
+        order by position limit ${MAX_MESSAGES}
+      ) e
+    ) e
+    where c.project_id = claimed.project_id and c.id = claimed.id`,
 } as const;
-
-/** Messages of one turn. */
-const MAX_MESSAGES = 50;
 
 export interface ClaimedChat extends ClaimedQueue {
   readonly id: string;
+  /** Null: its deployment has been deleted; or it was put off. */
+  readonly contents: ClaimedContents | null;
 }
 
 export function claimChats(db: Database, request: ClaimRequest): Promise<Claim<ClaimedChat>> {
@@ -57,6 +77,8 @@ export interface WaitingChat {
   readonly id: string;
   readonly kind: MessagingKind;
   readonly deployment_id: string;
+  /** Null: the deployment is a smith's own. */
+  readonly agent_id: string | null;
   readonly account_id: string;
   readonly chat: string;
   readonly sender: string;
@@ -66,33 +88,12 @@ export interface WaitingChat {
   readonly messages: readonly WaitingMessage[];
 }
 
+/** As it was claimed: whoever speaks to an agent for the first time has no smith yet. */
+export type ClaimedContents = Omit<WaitingChat, 'smith_id'> & { readonly smith_id: string | null };
+
 export interface ChatKey {
   readonly project_id: string;
   readonly id: string;
-}
-
-/** After the claim: what it does not see has raised `received` since. */
-export async function readWaiting(db: Database, chats: readonly ChatKey[], now: Date): Promise<WaitingChat[]> {
-  const { rows } = await db.query<WaitingChat>({
-    text: `
-      select c.project_id, c.id, d.kind, c.deployment_id, c.account_id, c.chat, c.sender, c.smith_id, c.received, c.stop_at,
-        e.messages
-      from unnest($1::text[], $2::text[]) as q (project_id, id)
-      join channel_chats c on c.project_id = q.project_id and c.id = q.id
-      join deployments d on d.project_id = c.project_id and d.id = c.deployment_id
-      cross join lateral (
-        select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'position', e.position, 'thread_id', e.thread_id,
-          'message', e.message, 'sealed_reply', e.sealed_reply,
-          'age_ms', extract(epoch from $3::timestamptz - e.created_at) * 1000) order by e.position), '[]') as messages
-        from (
-          select * from inbound_events
-          where project_id = c.project_id and chat_id = c.id and state = 'waiting'
-          order by position limit ${MAX_MESSAGES}
-        ) e
-      ) e`,
-    values: [chats.map(({ project_id }) => project_id), chats.map(({ id }) => id), now],
-  });
-  return rows;
 }
 
 /** What has come of a claimed conversation. */

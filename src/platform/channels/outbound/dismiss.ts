@@ -1,12 +1,12 @@
 /** Says that messages get no answer of their own, where their channel shows that one is being written. */
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Channel } from '../channel.ts';
-import type { WaitingChat, WaitingMessage } from '../inbound/queue-store.ts';
-import { openDestination } from './open-destination.ts';
+import type { WaitingMessage } from '../inbound/queue-store.ts';
+import { type AnsweredChat, openDestination } from './open-destination.ts';
 
 const CALL_TIMEOUT_MS = 5_000;
 
-export type Dismiss = (chat: WaitingChat, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
+export type Dismiss = (chat: AnsweredChat, messages: readonly Pick<WaitingMessage, 'sealed_reply'>[]) => void;
 
 export function createDismiss({
   channels,
@@ -15,7 +15,7 @@ export function createDismiss({
   readonly channels: ReadonlyMap<string, Channel>;
   readonly vault: Pick<Vault, 'open'>;
 }): Dismiss {
-  async function dismissOne(channel: Channel, chat: WaitingChat, sealedReply: string): Promise<void> {
+  async function dismissOne(channel: Channel, chat: AnsweredChat, sealedReply: string): Promise<void> {
     const to = await openDestination(vault, channel, chat, sealedReply);
     if (to !== undefined) await channel.dismiss?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
   }

@@ -4,7 +4,8 @@ import type { Vault } from '../../../kernel/vault/vault.ts';
 import { type Channel, type Destination, type OpenAccount, SendFailure } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { replyContext } from '../reply-secrets.ts';
-import type { DuePart, PartKey, SettledPart } from './outbox-store.ts';
+import type { DuePart } from './claim-parts.ts';
+import type { PartKey, SettledPart } from './outbox-store.ts';
 
 /** Sends of one part: some forty minutes of them. */
 const MAX_ATTEMPTS = 12;
@@ -22,6 +23,8 @@ const LOOK_UP_AGAIN_MS = { min: 1_000, max: 60_000 };
 const DEFAULT_PAUSE_MS = 1_000;
 /** Who replaces an account may delete it first. */
 const ACCOUNT_MISSING_MS = 60_000;
+/** What an account is opened with, the store or a key, may be back by then. */
+const UNOPENED_MS = 10_000;
 
 export interface SendDependencies {
   readonly vault: Pick<Vault, 'open'>;
@@ -49,38 +52,37 @@ export async function sendPart(
   channel: Channel | undefined,
   due: PartToSend,
 ): Promise<PartOutcome | undefined> {
-  const { project_id, kind, part } = due;
+  const { kind, part, is_marked } = due;
   const { attempts, answer_id, position } = part;
+  // As the row has it now, until `mark` has said more.
+  const counted = attempts + (is_marked ? 1 : 0);
   if (part.state === 'sending' && part.losses >= MAX_LOSSES) {
-    return { result: 'failed', attempts, error: { code: 'unknown_outcome', message: LOST } };
+    return { result: 'failed', attempts: counted, error: { code: 'unknown_outcome', message: LOST } };
   }
   if (part.age_ms > MAX_AGE_MS) {
-    return { result: 'failed', attempts, error: { code: 'too_late', message: 'It could not be sent for a day.' } };
+    const error = { code: 'too_late', message: 'It could not be sent for a day.' };
+    return { result: 'failed', attempts: counted, error };
   }
-  const account = await channel?.openAccount(project_id, part.deployment_id);
-  if (channel === undefined || account === undefined) {
+  const to = await openDestination(deps, channel, due);
+  if (to === 'later') return { result: 'paused', attempts: counted, wait_ms: UNOPENED_MS };
+  if (channel === undefined || to === undefined) {
     const error = { code: 'account_missing', message: `There is no account for ${kind}. Save it again.` };
-    return { result: 'paused', attempts, error, wait_ms: ACCOUNT_MISSING_MS };
+    return { result: 'paused', attempts: counted, error, wait_ms: ACCOUNT_MISSING_MS };
   }
-  const to = destinationOf(deps, account, due);
   const found = await findSent(deps, channel, to, due);
   if (found.answer === 'later') {
-    return {
-      result: 'unknown',
-      attempts,
-      error: { code: 'unknown_outcome', message: UNANSWERED },
-      wait_ms: found.waitMs,
-    };
+    const error = { code: 'unknown_outcome', message: UNANSWERED };
+    return { result: 'unknown', attempts: counted, error, wait_ms: found.waitMs };
   }
   if (found.answer === 'sent') {
-    return { result: 'sent', attempts, provider_message_id: found.id, rest_ms: channel.pace.chatMs };
+    return { result: 'sent', attempts: counted, provider_message_id: found.id, rest_ms: channel.pace.chatMs };
   }
-  if (!(await deps.mark({ ...due, answer_id, position, attempts }))) return undefined;
+  if (!is_marked && !(await deps.mark({ ...due, answer_id, position, attempts }))) return undefined;
   try {
     const id = await deliver(deps, channel, to, due);
     return { result: 'sent', attempts: attempts + 1, provider_message_id: id, rest_ms: channel.pace.chatMs };
   } catch (error) {
-    return judge(deps, channel, account, due, error);
+    return judge(deps, channel, to.account, due, error);
   }
 }
 
@@ -125,11 +127,23 @@ async function removeLive(
 const UNANSWERED = 'It may have arrived, and the provider cannot say so now.';
 const LOST = 'It may have arrived: each time that it was sent this server ended before there was an answer.';
 
-function destinationOf({ vault }: SendDependencies, account: OpenAccount, due: PartToSend): Destination {
-  const { project_id, account_id, chat, part } = due;
-  const reply =
-    part.sealed_reply === null ? undefined : vault.open(part.sealed_reply, replyContext(project_id, account_id, chat));
-  return { account, chat, sender: part.sender, reply };
+/** Undefined: there is no account. `later`: it cannot be opened now, and the part says that it is being sent, which it is not. */
+async function openDestination(
+  { vault, logger }: SendDependencies,
+  channel: Channel | undefined,
+  { project_id, account_id, chat, outbox_id, part, is_marked }: PartToSend,
+): Promise<Destination | undefined | 'later'> {
+  const { sealed_reply: sealed, sender } = part;
+  try {
+    const account = await channel?.openAccount(project_id, part.deployment_id);
+    if (account === undefined) return undefined;
+    const reply = sealed === null ? undefined : vault.open(sealed, replyContext(project_id, account_id, chat));
+    return { account, chat, sender, reply };
+  } catch (error) {
+    if (!is_marked) throw error;
+    logger.warn({ err: error, outbox: outbox_id }, 'the account of a message could not be opened; it is tried again');
+    return 'later';
+  }
 }
 
 type Found =

@@ -10,16 +10,12 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import type { Channel } from '../channel.ts';
+import { claimParts, type DuePart } from './claim-parts.ts';
 import {
-  type AccountKey,
-  claimOutboxes,
-  type DuePart,
   extendOutboxes,
   markSending,
   type PartKey,
   pauseAccount,
-  readDueParts,
-  reserveSends,
   type SettledPart,
   settleParts,
 } from './outbox-store.ts';
@@ -43,6 +39,7 @@ export class Sender {
   readonly #mark: (part: PartKey) => Promise<boolean>;
   readonly #settle: (settled: SettledPart) => Promise<void>;
   readonly #outcomes: ReturnType<Metrics['counter']>;
+  readonly #paces: Readonly<Record<string, number>>;
   readonly #sending = new Map<DuePart, Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #extending: NodeJS.Timeout;
@@ -53,6 +50,8 @@ export class Sender {
   constructor(deps: SenderDependencies) {
     this.#deps = deps;
     const { db, now, logger } = deps;
+    const pacesMs = [...deps.channels.values()].map(({ kind, pace }) => [kind, pace.accountMs] as const);
+    this.#paces = Object.fromEntries(pacesMs.filter(([, ms]) => ms > 0));
     this.#mark = createBatcher((parts) => markSending(db, parts, now()));
     this.#settle = createBatcher(async (settled) => {
       await settleParts(db, settled, now());
@@ -79,11 +78,11 @@ export class Sender {
       this.#isCrowded = limit < MIN_CLAIM;
       if (this.#isCrowded) return;
       const from = this.#after;
-      const { outboxes, next } = await claimOutboxes(db, { now: now(), after: from, limit });
+      const { due, next } = await claimParts(db, { now: now(), after: from, limit, paces: this.#paces });
       this.#after = next;
-      if (outboxes.length > 0) await this.#begin(await readDueParts(db, outboxes, now()));
+      this.#begin(due);
       // From the first project to the last nothing more is due.
-      if (outboxes.length < limit && from === '' && next === '') return;
+      if (due.length < limit && from === '' && next === '') return;
     }
   }
 
@@ -94,8 +93,8 @@ export class Sender {
     await Promise.all(this.#sending.values());
   }
 
-  async #begin(due: readonly DuePart[]): Promise<void> {
-    const waitsMs = await this.#reserve(due.filter(({ part }) => part !== null));
+  #begin(due: readonly DuePart[]): void {
+    const waitsMs = waitsOf(due, this.#paces, this.#deps.now().getTime());
     for (const each of due) {
       const done = this.#deliver(each, waitsMs.get(each) ?? 0)
         .catch((error: unknown) => {
@@ -109,38 +108,6 @@ export class Sender {
     }
   }
 
-  /** How long each has to wait for its turn at its account. */
-  async #reserve(due: readonly DuePart[]): Promise<ReadonlyMap<DuePart, number>> {
-    const nowDate = this.#deps.now();
-    const nowMs = nowDate.getTime();
-    const waitsMs = new Map(due.map((each) => [each, (each.account_free_at?.getTime() ?? 0) - nowMs]));
-    const paced = new Map<string, { key: AccountKey; paceMs: number; parts: DuePart[] }>();
-    for (const each of due) {
-      const paceMs = this.#deps.channels.get(each.kind)?.pace.accountMs ?? 0;
-      if (paceMs === 0) continue;
-      const { project_id, kind, account_id } = each;
-      const name = accountName(each);
-      const group = paced.get(name) ?? { key: { project_id, kind, account_id }, paceMs, parts: [] };
-      group.parts.push(each);
-      paced.set(name, group);
-    }
-    if (paced.size === 0) return waitsMs;
-    const wanted = [...paced.values()].map(({ key, paceMs, parts }) => ({
-      ...key,
-      count: parts.length,
-      pace_ms: paceMs,
-    }));
-    for (const reserved of await reserveSends(this.#deps.db, wanted, nowDate)) {
-      const group = paced.get(accountName(reserved));
-      if (group === undefined) continue;
-      for (const [index, each] of group.parts.entries()) {
-        const leftMs = (group.parts.length - index) * group.paceMs;
-        waitsMs.set(each, reserved.free_at.getTime() - leftMs - nowMs);
-      }
-    }
-    return waitsMs;
-  }
-
   async #deliver(due: DuePart, waitMs: number): Promise<void> {
     const { project_id, outbox_id, planned, part } = due;
     if (part === null) {
@@ -148,8 +115,7 @@ export class Sender {
       return;
     }
     if (waitMs > 0) await this.#pause(waitMs);
-    // It is left to whoever claims it next.
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping.signal.aborted) return this.#giveBack(due, part);
     const channel = this.#deps.channels.get(due.kind);
     const outcome = await sendPart({ ...this.#deps, mark: this.#mark }, channel, { ...due, part });
     if (outcome === undefined) return;
@@ -160,7 +126,16 @@ export class Sender {
     setTimeout(this.#deps.wake, Math.max(restMs, retryMs)).unref();
   }
 
-  async #settlePart(due: DuePart, part: NonNullable<DuePart['part']>, outcome: PartOutcome): Promise<void> {
+  /** This server stops: it is left to whoever claims it next. */
+  async #giveBack(due: DuePart, { attempts, ...part }: NonNullable<DuePart['part']>): Promise<void> {
+    if (due.is_marked) await this.#settlePart(due, part, { result: 'paused', attempts: attempts + 1 });
+  }
+
+  async #settlePart(
+    due: DuePart,
+    part: Pick<NonNullable<DuePart['part']>, 'answer_id' | 'position' | 'number'>,
+    outcome: PartOutcome,
+  ): Promise<void> {
     const { project_id, outbox_id } = due;
     const { pauseAccountMs, ...rest } = outcome;
     if (pauseAccountMs !== undefined) {
@@ -179,6 +154,21 @@ export class Sender {
   }
 }
 
-function accountName({ project_id, kind, account_id }: AccountKey): string {
-  return JSON.stringify([project_id, kind, account_id]);
+/** How long each has to wait for its turn at its account. */
+function waitsOf(
+  due: readonly DuePart[],
+  paces: Readonly<Record<string, number>>,
+  nowMs: number,
+): ReadonlyMap<DuePart, number> {
+  const waitsMs = new Map<DuePart, number>();
+  const left = new Map<string, number>();
+  for (const each of due.toReversed()) {
+    const { account_free_at: freeAt, account_paced_to: pacedTo } = each;
+    const account = JSON.stringify([each.project_id, each.kind, each.account_id]);
+    const leftMs = (left.get(account) ?? 0) + (each.part === null ? 0 : (paces[each.kind] ?? 0));
+    left.set(account, leftMs);
+    const turnMs = pacedTo === null ? (freeAt?.getTime() ?? 0) : pacedTo.getTime() - leftMs;
+    waitsMs.set(each, turnMs - nowMs);
+  }
+  return waitsMs;
 }

@@ -8,6 +8,7 @@ import type { Worker } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
+import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
 import { ACCOUNTS_CHANNEL } from '../accounts/channel.ts';
@@ -28,7 +29,8 @@ const HOLD_SECONDS = 25;
 const PATIENCE_MS = (HOLD_SECONDS + 15) * 1_000;
 const BACKOFF = { firstMs: 1_000, longestMs: 30_000, jitter: 'half' } as const;
 
-export interface PollingDependencies extends TelegramDependencies {
+export interface PollingDependencies extends Omit<TelegramDependencies, 'accounts'> {
+  readonly vault: Pick<Vault, 'open'>;
   readonly logger: Logger;
   readonly accept: Messaging['accept'];
   readonly move: Messaging['move'];

@@ -1,10 +1,6 @@
 /** A call of Telegram's to the webhook. */
-import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
-import { tenantDb } from '../../store/tenant-db.ts';
-import { findLiveAccount } from '../accounts/account-store.ts';
-import { openAccount } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import { isWebhookSecret } from '../accounts/webhook-secret.ts';
 import type { InboundMessage, OpenAccount } from '../channel.ts';
 import type { MovedChat } from '../inbound/move-chat.ts';
@@ -13,13 +9,14 @@ import { readMove, readUpdate } from './read-update.ts';
 
 /** Whose bot it is for. Throws `bad_webhook_secret`, whether the project has a bot or not. */
 export async function verifyTelegramCall(
-  { db, vault }: { readonly db: Executor; readonly vault: Pick<Vault, 'open'> },
+  accounts: OpenedAccounts,
   projectId: string,
   secret: string | string[] | undefined,
 ): Promise<OpenAccount> {
-  const row = await findLiveAccount(tenantDb(db, projectId), 'telegram');
-  if (!isWebhookSecret(secret, row?.webhook_key_hash) || row === undefined) throw new ApiError('bad_webhook_secret');
-  return openAccount(vault, projectId, row);
+  const found = await accounts.find(projectId, 'telegram');
+  const live = found?.isLive === true ? found : undefined;
+  if (!isWebhookSecret(secret, live?.webhookKeyHash) || live === undefined) throw new ApiError('bad_webhook_secret');
+  return live.account;
 }
 
 /** A message at most, or a chat that has another id. Throws `bad_webhook` for what is no update. */

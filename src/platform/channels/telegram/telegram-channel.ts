@@ -1,10 +1,9 @@
 /** Telegram: a bot of BotFather's, which people write to. */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
-import { openProjectAccount } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import type { Channel } from '../channel.ts';
 import { botOf } from './bot.ts';
 import { createBotApi } from './bot-api.ts';
@@ -22,16 +21,16 @@ const PACE = { accountMs: 5, chatMs: 100 };
 
 export interface TelegramDependencies {
   readonly db: Database;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly accounts: OpenedAccounts;
   readonly outbound: Outbound;
 }
 
-export function createTelegramChannel({ db, vault, outbound }: TelegramDependencies): Channel {
+export function createTelegramChannel({ db, accounts, outbound }: TelegramDependencies): Channel {
   const botApi = createBotApi(outbound);
   return {
     kind: 'telegram',
     pace: PACE,
-    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'telegram'),
+    openAccount: async (projectId) => (await accounts.find(projectId, 'telegram'))?.account,
     noteFailure: (account, error) => noteAccountError(tenantDb(db, account.projectId), account, error),
     startLinks: (account, token) => ({ deep_link: `https://t.me/${botOf(account).username}?start=${token}` }),
     compose: composeAnswer,

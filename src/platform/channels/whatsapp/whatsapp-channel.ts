@@ -1,10 +1,10 @@
 /** WhatsApp as a channel: a number of a business, which people write to. */
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { noteAccountError } from '../accounts/account-store.ts';
-import { openProjectAccount, settingOf } from '../accounts/open-account.ts';
+import { settingOf } from '../accounts/open-account.ts';
+import type { OpenedAccounts } from '../accounts/opened-accounts.ts';
 import type { Channel } from '../channel.ts';
 import { composeWhatsApp } from './compose.ts';
 import { createGraph } from './graph.ts';
@@ -16,16 +16,16 @@ const PACE = { accountMs: 12, chatMs: 100 };
 
 export interface WhatsAppDependencies {
   readonly db: Database;
-  readonly vault: Pick<Vault, 'open'>;
+  readonly accounts: OpenedAccounts;
   readonly outbound: Pick<Outbound, 'fetch'>;
 }
 
-export function createWhatsAppChannel({ db, vault, outbound }: WhatsAppDependencies): Channel {
+export function createWhatsAppChannel({ db, accounts, outbound }: WhatsAppDependencies): Channel {
   const graph = createGraph(outbound);
   return {
     kind: 'whatsapp',
     pace: PACE,
-    openAccount: (projectId) => openProjectAccount(tenantDb(db, projectId), vault, 'whatsapp'),
+    openAccount: async (projectId) => (await accounts.find(projectId, 'whatsapp'))?.account,
     noteFailure: (account, error) => noteAccountError(tenantDb(db, account.projectId), account, error),
     startLinks({ settings }, token) {
       const prefilled_message = `Connect me: ${token}`;

@@ -13,6 +13,7 @@ export function deleteAccount(deps: AccountDependencies, of: Pick<AccountKind, '
       if (removed === undefined) throw new ApiError('not_found');
       await disconnectKind(tx, of.kind);
       await tx.notify(ACCOUNTS_CHANNEL, projectId);
+      tx.afterCommit(() => deps.accounts.forget(projectId));
       return removed;
     });
     await disconnectAccount(deps, of, { projectId, row, log });

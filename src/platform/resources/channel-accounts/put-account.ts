@@ -52,7 +52,7 @@ async function storeAndRegister(
 }
 
 async function store(
-  { vault }: AccountDependencies,
+  { vault, accounts }: AccountDependencies,
   { kind, name }: Pick<AccountKind, 'kind' | 'name'>,
   { db }: ProjectRead,
   { accountId, settings, secrets, webhookKeyHash }: CheckedAccount,
@@ -71,6 +71,7 @@ async function store(
       });
     }
     await tx.notify(ACCOUNTS_CHANNEL, tx.projectId);
+    tx.afterCommit(() => accounts.forget(tx.projectId));
     return row;
   });
 }

@@ -3,12 +3,12 @@ import Type, { type Static } from 'typebox';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { operationsFor } from '../../../kernel/http/operation.ts';
 import { component } from '../../../kernel/http/schema.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {
   type InboundMessage,
   type Messaging,
   type OpenAccount,
+  type OpenedAccounts,
   readDiscordCall,
   verifyDiscordCall,
 } from '../../channels/index.ts';
@@ -33,12 +33,12 @@ const InteractionResponse = component(
 type InteractionResponse = Static<typeof InteractionResponse>;
 
 export interface DiscordWebhookDependencies {
-  readonly vault: Pick<Vault, 'open'>;
+  readonly accounts: OpenedAccounts;
   readonly clock: Clock;
   readonly messaging: Pick<Messaging, 'accept'>;
 }
 
-export function discordWebhook({ vault, clock, messaging }: DiscordWebhookDependencies) {
+export function discordWebhook({ accounts, clock, messaging }: DiscordWebhookDependencies) {
   return discord.raw({
     id: 'discord.webhook.receive',
     method: 'POST',
@@ -52,9 +52,9 @@ export function discordWebhook({ vault, clock, messaging }: DiscordWebhookDepend
     reply: InteractionResponse,
     maxBodyBytes: MAX_CALL_BYTES,
     errors: ['missing_signature', 'bad_signature', 'bad_webhook', 'payload_too_large'],
-    async verify({ db, params, body, headers }) {
+    async verify({ params, body, headers }) {
       const call = { bytes: body.bytes, headers, now: clock.now() };
-      const account = await verifyDiscordCall({ db, vault }, params.tenant, call);
+      const account = await verifyDiscordCall(accounts, params.tenant, call);
       return { kind: 'tenant', projectId: account.projectId, tokenId: '', scopes: new Set<string>(), account };
     },
     async handler({ caller: { account }, body }): Promise<InteractionResponse> {

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { operationsFor } from '../../../kernel/http/operation.ts';
-import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {
   type Messaging,
   type OpenAccount,
+  type OpenedAccounts,
   readTelegramCall,
   SECRET_HEADER,
   verifyTelegramCall,
@@ -21,11 +21,11 @@ interface TelegramSender extends TenantCaller {
 const telegram = operationsFor<TelegramSender>();
 
 export interface TelegramWebhookDependencies {
-  readonly vault: Vault;
+  readonly accounts: OpenedAccounts;
   readonly messaging: Messaging;
 }
 
-export function telegramWebhook({ vault, messaging }: TelegramWebhookDependencies) {
+export function telegramWebhook({ accounts, messaging }: TelegramWebhookDependencies) {
   return telegram.raw({
     id: 'telegram.webhook.receive',
     method: 'POST',
@@ -38,8 +38,8 @@ export function telegramWebhook({ vault, messaging }: TelegramWebhookDependencie
     params: Type.Object({ tenant: Type.String() }),
     maxBodyBytes: MAX_UPDATE_BYTES,
     errors: ['bad_webhook_secret', 'bad_webhook'],
-    async verify({ db, params, headers }) {
-      const account = await verifyTelegramCall({ db, vault }, params.tenant, headers[SECRET_HEADER]);
+    async verify({ params, headers }) {
+      const account = await verifyTelegramCall(accounts, params.tenant, headers[SECRET_HEADER]);
       return { kind: 'tenant', projectId: account.projectId, tokenId: '', scopes: new Set<string>(), account };
     },
     async handler({ caller: { account }, body }) {
