@@ -45,11 +45,12 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, call tools and have people asked, open a page, keep to a budget and a schedule, and buy a name', async (context) => {
+test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, call tools and have people asked, open a page, let an MCP client in, keep to a budget and a schedule, and buy a name', async (context) => {
   const sections = await readSections();
   const [install, setUp, create, stream, crash, timeline] = sections.get('Two minutes to a streamed answer') ?? [];
   const [knowledge] = sections.get("With OpenAI's SDK") ?? [];
   const [page = ''] = sections.get("A smith's page") ?? [];
+  const connector = (sections.get('From any MCP client') ?? []).join('');
   const [operations] = sections.get('Budgets, schedules, traces') ?? [];
   const [domain = ''] = sections.get('Buy a domain name') ?? [];
   const [develop] = sections.get('Developing') ?? [];
@@ -57,7 +58,7 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
   assert.equal(develop?.trim(), 'npm ci && npm test');
   assert.deepEqual(
     [...sections.values()].map(({ length }) => length),
-    [6, 1, 10, 1, 1, 1, 1],
+    [6, 1, 10, 1, 2, 1, 1, 1],
     'a new block of commands needs a place in this test',
   );
 
@@ -95,6 +96,8 @@ test('the README’s commands stream a turn, survive kill -9, show the whole tim
   const [address] = /http\S+\/hosted\/dep_\w+/.exec(opened) ?? [];
   const shown = await fetch(address ?? assert.fail(opened));
   assert.match(await shown.text(), /^<!doctype html>[\s\S]*<h1 dir="auto">Help<\/h1>/);
+
+  assertShown(connector, await shell(`${setUp}SMITH=${smith}\n${connector}`));
 
   const operated = await shell(`${setUp}SMITH=${smith}\n${operations}`);
   assert.match(
