@@ -60,6 +60,14 @@ export async function disconnectApp(
   });
   const [app] = found.rows;
   if (app === undefined) return undefined;
+  // Codes that wait would let it in again. Before the apps, as redemptions hold them in that order.
+  await tx.query({
+    text: `
+      update oauth_requests r set status = 'denied' from projects p
+      where r.client_id = $2 and r.deployment_id is null and r.status = 'approved'
+        and p.id = r.project_id and p.organization_id = $1`,
+    values: [organizationId, app.client_id],
+  });
   await tx.query({
     text: `
       update oauth_apps set revoked_at = now()

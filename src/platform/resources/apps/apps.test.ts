@@ -130,6 +130,18 @@ test('an app is one in a project, and disconnecting it ends its tokens in all pr
   assert.equal((await createClient(url, again.access_token).get('/v1/smiths')).status, 200);
 });
 
+test('a code that waits while the app is disconnected opens nothing', async () => {
+  await signIn('runs:read', onPage);
+  const disconnected = signIn('runs:read', async (request) => {
+    const back = await onPage(request);
+    const { data } = (await platform.organization.get('/v1/organization/apps')).body;
+    const found = data.find((one: { revoked_at: string | null }) => one.revoked_at === null);
+    assert.equal((await platform.organization.delete(`/v1/organization/apps/${found.id}`)).status, 204);
+    return back;
+  });
+  await assert.rejects(disconnected, { error: 'invalid_grant' });
+});
+
 test('what an app’s token has minted, and what that has minted, ends with the app', async () => {
   const { access_token } = await signIn('tenant:*', onPage);
   const held = createClient(url, access_token);
