@@ -32,20 +32,21 @@ export interface FuzzWorld extends World {
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** The request of this number: the same for the same seed, but for the ids and names of objects. */
+/** The request of this number: the same for the same seed, but for the ids and names of objects. `deletes`: nothing else needs them. */
 export function makeRequest(
   number: number,
   seed: number,
   operations: readonly DescribedOperation[],
   components: Components,
   world: FuzzWorld,
+  { deletes }: { readonly deletes: boolean },
 ): FuzzRequest {
   const dice = createDice(seed * 1_000_003 + number);
   // By turns, so that every operation gets its share.
   const operation = operations[number % operations.length] as DescribedOperation;
   const maker = createValueMaker(dice, components, hintsFor(world));
   const round = Math.floor(number / operations.length);
-  if (round % PLAIN_EVERY === 0 && operation.method !== 'DELETE')
+  if (round % PLAIN_EVERY === 0 && (deletes || operation.method !== 'DELETE'))
     return makePlainRequest(operation, dice, maker, world);
   const isOwnRoute = dice.chance(0.92);
   const path = makePath(dice, operation, world) + makeQuery(dice, operation, maker);
@@ -62,6 +63,11 @@ export function makeRequest(
 
 /** One request of so many is as it should be, so that each operation is known to get past its validation. */
 const PLAIN_EVERY = 8;
+
+/** Queries without which an operation does nothing. */
+const EXACT_QUERIES: Readonly<Record<string, (world: World) => string>> = {
+  'tenant.email.suppressions.delete': ({ suppressedAddress }) => `?address=${encodeURIComponent(suppressedAddress)}`,
+};
 
 /** Bodies that no schema describes well enough. */
 const EXACT_BODIES: Readonly<Record<string, (world: World) => Buffer>> = {
@@ -98,17 +104,19 @@ function makePlainBody(
 function makePlainRequest(operation: DescribedOperation, dice: Dice, maker: ValueMaker, world: FuzzWorld): FuzzRequest {
   const body = makePlainBody(operation, dice, maker, world);
   const token = operation.posture === 'org' ? world.organization.token : world.tenant.token;
+  const path = fillPath(
+    operation.path,
+    slotsOf(operation.path).map((slot) => realValue(dice, operation, slot, world)),
+  );
   return {
     operation,
     isOwnRoute: true,
     method: operation.method,
-    path: fillPath(
-      operation.path,
-      slotsOf(operation.path).map((slot) => realValue(dice, operation, slot, world)),
-    ),
+    path: path + (EXACT_QUERIES[operation.id]?.(world) ?? ''),
     headers: {
       authorization: `Bearer ${token}`,
       'ic-smith-id': world.smithId,
+      ...(operation.id === 'deployments.mcp' && { accept: 'application/json, text/event-stream' }),
       ...(body === undefined ? {} : { 'content-type': usualType(operation) }),
     },
     body,
@@ -163,6 +171,7 @@ function makePath(dice: Dice, operation: DescribedOperation, world: World): stri
 
 function realValue(dice: Dice, operation: DescribedOperation, slot: PathSlot, world: World): string {
   if (operation.id === 'smiths.delete') return world.otherSmithId;
+  if (operation.id === 'deployments.mcp') return world.mcpDeploymentId;
   return slot.name === 'rid' && dice.chance(0.5) ? world.pausedRunId : slot.valueIn(world);
 }
 

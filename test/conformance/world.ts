@@ -66,6 +66,7 @@ export interface World {
   readonly skillName: string;
   /** Registered; nothing answers there. */
   readonly mcpServerName: string;
+  readonly suppressedAddress: string;
   /** In no vector store, both. */
   readonly spareFileId: string;
   readonly spareBatchFileId: string;
@@ -396,12 +397,19 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
     spareBatchFileId: await uploadFile(tenant),
     ...(await startSkill(tenant)),
     mcpServerName: await registerMcpServer(tenant),
+    suppressedAddress: await suppressAddress(tenant),
     responseId: await startResponse(tenant, { user: smithUser }),
     ...(await startConversation(tenant, smithUser)),
     ...(await fillWallet(platform, organization)),
     spareProjectId: await createdId(organization.post('/v1/organization/projects', { name: uniqueName() })),
     smithToken,
   };
+}
+
+async function suppressAddress(tenant: Client): Promise<string> {
+  const { status, text, body } = await tenant.post('/v1/tenant/email/suppressions', { address: 'ada@example.com' });
+  assert.equal(status, 201, text);
+  return body.address;
 }
 
 /** An account at `github`. */
