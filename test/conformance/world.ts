@@ -407,7 +407,8 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
 }
 
 async function suppressAddress(tenant: Client): Promise<string> {
-  const { status, text, body } = await tenant.post('/v1/tenant/email/suppressions', { address: 'ada@example.com' });
+  const address = `${uniqueName().slice(5)}@example.com`;
+  const { status, text, body } = await tenant.post('/v1/tenant/email/suppressions', { address });
   assert.equal(status, 201, text);
   return body.address;
 }
