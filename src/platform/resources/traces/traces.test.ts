@@ -293,7 +293,10 @@ test('a trace costs its turn no statement: a turn of one model call makes the tw
   statements.length = 0;
   const { body: run } = await smith.ask('Write 2 words');
   assert.equal(run.status, 'completed', JSON.stringify(run));
-  const ofTurn = statements.filter((text) => /\b(?:insert into|update) (?:runs|run_steps)\b/.test(text));
+  // A look for turns that nobody executes may come between.
+  const ofTurn = statements.filter(
+    (text) => /\b(?:insert into|update) (?:runs|run_steps)\b/.test(text) && !/update runs set replica_id\b/.test(text),
+  );
   assert.equal(ofTurn.length, 2);
   assert.deepEqual(
     statements.filter((text) => /external_traces|external_spans|from run_steps/.test(text)),
