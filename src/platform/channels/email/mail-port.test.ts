@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, test } from 'node:test';
@@ -67,6 +68,25 @@ test('STARTTLS shows the certificate that the operator has set, and mail comes t
   assert.equal(await over({}), 0, 'a client that trusts another authority alone brings nothing');
   assert.equal(await over({ ca: testCa }), 250);
   await eventually(() => mail.sentTo('ada@tls-in.example')[0], 'the answer');
+});
+
+const hasSwaks = spawnSync('swaks', ['--version'], { stdio: 'ignore' }).error === undefined;
+
+test('swaks brings mail over STARTTLS, and is told whom nobody knows', {
+  skip: hasSwaks ? false : 'swaks is not installed: Debian has it in swaks',
+}, async () => {
+  const raw = await mail.write({ from: 'ada@swaks.example', to: mailbox });
+  const send = async (to: string) => {
+    const args = ['--server', '127.0.0.1', '--port', String(port), '--tls', '--from', 'ada@swaks.example', '--to', to];
+    const swaks = spawn('swaks', [...args, '--data', '-'], { stdio: ['pipe', 'ignore', 'ignore'], timeout: 15_000 });
+    swaks.stdin.end(raw);
+    const [code] = await once(swaks, 'close');
+    return code;
+  };
+  assert.equal(await send(mailbox), 0);
+  await eventually(() => mail.sentTo('ada@swaks.example')[0], 'the answer');
+  // None of the recipients was taken.
+  assert.equal(await send(`nobody@${domain}`), 24);
 });
 
 test('mail for nobody here is refused before it is sent, and nothing is handed on', async () => {
