@@ -11,11 +11,12 @@ import { createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
 import { referenceTopics } from './reference.ts';
-import type { RenewalWorker } from './renewals/index.ts';
+import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
@@ -25,6 +26,7 @@ import { createWorkers } from './workers.ts';
 export interface Domains extends ServiceLifecycle {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
+  readonly unpaidNames: UnpaidNames;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -41,6 +43,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...settingsOperations(deps),
     ...authCodeOperations(deps),
     ...zoneOperations(deps),
+    ...registrantOperations(deps),
   ];
 }
 
@@ -57,6 +60,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     description: DESCRIPTION,
     errors: domainErrors,
     errorDialect: domainErrorDialect,
+    bearerFormat: 'opaque',
     operations,
     topics: referenceTopics,
     gate: createGate(db),
@@ -80,6 +84,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     app,
     orders: workers.orders,
     renewals: workers.renewals,
+    unpaidNames: workers.unpaidNames,
     operations,
     ...createLifecycle({ app, resources: [registry, publisher], workers: [jobsWorker(jobs), workers] }),
   };

@@ -3,6 +3,7 @@ import type { Topic } from '../kernel/http/reference-topics.ts';
 
 export const referenceTopics: readonly Topic[] = [
   { name: 'Accounts', description: 'A workspace and its first token. Start here.', prefixes: ['accounts'] },
+  { name: 'Registrant', description: 'Who holds the names that are registered.', prefixes: ['registrant'] },
   {
     name: 'Search',
     description: 'Which names are free, and what they cost.',
@@ -14,4 +15,9 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['domains', 'settings', 'auth_codes'],
   },
   { name: 'DNS', description: 'The records of a name’s zone.', prefixes: ['zones'] },
+  {
+    name: 'DNS, further',
+    description: 'Beyond the contract of the service: whole zones at once.',
+    prefixes: ['zone_files'],
+  },
 ];

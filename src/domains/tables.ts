@@ -117,10 +117,37 @@ interface DomainsTable {
   renewal_shortfall_cents: number | null;
   created_at: Generated<Date>;
   gone_at: Date | null;
+  missing_since: Date | null;
+  missing_seen_at: Date | null;
+  missing_sightings: Generated<number>;
+  missing_announced: Generated<boolean>;
+  deletion_sent_at: Date | null;
+  suspended_at: Date | null;
+  unpaid_problem: string | null;
+  unpaid_tried_at: Date | null;
+}
+
+interface UnassignedNamesTable {
+  name: string;
+  registry_id: string;
+  expires_at: Date;
+  found_at: Date;
+  order_id: string;
 }
 
 export type OrderKind = 'registration' | 'renewal' | 'transfer';
 export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
+
+/** What the registry had of a name before anything was sent for its order. */
+export interface Baseline {
+  /** `unknown`: something may have been sent before the registry was asked. */
+  readonly kind: 'absent' | 'foreign' | 'ours' | 'unknown';
+  /** When the registry was asked. */
+  readonly at: string;
+  /** The object's id, where there was one and the registry showed it. */
+  readonly registryId?: string;
+  readonly expiresAt?: string;
+}
 
 interface OrdersTable {
   workspace_id: Generated<string>;
@@ -134,6 +161,7 @@ interface OrdersTable {
   from_expires_at: Date | null;
   pays_with: 'wallet' | 'card';
   sealed_auth_code: string | null;
+  baseline: Json<Baseline | null> | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;
@@ -147,6 +175,9 @@ interface OrdersTable {
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
   ended_at: Date | null;
+  attention_since: Date | null;
+  attention_reason: string | null;
+  settled_by_hand: string | null;
 }
 
 interface ZonesTable {
@@ -169,6 +200,8 @@ interface ZonesTable {
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;
   dnssec_lapsed_leases: Generated<number>;
+  close_at: Date | null;
+  is_closed: Generated<boolean>;
 }
 
 interface DnsRecordsTable {
@@ -199,6 +232,7 @@ export interface WorkspaceTables {
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
 export interface SystemTables extends WorkspaceTables {
   workspaces: WorkspacesTable;
+  unassigned_names: UnassignedNamesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

@@ -1,16 +1,27 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
+import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
-import { createOrderWorker, type OrderWorker, placeRenewal } from './orders/index.ts';
-import { createRenewalWorker, defineRenewals, type RenewalWorker, wakeRenewals } from './renewals/index.ts';
+import { createOrderWorker, defineOrderAudit, type OrderWorker, placeRenewal } from './orders/index.ts';
+import { defineMissingNames } from './portfolio/index.ts';
+import {
+  createRenewalWorker,
+  createUnpaidNames,
+  defineRenewals,
+  defineUnpaidAudit,
+  type RenewalWorker,
+  type UnpaidNames,
+  wakeRenewals,
+} from './renewals/index.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
 export interface Workers {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
+  readonly unpaidNames: UnpaidNames;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -24,23 +35,38 @@ export function createWorkers(deps: Dependencies): Workers {
   const dnssec = createDnssecReconciler({ ...deps, zones });
   const renewals = createRenewalWorker({ ...deps, placeRenewal: (asked) => placeRenewal(deps, asked) });
   defineRenewals(jobs, renewals);
+  const unpaidNames = createUnpaidNames(deps);
+  const unpaidWork = createPeriodicWorker({
+    name: 'unpaid names',
+    intervalMs: UNPAID_INTERVAL_MS,
+    pass: (signal) => unpaidNames.runDue(signal),
+    logger: deps.logger,
+  });
+  defineUnpaidAudit(jobs, deps);
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
+  defineMissingNames(jobs, deps);
+  defineOrderAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
   return {
     orders,
     renewals,
+    unpaidNames,
     async start() {
       await zones.start();
       await dnssec.start();
       orders.start();
+      unpaidWork.start();
     },
     async stop() {
-      await Promise.all([orders.stop(), dnssec.stop(), zones.stop()]);
+      await Promise.all([unpaidWork.stop(), orders.stop(), dnssec.stop(), zones.stop()]);
     },
   };
 }
+
+/** Who pays for a suspended name has it back so soon. */
+const UNPAID_INTERVAL_MS = 30_000;
 
 const SWEEP_ANSWERS = 'domains.sweep-answers';
 

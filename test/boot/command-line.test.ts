@@ -25,6 +25,8 @@ const VERBS = [
   ['doctor'],
   ['environment'],
   ['domains', 'epp-server'],
+  ['domains', 'name'],
+  ['domains', 'order'],
 ];
 
 for (const verb of VERBS) {

@@ -71,11 +71,25 @@ test('the verbs go through the server that holds the store, and do without one',
     [wallet.available_cents, wallet.bookings.length, wallet.bookings[0].description],
     [1_234, 1, 'by hand'],
   );
+  assert.deepEqual((await run('name', 'missing')).stdout, 'No name is missing.\n');
+  assert.deepEqual((await run('name', 'unassigned')).stdout, 'No name is unassigned.\n');
+  assert.deepEqual((await run('order', 'list')).stdout, 'No order needs attention.\n');
+  const cancelled = await run('order', 'cancel', 'ord_none', '--reason', 'none');
+  assert.match(cancelled.stderr, /^error: There is no order ord_none\./);
+  const assigned = await run('name', 'assign', 'nowhere.com');
+  assert.equal(assigned.code, 1);
+  assert.match(assigned.stderr, /^error: nowhere\.com is not unassigned\./);
+  const recovered = await run('name', 'recover', 'nowhere.com');
+  assert.equal(recovered.code, 1);
+  assert.match(recovered.stderr, /^error: nowhere\.com was retired from no portfolio\./);
   const revoked = await run('token', 'revoke', token);
   assert.match(revoked.stdout, new RegExp(`^dtk_\\w+ of ${workspaceId} is revoked since \\d{4}-`));
 });
 
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
+  [['order', 'complete', 'ord_1'], /required option '--reason <text>'/],
+  [['epp-server', '--wrong-answers', '2'], /share from 0 to 1/],
+  [['epp-server', '--seed', 'x'], /whole number of at most nine digits/],
   [['token', 'mint', '--scope', 'admin'], /Allowed choices are read, write/],
   [['wallet', 'top-up', '--cents', '1.5'], /whole number of cents from 1 to 100000000/],
 ];

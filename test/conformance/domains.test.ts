@@ -47,6 +47,15 @@ const endpoints = [
   'DELETE /domains/{name}/zone write',
 ];
 
+/** What the service offers beside them. */
+const ownEndpoints = [
+  'GET /registrant read',
+  'PATCH /registrant write',
+  'GET /domains/{name}/zone/file read',
+  'PUT /domains/{name}/zone/file write',
+];
+const all = [...endpoints, ...ownEndpoints];
+
 /** The contract's table of errors. `payment_failed` is 402 where the card is declined. */
 const contractErrors: Readonly<Record<string, number>> = {
   missing_token: 401,
@@ -84,12 +93,12 @@ const pathOf = ({ path }: Operation, name = 'home.com') => path.slice('/api/v1'.
 const closed = operations.filter(({ posture }) => posture !== 'public');
 const writing = closed.filter(({ scope }) => scope === 'write');
 
-test('the endpoints are the contract’s, each for whom it says', () => {
+test('the endpoints are the contract’s and our own, each for whom it says', () => {
   const served = operations.map(
     ({ method, path, posture, scope }) =>
       `${method} ${path.slice('/api/v1'.length)} ${posture === 'public' ? 'public' : scope}`,
   );
-  assert.deepEqual(served.sort(), [...endpoints].sort());
+  assert.deepEqual(served.sort(), all.toSorted());
 });
 
 test('every mutation honours Idempotency-Key, and no read does', () => {
@@ -128,6 +137,7 @@ test('the document is OpenAPI 3.1 without a fault, and describes what is served'
   const source = await fetch(`${service.url}/openapi.json`).then((response) => response.text());
   const document = JSON.parse(source);
   assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.components.securitySchemes.bearer.bearerFormat, 'opaque');
   const config = await createConfig({ extends: ['recommended'] });
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
   assert.deepEqual(
@@ -139,7 +149,7 @@ test('the document is OpenAPI 3.1 without a fault, and describes what is served'
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.deepEqual(described.sort(), endpoints.map((line) => line.replace(/ \w+$/, '')).sort());
+  assert.deepEqual(described.sort(), all.map((line) => line.replace(/ \w+$/, '')).sort());
 });
 
 test('the root says what runs here, to people and to programs', async () => {
@@ -265,6 +275,7 @@ describe('another workspace’s domain and one that never was are the same', () 
     'domains.renew': { confirm_price: 11.9 },
     'settings.update': { auto_renew: false },
     'zones.create_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
+    'zone_files.import': { zone_file: '; none' },
     'zones.delete_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
   };
   // A transfer names a domain that is not in the portfolio yet.

@@ -214,6 +214,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/idempotency-store.ts',
       'src/domains/lapsed-leases.ts',
       'src/domains/operation.ts',
+      'src/domains/registrant.ts',
       'src/domains/tables.ts',
       'src/domains/workspace-scope.ts',
     ],

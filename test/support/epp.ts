@@ -13,7 +13,11 @@ import {
   startEppServer,
 } from '../../src/domains/registry/epp/index.ts';
 import type { MutationOutcome, Registry } from '../../src/domains/registry/registry.ts';
-import type { RegistryDelays } from '../../src/domains/registry/simulated/index.ts';
+import {
+  answerWrongly,
+  type ChooseWrongAnswer,
+  type RegistryDelays,
+} from '../../src/domains/registry/simulated/index.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { openTestRegistry, type TestRegistry } from './simulated-registry.ts';
@@ -62,12 +66,19 @@ export interface TestEpp extends TestRegistry {
 
 export async function openTestEpp(
   db: Database,
-  options: { readonly delays?: Partial<RegistryDelays>; readonly limits?: Partial<EppServerLimits> } = {},
+  options: {
+    readonly delays?: Partial<RegistryDelays>;
+    readonly autoRenewGraceDays?: number | undefined;
+    readonly limits?: Partial<EppServerLimits>;
+    /** What clients are answered wrongly; `core` answers rightly. */
+    readonly wrongAnswers?: ChooseWrongAnswer;
+  } = {},
 ): Promise<TestEpp> {
-  const registry = await openTestRegistry(db, options.delays === undefined ? {} : { delays: options.delays });
+  const { autoRenewGraceDays, delays = {} } = options;
+  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays });
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
-    core,
+    core: options.wrongAnswers === undefined ? core : answerWrongly(core, options.wrongAnswers),
     clock,
     tls: testTls,
     port: 0,

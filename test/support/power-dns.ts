@@ -30,21 +30,21 @@ export interface PowerDns {
 
 export const powerDnsMissing = 'PowerDNS is not installed: Debian has it in pdns-server and pdns-backend-sqlite3';
 
-const SCHEMA_FILE = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
+export const schemaFile = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 const API_KEY = 'key-of-the-test';
 const START_MS = 20_000;
 const POLL_MS = 20;
 const START_ATTEMPTS = 3;
 
 export function hasPowerDns(): boolean {
-  return existsSync(SCHEMA_FILE) && spawnSync('pdns_server', ['--version'], { stdio: 'ignore' }).error === undefined;
+  return existsSync(schemaFile) && spawnSync('pdns_server', ['--version'], { stdio: 'ignore' }).error === undefined;
 }
 
 export async function startPowerDns(): Promise<PowerDns> {
   const folder = await mkdtemp(join(tmpdir(), 'ironcraft-pdns-'));
   const databaseFile = join(folder, 'zones.sqlite');
   const database = new DatabaseSync(databaseFile);
-  database.exec(readFileSync(SCHEMA_FILE, 'utf8'));
+  database.exec(readFileSync(schemaFile, 'utf8'));
   database.close();
   for (let attempt = 1; ; attempt += 1) {
     const ports = { dns: await findDnsPort(), web: await findTcpPort() };

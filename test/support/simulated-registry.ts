@@ -36,15 +36,21 @@ export interface TestRegistry {
   drain(session: Session): Promise<PollMessage[]>;
 }
 
+export interface TestRegistryOptions {
+  readonly at?: Date;
+  readonly delays?: Partial<RegistryDelays>;
+  readonly autoRenewGraceDays?: number | undefined;
+}
+
 const start = new Date('2026-03-01T12:00:00Z');
 let count = 0;
 
 export async function openTestRegistry(
   db: Database,
-  { at = start, delays = {} }: { readonly at?: Date; readonly delays?: Partial<RegistryDelays> } = {},
+  { at = start, delays = {}, autoRenewGraceDays }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
   const clock = createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices: testPrices, delays });
+  const core = createRegistryCore({ db, clock, prices: testPrices, delays, autoRenewGraceDays });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

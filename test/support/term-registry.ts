@@ -40,9 +40,12 @@ export class TermRegistry {
     };
     return {
       kind: 'simulated',
+      autoRenewGraceDays: undefined,
+      requiredContact: [],
       check: unused,
       create: unused,
       transfer: unused,
+      transferOf: unused,
       update: unused,
       delete: unused,
       restore: unused,

@@ -117,9 +117,13 @@ function contentText({ content, tool_calls }: Json): string {
   return (tool_calls ?? []).map((call: Json) => `${call.function.name}(${call.function.arguments})`).join(' ');
 }
 
-/** Polls until the probe gives something; fails with `what` after a minute. */
-export async function eventually<T>(probe: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  const deadline = performance.now() + 60_000;
+/** Polls until the probe gives something; fails with `what` after a minute, unless the caller knows that it takes longer. */
+export async function eventually<T>(
+  probe: () => Promise<T | undefined> | T | undefined,
+  what: string,
+  withinMs = 60_000,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;

@@ -15,6 +15,9 @@ interface Options {
   readonly cert: string;
   readonly clientCa?: string;
   readonly registrar: readonly Registrar[];
+  readonly wrongAnswers: number;
+  readonly seed: number;
+  readonly autoRenewGraceDays?: number;
 }
 
 interface Registrar {
@@ -40,6 +43,18 @@ export function addEppServer(domains: Command): void {
     .requiredOption('--cert <file>', 'PEM file of the certificate')
     .option('--client-ca <file>', 'PEM file of the authority that clients’ certificates must come from')
     .requiredOption('--registrar <id:password...>', 'who may log in; made when it is not there', collectRegistrar)
+    .option(
+      '--wrong-answers <share>',
+      'of commands about names: refused with 2303 or 2201 though nothing is wrong',
+      parseShare,
+      0,
+    )
+    .option('--seed <number>', 'which answers are wrong', parseSeed, 1)
+    .option(
+      '--auto-renew-grace-days <days>',
+      'renew names at the end of their terms, and take that back within so many days',
+      parseGraceDays,
+    )
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -55,6 +70,23 @@ function parsePort(text: string): number {
   throw new InvalidArgumentError('Use a port from 0 to 65535.');
 }
 
+function parseShare(text: string): number {
+  const share = /^(0(\.\d+)?|1)$/.test(text) ? Number(text) : Number.NaN;
+  if (share <= 1) return share;
+  throw new InvalidArgumentError('Use a share from 0 to 1, such as 0.01.');
+}
+
+function parseGraceDays(text: string): number {
+  const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (days >= 1) return days;
+  throw new InvalidArgumentError('Use a number of days from 1 to 99.');
+}
+
+function parseSeed(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Use a whole number of at most nine digits.');
+}
+
 function collectRegistrar(text: string, others: readonly Registrar[] = []): Registrar[] {
   const [, id, password] = /^([^:]{3,16}):(.{6,16})$/.exec(text) ?? [];
   if (id === undefined || password === undefined) {
@@ -68,12 +100,25 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
   for (const source of migrationSources) await migrate(db, source);
   const { startEppServer } = await import('../../domains/registry/epp/index.ts');
-  const { createRegistryCore } = await import('../../domains/registry/simulated/index.ts');
+  const { answerWrongly, createRegistryCore, wrongAnswersAtRandom } = await import(
+    '../../domains/registry/simulated/index.ts'
+  );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
-  const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees });
-  const { host, port, key: keyFile, cert: certificateFile, clientCa, registrar: registrars } = options;
+  const { autoRenewGraceDays } = options;
+  const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees, autoRenewGraceDays });
+  const {
+    host,
+    port,
+    key: keyFile,
+    cert: certificateFile,
+    clientCa,
+    registrar: registrars,
+    wrongAnswers,
+    seed,
+  } = options;
+  const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
-  const server = await startEppServer({ core, tls, host, port, registrars, logger });
+  const server = await startEppServer({ core: served, tls, host, port, registrars, logger });
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',

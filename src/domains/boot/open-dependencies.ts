@@ -38,15 +38,18 @@ export function simulatedFees(zone: string): Fees | undefined {
 }
 
 /** Throws what reading the file of the certificate authority throws. */
-export async function openRegistry({ epp }: DomainsConfig, deps: Dependencies): Promise<Registry> {
+export async function openRegistry(config: DomainsConfig, deps: Dependencies): Promise<Registry> {
+  const { autoRenewGraceDays, epp } = config;
   if (epp === undefined) {
-    return createSimulatedRegistry({ ...deps, options: { prices: simulatedFees, faults: 'stored' } });
+    const options = { prices: simulatedFees, faults: 'stored', autoRenewGraceDays } as const;
+    return createSimulatedRegistry({ ...deps, options });
   }
   const { caFile, ...endpoint } = epp;
   // Loaded where it is used: the simulated registry needs neither XML nor TLS.
   const { createEppRegistry } = await import('../registry/epp/index.ts');
   return createEppRegistry({
     ...endpoint,
+    autoRenewGraceDays,
     clock: deps.clock,
     logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),

@@ -17,7 +17,8 @@ export interface NewRecord extends NamedRecord {
   readonly ttl?: number;
 }
 
-const DEFAULT_TTL = 3_600;
+/** Seconds, of a record that comes without one. */
+export const DEFAULT_TTL = 3_600;
 
 /**
  * Adds a record. All records of one name and type have one TTL (RFC 2181 5.2): one that is given becomes the TTL of those
@@ -25,7 +26,7 @@ const DEFAULT_TTL = 3_600;
  */
 export async function addRecord(tx: Transaction, zone: ZoneRef, input: NewRecord): Promise<StoredRecord> {
   const added = canonicalRecord(zone, input);
-  if (!(await lockZone(tx, zone))) await openAndLock(tx, zone);
+  await lockOrOpenZone(tx, zone);
   const records = await listRecords(tx, zone);
   checkPlacement(records, added, zone.name);
   const set = records.filter(({ subdomain, type }) => subdomain === added.subdomain && type === added.type);
@@ -69,7 +70,9 @@ function canonicalRecord(zone: ZoneRef, input: NamedRecord): { subdomain: string
   };
 }
 
-async function openAndLock(tx: Transaction, zone: ZoneRef): Promise<void> {
+/** Locks the zone until the transaction ends; one that is not there yet is opened. */
+export async function lockOrOpenZone(tx: Transaction, zone: ZoneRef): Promise<void> {
+  if (await lockZone(tx, zone)) return;
   await openZone(tx, zone);
   if (!(await lockZone(tx, zone))) throw new Error(`the zone ${zone.name} is not there although it was opened`);
 }

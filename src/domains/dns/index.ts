@@ -1,11 +1,16 @@
 /** Hosted zones: their rows, what they serve, and how that reaches the nameservers. */
 export { addRecord, type NamedRecord, removeRecord } from './change-zone.ts';
+export { importZone } from './import-zone.ts';
 export { badRecord } from './records/bad-record.ts';
 export { isRecordType, recordTypes } from './records/record-kinds.ts';
 export { absoluteName, ownRecordSets } from './zone-content.ts';
+export { writeZoneFile } from './zone-file/write-zone-file.ts';
 export { createZoneReconciler, type ZoneReconciler } from './zone-reconciler.ts';
 export {
+  closeDueZones,
   closeZone,
+  closeZoneLater,
+  keepZoneOpen,
   openZone,
   type StoredRecord,
   type ZoneRef,

@@ -5,8 +5,8 @@
  *                                        ▲                                       │ throws: failure is kept, tried later
  *                                        └───────────────────────────────────────┘
  *
- * What is published is what the rows hold when the call begins, so a burst of changes is published once. A zone whose
- * domain is gone is removed from the publisher, and then its row is.
+ * What is published is what the rows hold when the call begins, so a burst of changes is published once. A zone that
+ * is closed is removed from the publisher, and then its row is.
  */
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import type { ZonePublisher } from './publisher.ts';

@@ -1,5 +1,5 @@
 /** Rows of zones and their records, by the statements that the service's own work and hot paths use. */
-import type { Executor, Transaction } from '../../kernel/db/database.ts';
+import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
 import type { DsRecord } from '../registry/registry.ts';
 
 /** Names a zone. The name is ASCII, lower case, without the last dot. */
@@ -26,7 +26,7 @@ export interface ZoneRow extends ZoneRef {
   readonly serial: number;
   readonly dnssec: 'off' | 'enabling' | 'on' | 'disabling';
   readonly dsRecords: readonly DsRecord[];
-  /** The domain is not ours any more: the zone is to be removed from the publisher. */
+  /** The zone is to be removed from the publisher. */
   readonly isClosed: boolean;
 }
 
@@ -55,13 +55,44 @@ export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   if (rowCount > 0) await tx.notify(ZONE_CHANGED, name);
 }
 
-/**
- * Drops the zone's records; once the domain's state is `gone`, the reconciler removes the zone from the publisher too. Call it in the
- * transaction that sets that state. No zone is no error.
- */
+/** Keeps the zone of a name that has left the portfolio, and closes it at that time, unless it is kept open until then. */
+export async function closeZoneLater(tx: Transaction, zone: ZoneRef, at: Date): Promise<void> {
+  await setCloseAt(tx, zone, at);
+}
+
+/** Takes back `closeZoneLater`. */
+export async function keepZoneOpen(tx: Transaction, zone: ZoneRef): Promise<void> {
+  await setCloseAt(tx, zone, null);
+}
+
+async function setCloseAt(tx: Transaction, { workspaceId, domainId }: ZoneRef, at: Date | null): Promise<void> {
+  await tx.query({
+    text: 'update domains.zones set close_at = $3 where workspace_id = $1 and domain_id = $2 and not is_closed',
+    values: [workspaceId, domainId, at],
+  });
+}
+
+/** Closes zones whose time has come, up to `limit`; how many there were. */
+export async function closeDueZones(db: Database, now: Date, limit: number): Promise<number> {
+  const { rows } = await db.query<{ workspace_id: string; domain_id: string; name: string }>({
+    text: `select workspace_id, domain_id, name from domains.zones
+      where close_at <= $1 and not is_closed order by close_at limit $2`,
+    values: [now, limit],
+  });
+  for (const { workspace_id: workspaceId, domain_id: domainId, name } of rows) {
+    await db.transaction((tx) => closeZone(tx, { workspaceId, domainId, name }));
+  }
+  return rows.length;
+}
+
+/** Drops the zone's records; the reconciler removes the zone from the publisher. No zone is no error. */
 export async function closeZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   // A record that is being added is there by then, and goes too.
   if (!(await lockZone(tx, zone))) return;
+  await tx.query({
+    text: 'update domains.zones set is_closed = true, close_at = null where workspace_id = $1 and domain_id = $2',
+    values: [zone.workspaceId, zone.domainId],
+  });
   await tx.query({
     text: 'delete from domains.dns_records where workspace_id = $1 and domain_id = $2',
     values: [zone.workspaceId, zone.domainId],
@@ -114,9 +145,8 @@ interface FoundZone {
 export async function findZone(executor: Executor, name: string): Promise<ZoneRow | undefined> {
   const { rows } = await executor.query<FoundZone>({
     text: `select z.workspace_id, z.domain_id, z.name, z.version, z.published_version, z.serial, z.dnssec, z.ds_records,
-        d.state = 'gone' as is_closed
-      from domains.zones z join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id
-      where z.name = $1`,
+        z.is_closed
+      from domains.zones z where z.name = $1`,
     values: [name],
   });
   const row = rows[0];

@@ -8,6 +8,8 @@ import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { listBookings } from './list-bookings.ts';
+import { createNameVerbs } from './name-verbs.ts';
+import { createOrderVerbs } from './order-verbs.ts';
 import { type DomainVerbs, domainVerbs } from './verbs.ts';
 
 export interface OperatorDependencies {
@@ -22,6 +24,8 @@ export function operateDomains(dependencies: OperatorDependencies): OperatedServ
 
 export function createOperator({ db, clock }: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
+    ...createNameVerbs({ db, clock }),
+    ...createOrderVerbs({ db, clock }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);
       const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));

@@ -12,6 +12,27 @@ const wallet = {
   held_cents: Type.Integer(),
 };
 
+const order = Type.Object({
+  id: Type.String(),
+  workspace_id: Type.String(),
+  kind: Type.String(),
+  name: Type.String(),
+  years: Type.Integer(),
+  amount_cents: Type.Integer(),
+  paid_with: Type.String(),
+  state: Type.String(),
+  /** Commands sent to the registry for it. */
+  submissions: Type.Integer(),
+  created_at: Type.String(),
+  next_look_at: Type.Union([Type.String(), Type.Null()]),
+  attention_since: Type.Union([Type.String(), Type.Null()]),
+  attention_reason: Type.Union([Type.String(), Type.Null()]),
+  ended_at: Type.Union([Type.String(), Type.Null()]),
+  error: Type.Union([Type.String(), Type.Null()]),
+  /** Why the operator ended it. */
+  settled_by_hand: Type.Union([Type.String(), Type.Null()]),
+});
+
 /** `workspace` is a workspace's id or a user's e-mail address; it may be left out where there is one workspace. */
 const verbs = {
   mint_token: {
@@ -37,6 +58,87 @@ const verbs = {
       note: Type.String({ maxLength: 500 }),
     }),
     answer: Type.Object({ ...wallet, credited_cents: Type.Integer(), reference: Type.String() }),
+  },
+  /** Names whose present term nobody has paid for, and of which a step towards their end did not succeed. */
+  unpaid_names: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      names: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          workspace_id: Type.String(),
+          paid_until: Type.String(),
+          /** As the registry showed it last. */
+          expires_at: Type.Union([Type.String(), Type.Null()]),
+          suspended_at: Type.Union([Type.String(), Type.Null()]),
+          problem: Type.String(),
+          tried_at: Type.Union([Type.String(), Type.Null()]),
+        }),
+      ),
+    }),
+  },
+  /** Names of portfolios that the registry says are not ours, the longest missing first. */
+  missing_names: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      /** More than one name in a thousand: no name is retired, and only the missing ones are asked about. */
+      is_stopped: Type.Boolean(),
+      names: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          workspace_id: Type.String(),
+          missing_since: Type.String(),
+          sightings: Type.Integer(),
+          /** A message of the registry said that it was deleted, or handed over. */
+          announced: Type.Boolean(),
+          expires_at: Type.Union([Type.String(), Type.Null()]),
+        }),
+      ),
+    }),
+  },
+  /** Takes a missing name out of its portfolio without waiting for its day. */
+  retire_name: {
+    request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
+    answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
+  },
+  /** Puts a name back into the portfolio that it was retired from. */
+  recover_name: {
+    request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
+    answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
+  },
+  /** Orders that do not end by themselves, the oldest need first. */
+  orders_needing_attention: { request: Type.Object({}), answer: Type.Object({ orders: Type.Array(order) }) },
+  show_order: { request: Type.Object({ id: Type.String() }), answer: order },
+  /** Has it looked at with the next sweep. */
+  retry_order: { request: Type.Object({ id: Type.String() }), answer: order },
+  /** Ends it as the operator has found out: what is held for it is captured, or given back. */
+  end_order: {
+    request: Type.Object({
+      id: Type.String(),
+      end: Type.Union([Type.Literal('completed'), Type.Literal('failed')]),
+      reason: Type.String({ minLength: 1, maxLength: 500 }),
+    }),
+    answer: order,
+  },
+  /** Names that are with our registrar account and in no portfolio, as orders came upon them. */
+  unassigned_names: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      names: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          registry_id: Type.String(),
+          expires_at: Type.String(),
+          found_at: Type.String(),
+          order_id: Type.String(),
+        }),
+      ),
+    }),
+  },
+  /** Puts an unassigned name into a workspace's portfolio, paid for until its term ends. */
+  assign_name: {
+    request: Type.Object({ name: Type.String({ maxLength: 1_000 }), workspace }),
+    answer: Type.Object({ name: Type.String(), workspace_id: Type.String(), workspace_name: Type.String() }),
   },
   show_wallet: {
     request: Type.Object({ workspace }),

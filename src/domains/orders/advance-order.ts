@@ -1,25 +1,26 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
-import { backoffMs } from '../../kernel/retry/backoff.ts';
+import { EXPIRY_TOLERANCE_MS, findDomainById } from '../portfolio/index.ts';
+import { getRegistrant } from '../registrant.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
-import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+import { attentionOf, nextUnknownLookMs } from './attention.ts';
+import { lacksBaseline, takeBaseline } from './baseline.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
+import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
 import { failureCodeOf, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
+import { noteUnassigned } from './unassigned-names.ts';
 
-/** Before the next check of an order whose command got no answer. */
-const UNKNOWN_CHECK = { firstMs: 500, longestMs: 300_000 } as const;
 /** Before the next check of an order that the registry has accepted; its message usually comes first. */
 const PENDING_CHECK_MS = 30_000;
 const PENDING_TRANSFER_CHECK_MS = 900_000;
 /** A command that is pending for longer is sent again, which ends in a definite answer. */
 const PENDING_LIMIT_MS = 14 * 86_400_000;
-/** A registry's expiry may differ from the sum by the time of the day. */
-const EXPIRY_TOLERANCE_MS = 2 * 86_400_000;
 
 /** Leases the order, if it is free, and advances it. Never throws for what the registry or the payment provider do. */
 export async function leaseAndAdvanceOrder(
@@ -54,16 +55,50 @@ export async function advanceOrder(
     order = paid;
   }
   if (order.state === 'pending') return orderOutcome(await checkPending(deps, order));
-  if (order.state === 'submitted' && !isFirst) {
+  const hasSent = !isFirst && !lacksBaseline(order);
+  if (lacksBaseline(order)) {
+    const begun = await begin(deps, order);
+    if (begun.kind === 'waits') return orderOutcome(begun.order);
+    order = begun.order;
+  }
+  if (order.baseline?.kind === 'ours') return orderOutcome(await failAsOurs(deps, order));
+  if (order.state === 'submitted' && hasSent) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
   }
-  if (!isFirst || order.state === 'held') {
+  if (hasSent || order.state === 'held') {
     const counted = await countSubmission(workspaceDb(deps.db, order.workspace_id), order.id, deps.clock.now());
     if (counted === undefined) return orderOutcome(await reread(deps, order));
     order = counted;
   }
   return orderOutcome(await submit(deps, order));
+}
+
+/** Writes down what the registry has of the name before anything is sent. `waits`: it does not answer, or another worker does so. */
+async function begin(
+  deps: OrderDependencies,
+  order: OrderRow,
+): Promise<{ readonly kind: 'begun' | 'waits'; readonly order: OrderRow }> {
+  try {
+    const begun = await takeBaseline(deps, order);
+    return begun === undefined ? { kind: 'waits', order: await reread(deps, order) } : { kind: 'begun', order: begun };
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+    return { kind: 'waits', order: await scheduleCheck(deps, order, error.message) };
+  }
+}
+
+/** Nobody gets a name that our registrar account had before the order: the operator says whose it is. */
+async function failAsOurs(deps: OrderDependencies, order: OrderRow, info?: RegistryDomain): Promise<OrderRow> {
+  const { baseline, kind, name } = order;
+  const registryId = info?.registryId ?? baseline?.registryId ?? '';
+  const expiresAt = new Date(info?.expiresAt ?? baseline?.expiresAt ?? 0);
+  await noteUnassigned(deps, { name, registryId, expiresAt, orderId: order.id });
+  await failOrder(deps, order, {
+    code: failureCodeOf(kind),
+    message: `${name} is not available. Nothing was charged.`,
+  });
+  return reread(deps, order);
 }
 
 async function pay(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
@@ -113,11 +148,7 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
       });
     }
     case 'renewal':
-      return registry.renew({
-        ...command,
-        years: order.years,
-        currentExpiresAt: (order.from_expires_at ?? deps.clock.now()).toISOString(),
-      });
+      return renew(registry, order, { ...command, from: order.from_expires_at ?? deps.clock.now() });
     case 'transfer':
       return registry.transfer({
         ...command,
@@ -129,24 +160,40 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
   }
 }
 
+/** Only the years that the registry has not added by itself. */
+async function renew(
+  registry: Registry,
+  { years }: OrderRow,
+  { from, ...command }: { readonly name: string; readonly transactionId: string; readonly from: Date },
+): Promise<MutationOutcome> {
+  let current = from;
+  if (registry.autoRenewGraceDays !== undefined) {
+    try {
+      const info = await registry.info(command.name);
+      if (info?.isOurs === true) current = new Date(info.expiresAt);
+    } catch (error) {
+      if (error instanceof RegistryUnavailable) return { kind: 'unknown', reason: error.message };
+      throw error;
+    }
+  }
+  const target = addYears(from, years).getTime() - EXPIRY_TOLERANCE_MS;
+  let missing = 0;
+  while (addYears(current, missing).getTime() < target) missing += 1;
+  if (missing === 0) return { kind: 'completed' };
+  return registry.renew({ ...command, years: missing, currentExpiresAt: current.toISOString() });
+}
+
 async function findRegistrant(
-  deps: OrderDependencies,
+  { db }: OrderDependencies,
   order: OrderRow,
 ): Promise<{ registrant: Registrant; isPrivate: boolean }> {
-  const row = await systemDb(deps.db)
-    .selectFrom('users')
-    .innerJoin('domains', 'domains.workspace_id', 'users.workspace_id')
-    .select(['users.name', 'users.email', 'users.contact', 'domains.whois_privacy'])
-    .where('users.workspace_id', '=', order.workspace_id)
-    .where('domains.workspace_id', '=', order.workspace_id)
-    .where('domains.id', '=', order.domain_id)
-    .orderBy('users.created_at')
-    .limit(1)
-    .executeTakeFirstOrThrow();
-  const { postal_code: postalCode, ...contact } = row.contact;
+  const scoped = workspaceDb(db, order.workspace_id);
+  const { name, email, contact } = await getRegistrant(scoped);
+  const { postal_code: postalCode, ...members } = contact;
+  const domain = await findDomainById(scoped, order.domain_id);
   return {
-    registrant: { name: row.name, email: row.email, ...contact, ...(postalCode === undefined ? {} : { postalCode }) },
-    isPrivate: row.whois_privacy,
+    registrant: { name, email, ...members, ...(postalCode === undefined ? {} : { postalCode }) },
+    isPrivate: domain?.whois_privacy ?? true,
   };
 }
 
@@ -175,7 +222,8 @@ async function settleRejection(
 
 /** The refusal shows the effect of a command that `info` does not report yet: of this order, or of another registrar. */
 async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
-  const info = await infoOrNothing(deps.registry, order.name);
+  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
     await failOrder(deps, order, { code: failureCodeOf(order.kind), message: reason });
     return reread(deps, order);
@@ -186,74 +234,62 @@ async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, reason:
 /** Asks the registry for the effect of a command whose outcome is not known. `nothing`: it answers and shows none. */
 async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<OrderRow | 'nothing'> {
   let info: RegistryDomain | undefined;
+  let evidence: Evidence;
   try {
     info = await deps.registry.info(order.name);
+    evidence = await readEvidence(deps.registry, order, info);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     return scheduleCheck(deps, order, error.message);
   }
-  if (isDone(order, info)) {
-    await completeOrder(deps, order, info);
-    return reread(deps, order);
-  }
-  if (isUnderWay(order, info)) {
-    return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
-  }
-  return 'nothing';
-}
-
-/** Whether the registry shows what the order is for. */
-export function isDone(order: OrderRow, info: RegistryDomain | undefined): info is RegistryDomain {
-  if (info?.isOurs !== true || info.statuses.includes('pendingCreate')) return false;
-  if (order.kind !== 'renewal') return true;
-  const target = addYears(order.from_expires_at ?? new Date(0), order.years).getTime();
-  return new Date(info.expiresAt).getTime() >= target - EXPIRY_TOLERANCE_MS;
-}
-
-/** Whether the registry shows that the order's command is pending. */
-export function isUnderWay(order: OrderRow, info: RegistryDomain | undefined): boolean {
-  const statuses = info?.statuses ?? [];
-  switch (order.kind) {
-    case 'registration':
-      return info?.isOurs === true && statuses.includes('pendingCreate');
-    case 'renewal':
-      return statuses.includes('pendingRenew');
-    case 'transfer':
-      // The registry does not show who requested a transfer: one that was accepted for this order counts as its own.
-      return order.state === 'pending' && statuses.includes('pendingTransfer');
+  switch (evidence) {
+    case 'done':
+      await completeOrder(deps, order, info);
+      return reread(deps, order);
+    case 'under_way':
+      return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
+    case 'ours_before':
+      return failAsOurs(deps, order, info);
+    case 'nothing':
+      return 'nothing';
     default:
-      return order.kind satisfies never;
+      return evidence satisfies never;
   }
 }
 
 async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
-  const info = await infoOrNothing(deps.registry, order.name);
-  if (isDone(order, info)) {
+  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  if (evidence === 'done') {
     await completeOrder(deps, order, info);
     return reread(deps, order);
   }
+  if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  if (waitedMs > PENDING_LIMIT_MS && !isUnderWay(order, info)) {
+  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way') {
     const counted = await countSubmission(db, order.id, now);
     return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
   const nextLookAt = dateAfter(deps, pendingCheckMs(order));
-  return (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, now })) ?? reread(deps, order);
+  const attention = attentionOf(order, 'The registry took the order and has not finished it.', now);
+  return (
+    (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, attention, now })) ??
+    reread(deps, order)
+  );
 }
 
 /** Nothing is known: the order keeps its hold and is checked again, each time later. */
 async function scheduleCheck(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
   const { logger, clock } = deps;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
-  const age = clock.now().getTime() - order.updated_at.getTime();
-  const waitMs = Math.min(Math.max(backoffMs(order.submissions + 1, UNKNOWN_CHECK), 2 * age), UNKNOWN_CHECK.longestMs);
+  const now = clock.now();
+  const nextLookAt = new Date(now.getTime() + nextUnknownLookMs(order, now));
   const changed = await updateOrder(
     workspaceDb(deps.db, order.workspace_id),
     order.id,
     ['paying', 'held', 'submitted'],
-    { nextLookAt: new Date(clock.now().getTime() + waitMs), isLeased: false, now: clock.now() },
+    { nextLookAt, isLeased: false, attention: attentionOf(order, reason, now), now },
   );
   return changed ?? reread(deps, order);
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
+import { readBaseline } from './baseline.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from './order.ts';
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
@@ -18,7 +19,10 @@ const POLL_DELAYS_MS = [250, 500, 1_000, 1_500];
  * outcome is not known: the hold stays, and a repetition under the same key joins the order.
  */
 export async function buy(deps: OrderDependencies, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
-  const { order, isNew } = await placeOrder(deps, purchase, term);
+  // A card is charged first: what the registry has then may be another thing.
+  const isSentAtOnce = term === undefined && purchase.instrument === undefined;
+  const baseline = isSentAtOnce ? await readBaseline(deps, purchase.name) : undefined;
+  const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
   return waitForOutcome(deps, isNew ? await advanceOrder(deps, order, { isFirst: true }) : orderOutcome(order));
 }
 

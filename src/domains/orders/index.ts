@@ -1,8 +1,13 @@
 /** Spending calls: see order.ts for the states of an order. */
+
+export { listAttention } from './attention.ts';
+export { defineOrderAudit } from './audit-orders.ts';
 export { buy, joinOrder, placeRenewal } from './buy.ts';
 export type { OrderDependencies } from './dependencies.ts';
 export type { OrderRow } from './order.ts';
 export { createOrderWorker, type OrderWorker } from './order-worker.ts';
 export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
+export { endByHand, findAnyOrder, isEnded, isWorkedOn, retryOrder } from './settle-by-hand.ts';
 export { findLiveOrder } from './store.ts';
+export { assignName, listUnassigned } from './unassigned-names.ts';

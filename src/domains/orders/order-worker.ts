@@ -4,12 +4,20 @@
  */
 import pLimit from 'p-limit';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
-import { findDomainById, findOwner, listStaleDomains, retireDomain, syncDomain } from '../portfolio/index.ts';
+import {
+  areTooManyMissing,
+  findDomainById,
+  findOwner,
+  listStaleDomains,
+  MISSING_LOOK_MS,
+  syncDomain,
+} from '../portfolio/index.ts';
 import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { isDone, isUnderWay, leaseAndAdvanceOrder } from './advance-order.ts';
+import { leaseAndAdvanceOrder } from './advance-order.ts';
 import type { OrderDependencies } from './dependencies.ts';
+import { readEvidence } from './evidence.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
@@ -23,6 +31,9 @@ const SWEEP_MS = 1_000;
 const STALE_AFTER_MS = 24 * 3_600_000;
 /** Between two queries for a name that the registry has not reported yet. */
 const UNREPORTED_AFTER_MS = 60_000;
+const TOO_MANY_MISSING =
+  'the registry says of more than one name in a thousand that it is not ours: its answers may be wrong. No name is retired, and only ' +
+  'those that are missing are asked about; see `ironcraft domains name missing`';
 /** How far the clocks of the registry and this service may be apart. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
@@ -90,11 +101,11 @@ async function applyMessage(deps: OrderDependencies, message: RegistryMessage): 
   const failure = { reason: text, queuedAt: new Date(queuedAt) };
   switch (kind) {
     case 'registration_completed':
-      return completeByName(deps, name, 'registration');
+      return completeByName(deps, name, 'registration', failure.queuedAt);
     case 'renewal_completed':
-      return completeByName(deps, name, 'renewal');
+      return completeByName(deps, name, 'renewal', failure.queuedAt);
     case 'transfer_completed':
-      return completeByName(deps, name, 'transfer');
+      return completeByName(deps, name, 'transfer', failure.queuedAt);
     case 'registration_failed':
       return failByName(deps, name, 'registration', failure);
     case 'renewal_failed':
@@ -103,7 +114,7 @@ async function applyMessage(deps: OrderDependencies, message: RegistryMessage): 
       return failByName(deps, name, 'transfer', failure);
     case 'transferred_away':
     case 'deleted':
-      return retireLostDomain(deps, name);
+      return syncLostDomain(deps, name);
     case 'transfer_requested':
     case 'other':
       deps.logger.info({ name, kind, text }, 'message of the registry');
@@ -113,12 +124,14 @@ async function applyMessage(deps: OrderDependencies, message: RegistryMessage): 
   }
 }
 
-async function completeByName(deps: OrderDependencies, name: string, kind: OrderKind): Promise<void> {
+async function completeByName(deps: OrderDependencies, name: string, kind: OrderKind, queuedAt: Date): Promise<void> {
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined) return;
   const info = await deps.registry.info(name);
   // The message may be about an earlier order of the name.
-  if (isDone(order, info)) await completeOrder(deps, order, info);
+  const isAnnounced = queuedAt.getTime() >= order.created_at.getTime() - CLOCK_TOLERANCE_MS;
+  const evidence = await readEvidence(deps.registry, order, info, { isAnnounced });
+  if (evidence === 'done') await completeOrder(deps, order, info);
 }
 
 /**
@@ -134,7 +147,8 @@ async function failByName(
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
   const info = await deps.registry.info(name);
-  if (isDone(order, info) || isUnderWay(order, info)) return;
+  const evidence = await readEvidence(deps.registry, order, info);
+  if (evidence === 'done' || evidence === 'under_way') return;
   if (kind === 'registration' && info === undefined && (await isTaken(deps, name))) return;
   await failOrder(deps, order, { code: failureCodeOf(kind), message: reason });
 }
@@ -148,14 +162,12 @@ async function isTaken({ registry }: OrderDependencies, name: string): Promise<b
   return found.availability === 'taken';
 }
 
-/** Retires a name that is not ours any more, unless the registry shows that it is. */
-async function retireLostDomain(deps: OrderDependencies, name: string): Promise<void> {
-  const owner = await findOwner(systemDb(deps.db), name);
-  if (owner === undefined || owner.state === 'acquiring') return;
-  const info = await deps.registry.info(name);
-  if (info?.isOurs === true) return;
-  const place = { workspaceId: owner.workspace_id, domainId: owner.id, name };
-  await deps.db.transaction((tx) => retireDomain(tx, place, deps.clock.now()));
+/** The registry's message says that the name is not ours any more: its object has to say so too. */
+async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: string): Promise<void> {
+  const owner = await findOwner(systemDb(db), name);
+  if (owner === undefined) return;
+  const row = await findDomainById(workspaceDb(db, owner.workspace_id), owner.id);
+  if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
 }
 
 /** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
@@ -165,11 +177,22 @@ async function syncStale(deps: OrderDependencies): Promise<void> {
   const before = {
     synced: new Date(now.getTime() - STALE_AFTER_MS),
     unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
+    missing: new Date(now.getTime() - MISSING_LOOK_MS),
   };
+  const stale = await listStaleDomains(systemDb(db), before, BATCH_SIZE);
+  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now));
   try {
-    for (const { workspace_id: workspaceId, id } of await listStaleDomains(systemDb(db), before, BATCH_SIZE)) {
+    for (const { workspace_id: workspaceId, id, missing_since: missingSince } of stale) {
+      // A registry that answers wrongly is asked about those names alone, until it shows them again.
+      if (isStopped && missingSince === null) continue;
       const row = await findDomainById(workspaceDb(db, workspaceId), id);
-      if (row !== undefined) await syncDomain({ db, registry, now }, row);
+      if (row === undefined) continue;
+      const after = await syncDomain({ db, registry, now }, row);
+      const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
+      if (!isNewlyMissing) continue;
+      logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
+      isStopped = await areTooManyMissing(db, now);
+      if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;

@@ -18,11 +18,13 @@
  *   the registry port for why repeating is safe.
  * - A success reported by the registry is accepted from any worker at any time; a refusal only from a worker that is the
  *   only one to have sent a command.
+ * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
+ *   shows afterwards is held against that (evidence.ts).
  * - One acquisition of a name, one renewal of a term, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
-import type { OrderKind, WorkspaceTables } from '../tables.ts';
+import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
 export type OrderRow = Selectable<WorkspaceTables['orders']>;
@@ -40,6 +42,8 @@ export interface Purchase {
   /** Absent: the wallet pays. */
   readonly instrument?: Instrument | undefined;
   readonly authCode?: string | undefined;
+  /** Absent: the registry is asked before anything is sent. */
+  readonly baseline?: Baseline | undefined;
   readonly claim?: IdempotencyClaim | undefined;
 }
 

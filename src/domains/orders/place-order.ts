@@ -88,7 +88,7 @@ async function insertPurchase(
   purchase: Purchase,
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
-  const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, claim } = purchase;
+  const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim } = purchase;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -105,6 +105,7 @@ async function insertPurchase(
     from_expires_at: term?.fromExpiresAt ?? null,
     pays_with: instrument === undefined ? 'wallet' : 'card',
     sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
+    baseline: baseline ?? null,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: instrument === undefined ? 1 : 0,
@@ -142,6 +143,11 @@ async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm)
   const { domainId, isStillDue } = term;
   const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
   if (row === undefined || row.state !== 'active') throw new ApiError('not_found');
+  if (row.deletion_sent_at !== null) {
+    throw new ApiError('renew_failed', {
+      message: `${row.name} is being deleted. Nothing was charged; see GET /domains/${row.name} for what has become of it.`,
+    });
+  }
   if (isStillDue !== undefined && !isStillDue(row)) throw new TermNotDue(domainId);
   return domainId;
 }

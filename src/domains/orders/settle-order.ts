@@ -3,8 +3,8 @@
  * row is locked first, as in placing an order: in another order the two could deadlock.
  */
 import type { Transaction } from '../../kernel/db/database.ts';
-import { lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
-import type { RegistryDomain } from '../registry/registry.ts';
+import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
+import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
@@ -14,12 +14,16 @@ import type { OrderFailure, OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
 
+interface Settlement extends Pick<OrderDependencies, 'db' | 'clock'> {
+  readonly registry: Pick<Registry, 'autoRenewGraceDays'>;
+}
+
 /**
  * The registry has carried it out: the hold is captured, the name is active. `info` is what it reports now, if anything
  * yet. Undefined when the order has ended before.
  */
 export async function completeOrder(
-  deps: OrderDependencies,
+  deps: Settlement,
   order: OrderRow,
   info: RegistryDomain | undefined,
 ): Promise<OrderRow | undefined> {
@@ -30,7 +34,7 @@ export async function completeOrder(
     const ended = await endOrder(db, order.id, { now });
     if (ended === undefined) return undefined;
     if (order.amount_cents > 0) await capture(tx, { workspaceId: order.workspace_id, orderId: order.id });
-    await recordTerm(tx, order, info, now);
+    await recordTerm(tx, order, info, { registry: deps.registry, now });
     return ended;
   });
 }
@@ -39,18 +43,17 @@ async function recordTerm(
   tx: Transaction,
   order: OrderRow,
   info: RegistryDomain | undefined,
-  now: Date,
+  parts: { readonly registry: Settlement['registry']; readonly now: Date },
 ): Promise<void> {
-  const place = { workspaceId: order.workspace_id, domainId: order.domain_id, name: order.name };
-  if (info !== undefined) await recordInfo(tx, place, info, now);
-  const from = order.from_expires_at ?? now;
-  const until = info === undefined ? addYears(from, order.years) : new Date(info.expiresAt);
+  const until = paidUntil(order, info, parts.now);
+  const shown = info === undefined ? until : new Date(info.expiresAt);
   await workspaceDb(tx, order.workspace_id)
     .updateTable('domains')
     .set({
+      ...(info === undefined ? {} : reported(info, parts)),
       state: 'active',
       billed_until: until,
-      expires_at: until,
+      expires_at: endOfPaidTerm(parts.registry, until, shown),
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
@@ -60,6 +63,19 @@ async function recordTerm(
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
     .execute();
+}
+
+/** A renewal pays for its years, also where the registry shows more or does not show them yet; anything else for what it has led to. */
+function paidUntil(
+  { from_expires_at: from, kind, years }: OrderRow,
+  info: RegistryDomain | undefined,
+  now: Date,
+): Date {
+  const target = addYears(from ?? now, years);
+  if (info === undefined) return target;
+  const shown = new Date(info.expiresAt);
+  const isAbout = Math.abs(shown.getTime() - target.getTime()) <= EXPIRY_TOLERANCE_MS;
+  return kind !== 'renewal' || isAbout ? shown : target;
 }
 
 /** The registry has accepted it and will report its end later. */
@@ -83,7 +99,7 @@ export async function markPending(
  * has the order, and nothing happens. Undefined then, or when the order has ended before.
  */
 export async function failOrder(
-  deps: OrderDependencies,
+  deps: Pick<OrderDependencies, 'db' | 'clock'>,
   order: OrderRow,
   failure: OrderFailure,
   options: { readonly declined?: PaymentFailure } = {},
@@ -105,7 +121,7 @@ export async function failOrder(
         .where('id', '=', domainId)
         .execute();
     } else {
-      await retireDomain(tx, { workspaceId, domainId, name }, now);
+      await dropAcquisition(tx, { workspaceId, domainId, name }, now);
     }
     return ended;
   });

@@ -22,6 +22,7 @@ export type NewOrder = Pick<
   | 'from_expires_at'
   | 'pays_with'
   | 'sealed_auth_code'
+  | 'baseline'
   | 'state'
   | 'submissions'
   | 'lease_until'
@@ -37,6 +38,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
     .insertInto('orders')
     .values({
       ...order,
+      baseline: order.baseline === null ? null : json(order.baseline),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,
@@ -100,6 +102,7 @@ export interface OrderChange {
   readonly state?: OrderState;
   readonly nextLookAt?: Date | null;
   readonly isLeased?: boolean;
+  readonly attention?: { readonly attention_since?: Date; readonly attention_reason?: string };
   readonly now: Date;
 }
 
@@ -108,7 +111,7 @@ export async function updateOrder(
   db: WorkspaceDb,
   id: string,
   from: readonly OrderState[],
-  { state, nextLookAt, isLeased = true, now }: OrderChange,
+  { state, nextLookAt, isLeased = true, attention = {}, now }: OrderChange,
 ): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
@@ -117,6 +120,7 @@ export async function updateOrder(
       ...(state === undefined ? {} : { state }),
       ...(nextLookAt === undefined ? {} : { next_look_at: nextLookAt }),
       ...(isLeased ? {} : { lease_until: null }),
+      ...attention,
     })
     .where('id', '=', id)
     .where('state', 'in', from)

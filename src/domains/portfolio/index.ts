@@ -1,6 +1,11 @@
 /** The names that workspaces have: their rows, and how they are updated from the registry. */
+
+export { defineMissingNames } from './audit-names.ts';
+export { bringBack, retireByHand } from './bring-back.ts';
+export { areTooManyMissing, confirmMissing, listMissing, MISSING_LOOK_MS } from './missing-names.ts';
 export { ownDomain } from './own-domain.ts';
-export { recordInfo, retireDomain, syncDomain } from './record-info.ts';
+export { EXPIRY_TOLERANCE_MS, endOfPaidTerm } from './paid-term.ts';
+export { dropAcquisition, recordInfo, reported, retireDomain, syncDomain } from './record-info.ts';
 export {
   type DomainRow,
   findDomain,

@@ -54,6 +54,12 @@ export async function insertAcquisition(
       renewal_reason: null,
       renewal_shortfall_cents: null,
       gone_at: null,
+      missing_since: null,
+      missing_seen_at: null,
+      deletion_sent_at: null,
+      suspended_at: null,
+      unpaid_problem: null,
+      unpaid_tried_at: null,
     })
     .onConflict((conflict) => conflict.column('name').where(notGone).doNothing())
     .returning('id')
@@ -76,25 +82,28 @@ export async function listDomains(
 }
 
 /**
- * Active names of every workspace that were last read before these times, longest ago first: those that the registry
- * has reported, and those that it has not.
+ * Active names of every workspace that were last read before these times: first those that the registry says we do not have, then,
+ * longest ago first, those that it has reported, and those that it has not.
  */
 export async function listStaleDomains(
   db: SystemDb,
-  before: { readonly synced: Date; readonly unreported: Date },
+  before: { readonly synced: Date; readonly unreported: Date; readonly missing: Date },
   limit: number,
-): Promise<Pick<DomainRow, 'workspace_id' | 'id'>[]> {
+): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'missing_since'>[]> {
   return db
     .selectFrom('domains')
-    .select(['workspace_id', 'id'])
+    .select(['workspace_id', 'id', 'missing_since'])
     .where(isActive)
+    .where((where) => where.or([where('missing_seen_at', 'is', null), where('missing_seen_at', '<', before.missing)]))
     .where((where) =>
       where.or([
         where('synced_at', 'is', null),
         where('synced_at', '<', before.synced),
+        where('missing_since', 'is not', null),
         where.and([where('snapshot', 'is', null), where('synced_at', '<', before.unreported)]),
       ]),
     )
+    .orderBy('missing_since', (order) => order.asc().nullsLast())
     .orderBy('synced_at', (order) => order.asc().nullsFirst())
     .limit(limit)
     .execute();

@@ -107,11 +107,21 @@ export interface TransferCommand extends Command {
 export interface UpdateCommand extends Command {
   /** clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited, together: the registrar lock. */
   readonly locked?: boolean;
+  /** clientHold: the name is taken out of the DNS. */
+  readonly held?: boolean;
   readonly isPrivate?: boolean;
   /** The whole set, in place of what is there. */
   readonly nameservers?: readonly string[];
   readonly dsRecords?: readonly DsRecord[];
   readonly authCode?: string;
+}
+
+/** The present or last transfer of a name. */
+export interface RegistryTransfer {
+  /** Whether this service's registrar asked for it. */
+  readonly isOurs: boolean;
+  readonly state: 'pending' | 'approved' | 'ended';
+  readonly requestedAt: string;
 }
 
 /** A message of the registry's queue, such as the end of a pending operation. It stays first until it is acknowledged. */
@@ -136,6 +146,13 @@ export interface RegistryMessage {
 
 export interface Registry {
   readonly kind: 'simulated' | 'epp';
+  /**
+   * The registry renews names by itself at the end of their term, and takes that back where they are deleted within so many days. Undefined:
+   * it does not.
+   */
+  readonly autoRenewGraceDays: number | undefined;
+  /** What it takes no registrant without, beside name and e-mail address. */
+  readonly requiredContact: readonly ('city' | 'country')[];
   /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
   check(names: readonly string[]): Promise<Availability[]>;
   /**
@@ -143,6 +160,8 @@ export interface Registry {
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.
    */
   info(name: string): Promise<RegistryDomain | undefined>;
+  /** Undefined: there was none, or the registry does not tell us. Throws `RegistryUnavailable`. */
+  transferOf(name: string): Promise<RegistryTransfer | undefined>;
   create(command: CreateCommand): Promise<MutationOutcome>;
   renew(command: RenewCommand): Promise<MutationOutcome>;
   transfer(command: TransferCommand): Promise<MutationOutcome>;

@@ -1,4 +1,6 @@
 /** Renewal of terms: its state as the API shows it, and the worker that charges for it. */
+
+export { defineUnpaidAudit } from './audit-unpaid.ts';
 export { defineRenewals, wakeRenewals } from './renewal-jobs.ts';
 export { findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 export { renewalOf } from './renewal-view.ts';
@@ -10,3 +12,5 @@ export {
 } from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';
+export { createUnpaidNames, type UnpaidNames } from './unpaid-names.ts';
+export { listUnpaidProblems } from './unpaid-store.ts';

@@ -25,7 +25,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
-import { type DomainRow, recordInfo } from '../portfolio/index.ts';
+import { type DomainRow, endOfPaidTerm, recordInfo } from '../portfolio/index.ts';
 import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderState } from '../tables.ts';
 import { readWallet } from '../wallet/index.ts';
@@ -65,7 +65,7 @@ export type PlaceRenewal = (request: RenewalRequest) => Promise<PlacedRenewal>;
 
 export interface RenewalWorkerOptions {
   readonly db: Database;
-  readonly registry: Pick<Registry, 'info'>;
+  readonly registry: Pick<Registry, 'autoRenewGraceDays' | 'info'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly placeRenewal: PlaceRenewal;
@@ -213,7 +213,7 @@ class Worker implements RenewalWorker {
    * may be older than that change.
    */
   async #refreshRow(seen: DomainRow, info: RegistryDomain | undefined): Promise<DomainRow | undefined> {
-    const { db, clock } = this.#options;
+    const { db, clock, registry } = this.#options;
     return db.transaction(async (tx) => {
       const scoped = workspaceDb(tx, seen.workspace_id);
       const row = await lockUnlessBusy(scoped, seen.id);
@@ -221,8 +221,8 @@ class Worker implements RenewalWorker {
       // A name that is not ours any more is retired by the order worker.
       if (info?.isOurs !== true) return row;
       const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
-      await recordInfo(tx, place, info, clock.now());
-      return { ...row, expires_at: new Date(info.expiresAt) };
+      await recordInfo(tx, place, info, { registry, now: clock.now() });
+      return { ...row, expires_at: endOfPaidTerm(registry, row.billed_until, new Date(info.expiresAt)) };
     });
   }
 

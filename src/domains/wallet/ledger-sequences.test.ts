@@ -46,26 +46,26 @@ describeOnEachStore('bookings of orders that there are no rows of', {}, (current
 
   test('bookings that arrive at once wait for each other in no circle, and add up', async () => {
     const { db } = current();
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
-        const workspaceId = await makeWorkspace(db, 3_000);
-        // Two a transaction, so that each holds one lock while it asks for the next.
-        const pairs = steps.map((first, index) => [first, steps[steps.length - 1 - index] ?? first] as const);
-        const outcomes = await Promise.allSettled(
-          pairs.map((pair) =>
-            db.transaction(async (tx) => {
-              for (const taken of pair) await take(tx, workspaceId, taken).catch(passRefusal);
-            }),
-          ),
-        );
-        assert.deepEqual(
-          outcomes.filter(({ status }) => status === 'rejected'),
-          [],
-        );
-        assert.equal(await sumOfEntries(db, workspaceId), 0);
-      }),
-      { numRuns: 5 },
-    );
+    const addsUp = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
+      const workspaceId = await makeWorkspace(db, 3_000);
+      // Two a transaction, so that each holds one lock while it asks for the next.
+      const pairs = steps.map((first, index) => [first, steps[steps.length - 1 - index] ?? first] as const);
+      const outcomes = await Promise.allSettled(
+        pairs.map((pair) =>
+          db.transaction(async (tx) => {
+            for (const taken of pair) await take(tx, workspaceId, taken).catch(passRefusal);
+          }),
+        ),
+      );
+      assert.deepEqual(
+        outcomes.filter(({ status }) => status === 'rejected'),
+        [],
+      );
+      assert.equal(await sumOfEntries(db, workspaceId), 0);
+    });
+    // With these steps a hold once took what a booking before it had left no longer.
+    await fc.assert(addsUp, { numRuns: 5, seed: -1659520275 });
+    await fc.assert(addsUp, { numRuns: 5 });
     assert.deepEqual(
       (await auditLedger(db)).filter((finding) => !finding.includes('belongs to no order')),
       [],

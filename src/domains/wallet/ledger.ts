@@ -9,8 +9,9 @@
  *     └──────────────────────refund──────────────────────┘
  *
  * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), also when several try at the same time:
- * both bookings have an id that follows from the order, and the primary key lets one of them in. Each booking is one
- * statement. It locks the wallet's row first, always, so that two bookings of a workspace cannot wait for each other.
+ * both bookings have an id that follows from the order, and the primary key lets one of them in. A booking locks the wallet's row
+ * first, always, so that two bookings of a workspace cannot wait for each other, and by a statement of its own: the one that
+ * books then sees what those before it have committed. One statement that locks and books sees what was there when it began to wait.
  *
  * Every function takes the caller's transaction and answers whether it booked: false says that this event was booked before.
  */
@@ -140,9 +141,13 @@ interface Booked {
 }
 
 async function book(tx: Executor, text: string, values: readonly unknown[]): Promise<Booked> {
+  const { rowCount } = await tx.query({
+    text: 'select from domains.wallets where workspace_id = $1 for no key update',
+    values: [values[0]],
+  });
+  if (rowCount === 0) throw new Error(`the workspace ${values[0]} has no wallet`);
   const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ text, values });
-  const row = rows[0];
-  if (row === undefined) throw new Error(`the workspace ${values[0]} has no wallet`);
+  const [row] = rows as [{ is_booked: boolean; available_cents: number }];
   return { isBooked: row.is_booked, availableCents: row.available_cents };
 }
 
@@ -171,11 +176,11 @@ const bookHeld = bookingStatement(
    group by placed.id`,
 );
 
-/** The one statement of every booking; `amount` selects `cents`, or no row where there is nothing to book. */
+/** What books, once the wallet is locked; `amount` selects `cents`, or no row where there is nothing to book. */
 function bookingStatement(amount: string): string {
   return `
     with wallet as (
-      select available_cents from domains.wallets where workspace_id = $1 for no key update
+      select available_cents from domains.wallets where workspace_id = $1
     ), amount as (
       ${amount}
     ), booked as (

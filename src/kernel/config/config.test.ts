@@ -72,6 +72,7 @@ test('an empty environment gives the documented defaults', () => {
         registry: 'simulated',
         demoCreditCents: 10_000,
         epp: undefined,
+        autoRenewGraceDays: undefined,
         nameservers: ['ns1.ironcraft.test', 'ns2.ironcraft.test'],
         dns: 'embedded',
         dnsHost: '127.0.0.1',

@@ -138,6 +138,8 @@ export interface DomainsConfig {
   readonly demoCreditCents: number;
   /** Present exactly when the registry is `epp`. The password is a secret. */
   readonly epp: EppConfig | undefined;
+  /** Undefined: the registry does not renew names by itself. */
+  readonly autoRenewGraceDays: number | undefined;
   /** Lower case, sorted. */
   readonly nameservers: readonly string[];
   readonly dns: 'embedded' | 'powerdns';
@@ -362,6 +364,9 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
   }
   return Object.freeze({
     port: read('IRONCRAFT_DOMAINS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    autoRenewGraceDays: read<number | undefined>('IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS', undefined, (given) =>
+      parseInteger(given, 3, 90),
+    ),
     publicUrl: read<string | undefined>('IRONCRAFT_DOMAINS_PUBLIC_URL', undefined, parsePublicUrl),
     registry,
     demoCreditCents: read('IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS', 0, (given) => parseInteger(given, 0, 100_000_000)),

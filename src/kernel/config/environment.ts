@@ -331,6 +331,12 @@ export const ENVIRONMENT = [
     meaning: 'PEM file of the authority that the EPP server’s certificate is checked against; absent: the system’s',
   },
   {
+    name: 'IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS',
+    default: '',
+    meaning:
+      'Days after the end of a term within which the registry takes its own renewal back for a deleted name, 3 to 90: unpaid names are suspended, then deleted in time; absent: the registry does not renew by itself',
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_NAMESERVERS',
     default: 'ns1.ironcraft.test,ns2.ironcraft.test',
     meaning: 'The service’s own nameservers, two to thirteen host names, comma-separated: new names get them',

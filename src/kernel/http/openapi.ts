@@ -22,6 +22,8 @@ interface DocumentOptions {
   readonly errorDialect: ErrorDialect;
   readonly operations: readonly Operation<never>[];
   readonly topics: readonly Topic[];
+  /** What a bearer token looks like to who has to store it, as the document names it. */
+  readonly bearerFormat: string;
 }
 
 /** Defines the document; serve-document.ts serves it. Call before mounting operations. */
@@ -37,7 +39,9 @@ export async function documentOperations(app: FastifyInstance, options: Document
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: options.publicUrl }],
-      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
+      components: {
+        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: options.bearerFormat } },
+      },
     },
     refResolver: { buildLocalReference: (json, _base, _fragment, index) => String(json.$id ?? `def-${index}`) },
     hideUntagged: true,

@@ -46,6 +46,8 @@ export interface ServiceOptions<Caller> {
   readonly errors: ErrorCatalogue;
   /** Default: the envelope that OpenAI's clients read. */
   readonly errorDialect?: ErrorDialect;
+  /** What a bearer token is, as the OpenAPI document names it. Default `JWT`. */
+  readonly bearerFormat?: string;
   /** The gate lets each operation see only callers of the kind that it is defined for. */
   readonly operations: readonly Operation<never>[];
   /** The chapters of the reference, in their order. Default: one a resource. */
@@ -89,6 +91,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   const options = {
     ...given,
     errorDialect: given.errorDialect ?? openAiErrors,
+    bearerFormat: given.bearerFormat ?? 'JWT',
     basePath: given.basePath ?? '',
     topics: given.topics ?? [],
     kernelRefusals: given.apiVersion === undefined ? [] : ['unsupported_api_version'],

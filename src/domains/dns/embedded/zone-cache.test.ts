@@ -21,8 +21,7 @@ function createCache(options: Partial<ZoneCacheOptions> = {}) {
   const db: Database = Object.create(database.db, {
     query: {
       value: async (statement: Statement) => {
-        if (statement.text.includes('from domains.zones z join domains.domains'))
-          asked.push(String(statement.values?.[0]));
+        if (statement.text.includes('from domains.zones z where z.name')) asked.push(String(statement.values?.[0]));
         const rows = await database.db.query(statement);
         await gate.open();
         return rows;

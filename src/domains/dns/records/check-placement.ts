@@ -1,5 +1,4 @@
 /** Which records may stand beside which: the rules of one zone. */
-import type { StoredRecord } from '../zone-store.ts';
 import { badRecord, shorten } from './bad-record.ts';
 
 export interface PlacedRecord {
@@ -9,14 +8,15 @@ export interface PlacedRecord {
   readonly value: string;
 }
 
-const ZONE_LIMIT = 1_000;
+/** Records of one zone. */
+export const ZONE_LIMIT = 1_000;
 const SET_LIMIT = 100;
 /** A set is answered as a whole, and an answer has at most 65,535 bytes. */
 const SET_TEXT_LIMIT = 32_768;
 const NULL_MX = '0 .';
 
 /** Throws `bad_request` where the zone, which has `records`, cannot take this one too. */
-export function checkPlacement(records: readonly StoredRecord[], added: PlacedRecord, zoneName: string): void {
+export function checkPlacement(records: readonly PlacedRecord[], added: PlacedRecord, zoneName: string): void {
   const beside = records.filter(({ subdomain }) => subdomain === added.subdomain);
   const set = beside.filter(({ type }) => type === added.type);
   if (set.some(({ value }) => value === added.value)) {
@@ -28,7 +28,7 @@ export function checkPlacement(records: readonly StoredRecord[], added: PlacedRe
   checkDelegations(records, added);
 }
 
-function checkLimits(records: readonly StoredRecord[], set: readonly StoredRecord[], added: PlacedRecord): void {
+function checkLimits(records: readonly PlacedRecord[], set: readonly PlacedRecord[], added: PlacedRecord): void {
   if (records.length >= ZONE_LIMIT) {
     throw badRecord('subdomain', `The zone has ${ZONE_LIMIT} records, which is as many as it may. Delete some first.`);
   }
@@ -42,7 +42,7 @@ function checkLimits(records: readonly StoredRecord[], set: readonly StoredRecor
 }
 
 /** RFC 1034 3.6.2: where there is a CNAME there is nothing else. */
-function checkAlias(beside: readonly StoredRecord[], added: PlacedRecord, zoneName: string): void {
+function checkAlias(beside: readonly PlacedRecord[], added: PlacedRecord, zoneName: string): void {
   if (added.type !== 'CNAME') {
     if (beside.some(({ type }) => type === 'CNAME')) {
       throw badRecord('subdomain', `${added.subdomain} is a CNAME and can have no other record. Delete that first.`);
@@ -62,7 +62,7 @@ function checkAlias(beside: readonly StoredRecord[], added: PlacedRecord, zoneNa
 }
 
 /** RFC 7505 3: a null MX stands alone. */
-function checkNullMx(set: readonly StoredRecord[], added: PlacedRecord): void {
+function checkNullMx(set: readonly PlacedRecord[], added: PlacedRecord): void {
   if (added.type !== 'MX' || set.length === 0) return;
   if (added.value === NULL_MX || set.some(({ value }) => value === NULL_MX)) {
     throw badRecord(
@@ -73,7 +73,7 @@ function checkNullMx(set: readonly StoredRecord[], added: PlacedRecord): void {
 }
 
 /** At and below an NS record another zone begins: here only the addresses of its nameservers are served. */
-function checkDelegations(records: readonly StoredRecord[], added: PlacedRecord): void {
+function checkDelegations(records: readonly PlacedRecord[], added: PlacedRecord): void {
   const cut = records.find(({ type, subdomain }) => type === 'NS' && isAtOrBelow(added.subdomain, subdomain));
   const joinsCut = added.type === 'NS' && added.subdomain === cut?.subdomain;
   if (cut !== undefined && !joinsCut && !isAddress(added.type)) {

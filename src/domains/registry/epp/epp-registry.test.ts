@@ -142,7 +142,11 @@ test('a transfer needs the auth code, is pending, and ends with a message', asyn
   assert.deepEqual(await registry.transfer(command), { kind: 'pending' });
   assert.equal(rejectionOf(await registry.transfer(command)), 'pending_transfer');
   assert.ok((await infoOf(command.name)).statuses.includes('pendingTransfer'));
+  const asked = { isOurs: true, requestedAt: epp.clock.now().toISOString() };
+  assert.deepEqual(await registry.transferOf(command.name), { ...asked, state: 'pending' });
+  assert.equal(await registry.transferOf('taken-by-nobody.com'), undefined);
   epp.clock.advance(6 * DAY_MS);
+  assert.deepEqual(await registry.transferOf(command.name), { ...asked, state: 'approved' });
   assert.equal((await infoOf(command.name)).isOurs, true);
   const messages = await drain(registry);
   assert.ok(messages.some(({ name, kind }) => name === command.name && kind === 'transfer_completed'));

@@ -4,8 +4,9 @@ import type { Registry } from '../registry.ts';
 import { createDomain, deleteDomain, renewDomain, restoreDomain, transferDomain } from './change-domains.ts';
 import { EppClient, type EppClientOptions } from './client/epp-client.ts';
 import { read, settle } from './outcomes.ts';
-import { checkNames, infoDomain } from './read-domains.ts';
+import { checkNames, infoDomain, queryTransfer } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
+import { REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
 import { updateDomain } from './update-domain.ts';
 
@@ -13,7 +14,11 @@ import { updateDomain } from './update-domain.ts';
  * Beside the connection: the registry's rules. By default nameservers are host objects, the registrant is
  * all of its name's contacts, fees are not named, checks go ten names at a time and are `unknown` after 10,000 ms.
  */
-export type EppRegistryOptions = EppClientOptions & Partial<Omit<RegistryRules, 'clientId'>>;
+export type EppRegistryOptions = EppClientOptions &
+  Partial<Omit<RegistryRules, 'clientId'>> & {
+    /** See `Registry`. Default: the registry does not renew by itself. */
+    readonly autoRenewGraceDays?: number | undefined;
+  };
 
 export function createEppRegistry(options: EppRegistryOptions): Registry {
   const client = new EppClient(options);
@@ -28,8 +33,11 @@ export function createEppRegistry(options: EppRegistryOptions): Registry {
   });
   return {
     kind: 'epp',
+    autoRenewGraceDays: options.autoRenewGraceDays,
+    requiredContact: REQUIRED_CONTACT,
     check: (names) => checkNames(link, names),
     info: (name) => read(async () => (await infoDomain(link, name))?.domain),
+    transferOf: (name) => read(() => queryTransfer(link, name)),
     create: (command) => settle(() => createDomain(link, command)),
     renew: (command) => settle(() => renewDomain(link, command)),
     transfer: (command) => settle(() => transferDomain(link, command)),

@@ -1,8 +1,14 @@
 /** check and info. */
-import type { Availability, RegistryDomain } from '../registry.ts';
+import type { Availability, RegistryDomain, RegistryTransfer } from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
-import { type CheckResult, type DomainData, readCheckResults, readDomainData } from './commands/domain-results.ts';
+import {
+  type CheckResult,
+  type DomainData,
+  readCheckResults,
+  readDomainData,
+  readTransfer,
+} from './commands/domain-results.ts';
 import { formatAmount, readFeeAnswers } from './commands/fee.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
@@ -138,6 +144,23 @@ function ofAnother(name: string): DomainAtRegistry {
     isPrivate: false,
   };
   return { domain, registrant: undefined, rgpStatuses: [] };
+}
+
+/** Codes of registries that have no transfer of the name, or do not tell us of it. */
+const NO_TRANSFER: readonly number[] = [2101, 2102, 2201, 2301, 2303, 2304, 2306];
+
+/** Throws what asking throws, and `RegistryUnavailable` for other refusals. */
+export async function queryTransfer(link: RegistryLink, name: string): Promise<RegistryTransfer | undefined> {
+  const response = await link.askRepeatable({ kind: 'domain:transfer', operation: 'query', name });
+  if (NO_TRANSFER.includes(response.code)) return undefined;
+  if (!isSuccess(response.code)) throw refusalOf(response);
+  const { status, requestedBy, requestedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
+  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  return {
+    isOurs: requestedBy === link.rules.clientId,
+    state: status === 'pending' ? 'pending' : isApproved ? 'approved' : 'ended',
+    requestedAt: new Date(requestedAt).toISOString(),
+  };
 }
 
 async function isContactPrivate(link: RegistryLink, id: string): Promise<boolean> {

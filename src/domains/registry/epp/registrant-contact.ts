@@ -6,6 +6,9 @@ import type { ContactCreateCommand, PostalInfo } from './commands/contact.ts';
 import { outcomeOf, rejected } from './outcomes.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
+/** RFC 5733 2.4: an address has these. */
+export const REQUIRED_CONTACT = ['city', 'country'] as const;
+
 const BASE32 = '0123456789ABCDEFGHIJKLMNOPQRSTUV';
 
 /** The same for the same registrant of the same name at the same registrar: creating it again changes nothing. */
@@ -23,7 +26,7 @@ export async function ensureContact(
   command: CreateCommand,
 ): Promise<{ readonly id: string } | { readonly outcome: MutationOutcome }> {
   const { name, registrant, isPrivate, transactionId } = command;
-  const missing = (['city', 'country'] as const).filter((field) => !registrant[field]);
+  const missing = REQUIRED_CONTACT.filter((field) => !registrant[field]);
   if (missing.length > 0) {
     return { outcome: rejected('policy', `the registry needs the registrant's ${missing.join(' and ')}`) };
   }

@@ -1,17 +1,22 @@
-/** update: the difference between what the registry has and what is wanted. */
+/**
+ * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands: the contact is hidden or
+ * shown, the lock on updates is lifted, and the name is changed, which locks it again. A refusal of a later one takes the earlier ones back.
+ */
 import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
 import { isSuccess } from '../result-codes.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
+import type { Response } from './commands/response.ts';
 import type { DsChange } from './commands/sec-dns.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';
-import { outcomeOf, rejected } from './outcomes.ts';
+import { describeRefusal, outcomeOf, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
+const HOLD = 'clientHold';
 const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clientDeleteProhibited'];
 
 /** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
@@ -27,20 +32,47 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   const obstacle = await ensureHosts(link, added, transactionId);
   if (obstacle !== undefined) return obstacle;
 
-  let outcome: MutationOutcome = { kind: 'completed' };
-  for (const update of planUpdates(found.domain, command, link.rules.nameserverModel)) {
-    const response = await link.askOnce(update, transactionIdOf(transactionId, 'update'));
-    outcome = outcomeOf(response);
-    if (!isSuccess(response.code)) return outcome;
-  }
+  const steps: Step[] = planUpdates(found.domain, command, link.rules.nameserverModel).map((update) => ({
+    send: () => link.askOnce(update, transactionIdOf(transactionId, 'update')),
+    // The change itself is the last of all: only a lifted lock is ever put back.
+    takeBack: () =>
+      link.askOnce({ kind: 'domain:update', name, add: update.remove }, transactionIdOf(transactionId, 'update')),
+  }));
   const { isPrivate } = command;
-  if (isPrivate === undefined || isPrivate === found.domain.isPrivate) return outcome;
-  if (found.registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
-  const hidden = await link.askRepeatable(
-    disclosureOf(found.registrant, isPrivate),
-    transactionIdOf(transactionId, 'contact'),
-  );
-  return isSuccess(hidden.code) ? outcome : outcomeOf(hidden);
+  if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate) {
+    const { registrant } = found;
+    if (registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
+    const disclose = (hides: boolean) =>
+      link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact'));
+    steps.unshift({ send: () => disclose(isPrivate), takeBack: () => disclose(!isPrivate) });
+  }
+  return takeSteps(steps);
+}
+
+interface Step {
+  readonly send: () => Promise<Response>;
+  readonly takeBack: () => Promise<Response>;
+}
+
+/** All of them, or none: `unknown` where what was done before a refusal could not be taken back. */
+async function takeSteps(steps: readonly Step[]): Promise<MutationOutcome> {
+  let outcome: MutationOutcome = { kind: 'completed' };
+  for (const [index, step] of steps.entries()) {
+    const response = await step.send();
+    outcome = outcomeOf(response);
+    if (isSuccess(response.code)) continue;
+    for (const done of steps.slice(0, index).reverse()) {
+      const { code } = await done.takeBack();
+      if (isSuccess(code)) continue;
+      const refusal = describeRefusal(response);
+      return {
+        kind: 'unknown',
+        reason: `${response.code}: ${refusal}; and what was changed before it was not taken back (${code})`,
+      };
+    }
+    return outcome;
+  }
+  return outcome;
 }
 
 /**
@@ -76,14 +108,16 @@ function planChange(
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
   const has = new Set(domain.statuses);
-  const locks = command.locked === true ? [...new Set([...LOCK, ...extraStatuses])] : extraStatuses;
+  const locks = command.locked === true ? [...LOCK, ...extraStatuses] : extraStatuses;
+  const wanted = new Set([...locks, ...(command.held === true ? [HOLD] : [])]);
+  const unwanted = [...(command.locked === false ? LOCK : []), ...(command.held === false ? [HOLD] : [])];
   const add: Changes = {
     names: (command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)),
-    statuses: locks.filter((status) => !has.has(status)),
+    statuses: [...wanted].filter((status) => !has.has(status)),
   };
   const remove: Changes = {
     names: domain.nameservers.filter((host) => command.nameservers?.includes(host) === false),
-    statuses: command.locked === false ? LOCK.filter((status) => has.has(status)) : [],
+    statuses: unwanted.filter((status) => has.has(status)),
   };
   const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain.dsRecords, command.dsRecords);
   const items = { add: itemsOf(add, model), remove: itemsOf(remove, model) };

@@ -24,12 +24,13 @@ function checkDomain(context: CommandContext, text: string, registered: Readonly
   }
 }
 
-async function findRegistered({ db, now }: CommandContext, names: readonly string[]): Promise<Set<string>> {
+async function findRegistered(context: CommandContext, names: readonly string[]): Promise<Set<string>> {
+  const { db, now } = context;
   const registered = new Set<string>();
   for (const { dueAt, name } of await listRegistered(db, names)) {
     const isDue = dueAt !== null && dueAt <= now;
     const domain = isDue ? await findDomain(db, name) : undefined;
-    const isGone = isDue && (domain === undefined || age(domain, now).domain === undefined);
+    const isGone = isDue && (domain === undefined || age(domain, now, context).domain === undefined);
     if (!isGone) registered.add(name);
   }
   return registered;

@@ -1,8 +1,9 @@
 /** What every command works with, and how it loads the name that it is about. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { addYears } from '../term.ts';
+import { recordCharges } from './bill.ts';
 import { findDomain, insertDomain, lockDomain, removeDomain, updateDomain } from './domain-store.ts';
-import { type Aged, age, type DomainState, nextDue } from './life-cycle.ts';
+import { type Aged, age, type DomainState, type Habits, nextDue } from './life-cycle.ts';
 import { queueNotices } from './message-store.ts';
 import {
   ELSEWHERE,
@@ -28,7 +29,7 @@ export interface RegistryDelays {
 
 export const defaultDelays: RegistryDelays = { createSeconds: 2, renewSeconds: 1, transferSeconds: 5 * 86_400 };
 
-export interface CommandContext {
+export interface CommandContext extends Habits {
   /** Inside the command's transaction. */
   readonly db: RegistryDb;
   readonly now: Date;
@@ -103,20 +104,25 @@ function isDueAt(domain: DomainState, now: Date): boolean {
 
 /** Applies what is due to a name that this transaction has locked. Undefined: it is gone. */
 export async function applyDue(
-  context: Pick<CommandContext, 'db' | 'now'>,
+  context: Pick<CommandContext, 'db' | 'now' | 'prices' | 'autoRenewGraceDays'>,
   domain: DomainState,
 ): Promise<DomainState | undefined> {
   if (!isDueAt(domain, context.now)) return domain;
-  const aged = age(domain, context.now);
-  await store(context.db, domain, aged);
+  const aged = age(domain, context.now, context);
+  await store(context, domain, aged);
   return aged.domain;
 }
 
-/** Stores a changed name, and queues the messages about it. */
-export async function store(db: RegistryDb, before: DomainState, { domain, notices }: Aged): Promise<void> {
+/** Stores a changed name, queues the messages about it, and charges what it costs. */
+export async function store(
+  { db, prices }: Pick<CommandContext, 'db' | 'prices'>,
+  before: DomainState,
+  { domain, notices, charges = [] }: Aged,
+): Promise<void> {
   if (domain === undefined) await removeDomain(db, before.name);
   else await updateDomain(db, before, domain);
   await queueNotices(db, notices);
+  await recordCharges(db, prices, before.name, charges);
 }
 
 function isSeeded(context: CommandContext, name: string): boolean {
@@ -146,6 +152,7 @@ function seedOf(name: string, now: Date): Omit<DomainState, 'roid'> {
     dsRecords: [],
     phase: 'active',
     phaseUntil: null,
+    autoRenewUntil: null,
     pending: null,
     transfer: null,
     contacts: [],

@@ -1,4 +1,5 @@
 import { addSeconds, addYears } from '../term.ts';
+import { recordCharges } from './bill.ts';
 import {
   type CommandContext,
   lockDomainStateIfAny,
@@ -45,6 +46,7 @@ export async function createDomain(context: CommandContext, command: CreateDomai
     dsRecords: readDsRecords(command.dsRecords ?? []),
     phase: wait === null ? 'active' : 'creating',
     phaseUntil: null,
+    autoRenewUntil: null,
     pending: wait,
     transfer: null,
     contacts,
@@ -52,6 +54,9 @@ export async function createDomain(context: CommandContext, command: CreateDomai
     subordinateHosts: [],
   });
   if (!isFirst) throw new Refusal(2302, `${name} is registered already`);
+  const charge = { registrar: session.registrarId, kind: 'create', years: command.years, at: now } as const;
+  // One that waits is charged when it is done.
+  if (wait === null) await recordCharges(context.db, context.prices, name, [charge]);
   const created = { name, createdAt: now, expiresAt, feeCents };
   return wait === null ? completed(created) : pending(created);
 }

@@ -30,14 +30,17 @@ export interface RegistryCoreOptions {
   /** The zones that are served and what they cost. */
   readonly prices: PriceList;
   readonly delays?: Partial<RegistryDelays>;
+  /** Names are renewed at the end of their term, which can be taken back for so many days. Default: they are not. */
+  readonly autoRenewGraceDays?: number | undefined;
 }
 
 /** Names that `runDue` takes in one call. */
 const DUE_BATCH = 200;
 
 /** All of its state is in the database: any number of these, in any number of processes, are one registry. */
-export function createRegistryCore({ db, clock, prices, delays = {} }: RegistryCoreOptions): RegistryCore {
-  const rules = { prices, delays: { ...defaultDelays, ...delays } };
+export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
+  const { db, clock, prices, delays = {}, autoRenewGraceDays } = options;
+  const rules = { prices, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
 
   function createContext(session: Session, svTRID: string): CommandContext {
     return { ...rules, db: registryDb(db), now: clock.now(), session, svTRID };
@@ -113,16 +116,17 @@ export function createRegistryCore({ db, clock, prices, delays = {} }: RegistryC
       const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);
       let touched = 0;
       // One transaction a name: short, and none holds a lock while it waits for another.
-      for (const name of names) touched += await db.transaction((tx) => ageOne(registryDb(tx), name, clock.now()));
+      for (const name of names)
+        touched += await db.transaction((tx) => ageOne({ ...rules, db: registryDb(tx), now: clock.now() }, name));
       return touched;
     },
   };
 }
 
-async function ageOne(db: CommandContext['db'], name: string, now: Date): Promise<number> {
-  const domain = await lockDomain(db, name);
+async function ageOne(context: Omit<CommandContext, 'session' | 'svTRID'>, name: string): Promise<number> {
+  const domain = await lockDomain(context.db, name);
   if (domain === undefined) return 0;
-  return (await applyDue({ db, now }, domain)) === domain ? 0 : 1;
+  return (await applyDue(context, domain)) === domain ? 0 : 1;
 }
 
 async function requestMessage({ db, session }: CommandContext) {

@@ -1,4 +1,5 @@
 import { addYears } from '../term.ts';
+import { takeRegistrationBack } from './bill.ts';
 import {
   type CommandContext,
   lockDomainState,
@@ -10,13 +11,13 @@ import {
   store,
 } from './command-context.ts';
 import { isInAddGrace } from './info-domain.ts';
-import { enterRedemption } from './life-cycle.ts';
+import { chargeOf, enterRedemption } from './life-cycle.ts';
 import type { FeeAgreement, RenewedDomain } from './registry-core.ts';
 import { completed, pending, Refusal, type Result } from './replies.ts';
 
 /** Within the days after its creation the name is gone at once; later it can be restored for a while. */
 export async function deleteDomain(context: CommandContext, name: string): Promise<Result<undefined>> {
-  const { db, now } = context;
+  const { db, now, session } = context;
   const domain = await lockDomainState(context, name);
   requireSponsor(context, domain, domain.name);
   requireSettled(domain);
@@ -25,12 +26,13 @@ export async function deleteDomain(context: CommandContext, name: string): Promi
     throw new Refusal(2305, `${domain.name} has hosts below it: delete ${domain.subordinateHosts.join(', ')} first`);
   }
   if (isInAddGrace(domain, now)) {
-    await store(db, domain, { domain: undefined, notices: [] });
+    const registrar = session.registrarId;
+    await takeRegistrationBack(db, { name: domain.name, registrar, since: domain.createdAt, at: now });
+    await store(context, domain, { domain: undefined, notices: [] });
     return completed(undefined);
   }
   // No message: the answer says the same.
-  const { domain: after } = enterRedemption(domain, now);
-  await store(db, domain, { domain: after, notices: [] });
+  await store(context, domain, { ...enterRedemption(domain, now), notices: [] });
   return pending(undefined);
 }
 
@@ -39,7 +41,7 @@ export async function restoreDomain(
   context: CommandContext,
   command: { name: string } & FeeAgreement,
 ): Promise<Result<RenewedDomain>> {
-  const { db, now, session } = context;
+  const { now, session } = context;
   const domain = await lockDomainState(context, command.name);
   const { name } = domain;
   requireSponsor(context, domain, name);
@@ -52,6 +54,6 @@ export async function restoreDomain(
   const expiresAt = addYears(domain.expiresAt, years);
   const restored = { ...domain, expiresAt, phase: 'active', phaseUntil: null } as const;
   const after = { ...restored, updatedBy: session.registrarId, updatedAt: now };
-  await store(db, domain, { domain: after, notices: [] });
+  await store(context, domain, { domain: after, notices: [], charges: [chargeOf(domain, 'restore', years, now)] });
   return completed({ name, expiresAt, feeCents });
 }

@@ -6,18 +6,15 @@ import type { ClientStatus, DomainInfo, UpdateDomain } from './registry-core.ts'
 /** The registrar lock. */
 const lock: readonly ClientStatus[] = ['clientDeleteProhibited', 'clientTransferProhibited', 'clientUpdateProhibited'];
 
+type StatusChange = { readonly add: ClientStatus[]; readonly remove: ClientStatus[] };
+type Changes = Omit<UpdateDomain, 'name' | 'statuses'> & { readonly statuses?: StatusChange };
+
 /** Only what differs: nothing for an update that was carried out before. `registrant`: a new contact's id. */
-export function changesOf(
-  domain: DomainInfo,
-  command: UpdateCommand,
-  registrant: string | undefined,
-): Omit<UpdateDomain, 'name'> {
-  const { authCode, dsRecords, locked, nameservers } = command;
-  const statuses = lock.filter((status) => domain.statuses.includes(status) !== locked);
+export function changesOf(domain: DomainInfo, command: UpdateCommand, registrant: string | undefined): Changes {
+  const { authCode, dsRecords, nameservers } = command;
+  const statuses = statusesOf(domain, command);
   return {
-    ...(locked === undefined || statuses.length === 0
-      ? {}
-      : { statuses: locked ? { add: statuses } : { remove: statuses } }),
+    ...(statuses === undefined ? {} : { statuses }),
     ...(nameservers === undefined || isSameSet(nameservers, domain.nameservers)
       ? {}
       : { nameservers: { set: nameservers } }),
@@ -27,6 +24,18 @@ export function changesOf(
     ...(registrant === undefined ? {} : { registrant }),
     ...(authCode === undefined || authCode === domain.authInfo ? {} : { authInfo: authCode }),
   };
+}
+
+/** Undefined where none differs. */
+function statusesOf(domain: DomainInfo, { held, locked }: UpdateCommand): StatusChange | undefined {
+  const wanted = [
+    ...(locked === undefined ? [] : lock.map((status) => [status, locked] as const)),
+    ...(held === undefined ? [] : [['clientHold', held] as const]),
+  ];
+  const differing = wanted.filter(([status, isSet]) => domain.statuses.includes(status) !== isSet);
+  if (differing.length === 0) return undefined;
+  const where = (set: boolean) => differing.flatMap(([status, isSet]) => (isSet === set ? [status] : []));
+  return { add: where(true), remove: where(false) };
 }
 
 function isSameSet(a: readonly string[], b: readonly string[]): boolean {

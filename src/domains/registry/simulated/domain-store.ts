@@ -126,6 +126,7 @@ function columnsOf(domain: DomainState) {
     pending: domain.pending === null ? null : json(domain.pending),
     transfer: domain.transfer === null ? null : json(domain.transfer),
     due_at: nextDue(domain) ?? null,
+    auto_renew_until: domain.autoRenewUntil,
   };
 }
 
@@ -147,6 +148,7 @@ function stateOf(row: DomainRow): DomainState {
     dsRecords: row.ds_records,
     phase: row.phase,
     phaseUntil: row.phase_until,
+    autoRenewUntil: row.auto_renew_until,
     pending: pendingOf(row.pending),
     transfer: transferOf(row.transfer),
     contacts: row.contacts,

@@ -52,7 +52,8 @@ function statusesOf(domain: DomainState): string[] {
 function rgpStatusesOf(domain: DomainState, now: Date): string[] {
   if (domain.phase === 'redemption') return ['redemptionPeriod'];
   if (domain.phase === 'pendingDelete') return ['pendingDelete'];
-  return isInAddGrace(domain, now) ? ['addPeriod'] : [];
+  if (isInAddGrace(domain, now)) return ['addPeriod'];
+  return domain.autoRenewUntil !== null && now < domain.autoRenewUntil ? ['autoRenewPeriod'] : [];
 }
 
 /** Whether a delete takes the registration back. It ends with a transfer. */

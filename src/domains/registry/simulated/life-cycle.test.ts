@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import {
   DAY_MS,
@@ -8,6 +8,7 @@ import {
   refused,
   type TestRegistry,
 } from '../../../../test/support/simulated-registry.ts';
+import { readBill } from './index.ts';
 
 let database: TestDatabase;
 before(async () => {
@@ -146,4 +147,76 @@ test('hosts below a name go with it, and so do the delegations to them', async (
   await core.runDue();
   assert.equal(refused(await core.infoHost(ours, { name: 'ns1.parent.com' })), 2303);
   assert.deepEqual(done(await core.infoDomain(ours, { name: 'dependent.com' })).nameservers, []);
+});
+
+describe('a registry that renews by itself', () => {
+  const GRACE_DAYS = 45;
+  const yearsOf = async (registry: TestRegistry, name: string, { registrarId } = registry.ours) => {
+    const bill = await readBill(database.db, registrarId);
+    return bill.filter((charge) => charge.name === name).map(({ kind, years }) => `${kind} ${years}`);
+  };
+  const open = () =>
+    openTestRegistry(database.db, {
+      delays: { createSeconds: 0, renewSeconds: 0, transferSeconds: 0 },
+      autoRenewGraceDays: GRACE_DAYS,
+    });
+
+  test('keeps a name and bills each further year', async () => {
+    const registry = await open();
+    const { clock, core, ours, register } = registry;
+    const name = 'goes-on.com';
+    await register(name);
+    clock.advance(365 * DAY_MS);
+    assert.deepEqual(await statesOf(registry, name), ['autoRenewPeriod']);
+    clock.advance(GRACE_DAYS * DAY_MS);
+    assert.deepEqual(await statesOf(registry, name), []);
+    clock.advance(366 * DAY_MS);
+    const { expiresAt } = done(await core.infoDomain(ours, { name }));
+    assert.equal(expiresAt.toISOString().slice(0, 10), '2029-03-01');
+    assert.deepEqual(await yearsOf(registry, name), ['create 1', 'auto_renew 1', 'auto_renew 1']);
+  });
+
+  test('takes the renewal back with a delete in its grace period, and not later', async () => {
+    const registry = await open();
+    const { clock, core, ours, register } = registry;
+    await register('in-time.com');
+    await register('too-late.com');
+    clock.advance((365 + GRACE_DAYS) * DAY_MS - 1);
+    done(await core.deleteDomain(ours, { name: 'in-time.com' }));
+    assert.deepEqual(await statesOf(registry, 'in-time.com'), ['pendingDelete', 'redemptionPeriod']);
+    assert.deepEqual(await yearsOf(registry, 'in-time.com'), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+    clock.advance(1);
+    done(await core.deleteDomain(ours, { name: 'too-late.com' }));
+    assert.deepEqual(await yearsOf(registry, 'too-late.com'), ['create 1', 'auto_renew 1']);
+    const { expiresAt } = done(await core.restoreDomain(ours, { name: 'in-time.com' }));
+    assert.equal(expiresAt.toISOString().slice(0, 10), '2028-03-01');
+    assert.deepEqual((await yearsOf(registry, 'in-time.com')).at(-1), 'restore 1');
+  });
+
+  test('takes it back when the name is handed over, whose new registrar pays for its own year', async () => {
+    const registry = await open();
+    const { clock, core, ours, register, theirs } = registry;
+    const name = 'moves.com';
+    await register(name);
+    clock.advance(366 * DAY_MS);
+    const { authInfo = '' } = done(await core.infoDomain(ours, { name }));
+    done(await core.requestTransfer(theirs, { name, authInfo }));
+    assert.deepEqual(await yearsOf(registry, name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+    assert.deepEqual(await yearsOf(registry, name, theirs), ['transfer 1']);
+    const { expiresAt } = done(await core.infoDomain(theirs, { name }));
+    assert.equal(expiresAt.toISOString().slice(0, 10), '2028-03-01');
+  });
+
+  test('bills nothing for a name that is deleted within days of its registration', async () => {
+    const registry = await open();
+    const { core, ours, register } = registry;
+    await register('tried.com');
+    done(await core.deleteDomain(ours, { name: 'tried.com' }));
+    const bill = (await readBill(database.db, ours.registrarId)).filter(({ name }) => name === 'tried.com');
+    assert.equal(bill.length, 2);
+    assert.equal(
+      bill.reduce((sum, { amount_cents: cents }) => sum + cents, 0),
+      0,
+    );
+  });
 });

@@ -12,9 +12,13 @@
  *
  * Deleted within five days of its creation it is gone at once. What is pending (a renewal, a transfer) ends at its own time,
  * and when the name enters redemption. Names of the registrar `elsewhere` are renewed at the end of each term.
+ *
+ * A registry may renew every name at the end of its term (`autoRenewGraceDays`). For so many days the renewal is taken back by a delete, which
+ * leads to redemption, and by a transfer; after them the registrar has paid for it.
  */
 import type { DsRecord } from '../registry.ts';
 import { addDays, addYears } from '../term.ts';
+import type { Charge } from './bill.ts';
 import { ELSEWHERE } from './policy.ts';
 import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from './registry-core.ts';
 import type { PendingCommand, Phase, TransferRecord } from './tables.ts';
@@ -43,6 +47,8 @@ export interface DomainState {
   readonly dsRecords: readonly DsRecord[];
   readonly phase: Phase;
   readonly phaseUntil: Date | null;
+  /** Until when the last automatic renewal can be taken back. */
+  readonly autoRenewUntil: Date | null;
   readonly pending: PendingCommand | null;
   readonly transfer: TransferRecord | null;
   readonly contacts: readonly DomainContact[];
@@ -57,6 +63,13 @@ export interface Aged {
   /** Undefined: it is gone. */
   readonly domain: DomainState | undefined;
   readonly notices: readonly Notice[];
+  readonly charges?: readonly Charge[];
+}
+
+/** What registries differ in. */
+export interface Habits {
+  /** Undefined: names are not renewed by themselves. */
+  readonly autoRenewGraceDays: number | undefined;
 }
 
 /** When the clock next changes something; undefined: never, by itself. */
@@ -65,22 +78,24 @@ export function nextDue(domain: DomainState): Date | undefined {
 }
 
 /** The name as it is at `now`: everything that was due until then has happened, in the order of its times. */
-export function age(domain: DomainState, now: Date): Aged {
+export function age(domain: DomainState, now: Date, habits: Habits): Aged {
   const notices: Notice[] = [];
+  const charges: Charge[] = [];
   let current = domain;
   for (;;) {
     const step = nextStep(current);
-    if (step === undefined || step.at > now) return { domain: current, notices };
-    const aged = step.take(current, step.at);
+    if (step === undefined || step.at > now) return { domain: current, notices, charges };
+    const aged = step.take(current, step.at, habits);
     notices.push(...aged.notices);
-    if (aged.domain === undefined) return { domain: undefined, notices };
+    charges.push(...(aged.charges ?? []));
+    if (aged.domain === undefined) return { domain: undefined, notices, charges };
     current = aged.domain;
   }
 }
 
 interface Step {
   readonly at: Date;
-  readonly take: (domain: DomainState, at: Date) => Aged;
+  readonly take: (domain: DomainState, at: Date, habits: Habits) => Aged;
 }
 
 function nextStep(domain: DomainState): Step | undefined {
@@ -114,11 +129,30 @@ function endPending(domain: DomainState, at: Date): Aged {
   const notices = [pendingNotice(domain, pending, !pending.fails, at)];
   const rest = { ...domain, pending: null };
   if (pending.command === 'create') {
-    return { domain: pending.fails ? undefined : { ...rest, phase: 'active' }, notices };
+    return pending.fails
+      ? { domain: undefined, notices }
+      : { domain: { ...rest, phase: 'active' }, notices, charges: [chargeOf(domain, 'create', pending.years, at)] };
   }
   if (pending.fails) return { domain: rest, notices };
   const renewed = withTerm(rest, addYears(domain.expiresAt, pending.years), at);
-  return { domain: { ...renewed, updatedBy: domain.sponsor, updatedAt: at }, notices };
+  const charges = [chargeOf(domain, 'renew', pending.years, at)];
+  return { domain: { ...renewed, updatedBy: domain.sponsor, updatedAt: at }, notices, charges };
+}
+
+/** To the registrar that has the name. */
+export function chargeOf({ sponsor }: DomainState, kind: Charge['kind'], years: number, at: Date): Charge {
+  return { registrar: sponsor, kind, years, at };
+}
+
+/** The name without its automatic renewal, where that can still be taken back. */
+function withoutAutoRenewal(
+  domain: DomainState,
+  at: Date,
+): { readonly domain: DomainState; readonly charges: Charge[] } {
+  const { autoRenewUntil: until } = domain;
+  if (until === null || at >= until) return { domain, charges: [] };
+  const before = { ...domain, expiresAt: addYears(domain.expiresAt, -1), autoRenewUntil: null };
+  return { domain: before, charges: [chargeOf(domain, 'auto_renew', -1, at)] };
 }
 
 /** The name with another end of its term: one that had expired is active again when that lies ahead. */
@@ -144,10 +178,12 @@ export function endTransfer(domain: DomainState, status: Exclude<TransferStatus,
   const { sponsor, transfer } = domain;
   if (transfer?.status !== 'pending') return { domain, notices: [] };
   const isApproved = status === 'clientApproved' || status === 'serverApproved';
-  const expiresAt = isApproved ? expiryAfterTransfer(domain.expiresAt, transfer.years, at) : domain.expiresAt;
+  const { domain: before, charges } = isApproved ? withoutAutoRenewal(domain, at) : { domain, charges: [] };
+  const expiresAt = isApproved ? expiryAfterTransfer(before.expiresAt, transfer.years, at) : domain.expiresAt;
   const actedBy = status === 'clientCancelled' ? transfer.requestedBy : sponsor;
   const ended: TransferRecord = { ...transfer, status, actedBy, actedAt: at, expiresAt };
-  const after = isApproved ? handOver(domain, ended, at) : { ...domain, transfer: ended };
+  const after = isApproved ? handOver(before, ended, at) : { ...domain, transfer: ended };
+  if (isApproved) charges.push(chargeOf(after, 'transfer', transfer.years, at));
   const recipients = {
     clientApproved: [transfer.requestedBy],
     clientRejected: [transfer.requestedBy],
@@ -155,7 +191,8 @@ export function endTransfer(domain: DomainState, status: Exclude<TransferStatus,
     serverApproved: [transfer.requestedBy, sponsor],
     serverCancelled: [transfer.requestedBy, sponsor],
   }[status];
-  return { domain: after, notices: recipients.map((registrar) => transferNotice(registrar, domain.name, ended, at)) };
+  const notices = recipients.map((registrar) => transferNotice(registrar, domain.name, ended, at));
+  return { domain: after, notices, charges };
 }
 
 /** To the registrar that asked. The statuses that the former one had set go with it. */
@@ -164,27 +201,31 @@ function handOver(domain: DomainState, transfer: TransferRecord, at: Date): Doma
   return { ...moved, transfer, sponsor: transfer.requestedBy, clientStatuses: [], transferredAt: at };
 }
 
-function expire(domain: DomainState, at: Date): Aged {
-  if (domain.sponsor === ELSEWHERE) {
-    return { domain: { ...domain, expiresAt: addYears(domain.expiresAt, 1) }, notices: [] };
+function expire(domain: DomainState, at: Date, { autoRenewGraceDays: graceDays }: Habits): Aged {
+  const renewed = { ...domain, expiresAt: addYears(domain.expiresAt, 1) };
+  if (domain.sponsor === ELSEWHERE) return { domain: renewed, notices: [] };
+  if (graceDays !== undefined) {
+    const charges = [chargeOf(domain, 'auto_renew', 1, at)];
+    return { domain: { ...renewed, autoRenewUntil: addDays(at, graceDays) }, notices: [], charges };
   }
   return { domain: { ...domain, phase: 'expired' }, notices: [lifeCycleNotice(domain, 'expired', at)] };
 }
 
 /** By the end of its time, or by a delete. What is pending ends without effect. */
 export function enterRedemption(domain: DomainState, at: Date): Aged {
-  const cut = endTransfer(domain, 'serverCancelled', at);
+  const { domain: before, charges } = withoutAutoRenewal(domain, at);
+  const cut = endTransfer(before, 'serverCancelled', at);
   const notices = [...cut.notices];
   if (domain.pending !== null) notices.push(pendingNotice(domain, domain.pending, false, at));
   notices.push(lifeCycleNotice(domain, 'redemption', at));
   const after: DomainState = {
-    ...domain,
+    ...before,
     transfer: cut.domain?.transfer ?? domain.transfer,
     pending: null,
     phase: 'redemption',
     phaseUntil: addDays(at, REDEMPTION_DAYS),
   };
-  return { domain: after, notices };
+  return { domain: after, notices, charges };
 }
 
 function enterPendingDelete(domain: DomainState, at: Date): Aged {

@@ -1,6 +1,6 @@
 /** The registry's replies and messages, as the port's outcomes and messages. */
-import type { MutationOutcome, RegistryDomain, RegistryMessage, RejectionCode } from '../registry.ts';
-import type { DomainInfo, PollMessage, RefusalCode, Reply } from './registry-core.ts';
+import type { MutationOutcome, RegistryDomain, RegistryMessage, RegistryTransfer, RejectionCode } from '../registry.ts';
+import type { DomainInfo, DomainTransfer, PollMessage, RefusalCode, Reply } from './registry-core.ts';
 
 const rejections: Partial<Record<RefusalCode, RejectionCode>> = {
   2003: 'policy',
@@ -44,6 +44,16 @@ export function registryDomainOf(info: DomainInfo, registrarId: string): Registr
     nameservers: info.nameservers,
     dsRecords: info.dsRecords,
     isPrivate: info.isPrivate,
+  };
+}
+
+export function registryTransferOf(transfer: DomainTransfer, registrarId: string): RegistryTransfer {
+  const { requestedAt, requestedBy, status } = transfer;
+  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  return {
+    isOurs: requestedBy === registrarId,
+    state: status === 'pending' ? 'pending' : isApproved ? 'approved' : 'ended',
+    requestedAt: requestedAt.toISOString(),
   };
 }
 

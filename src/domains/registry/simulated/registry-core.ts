@@ -34,7 +34,8 @@ export type RefusalCode =
   | 2303
   | 2304
   | 2305
-  | 2306;
+  | 2306
+  | 2400;
 
 /** `message` is the standard's text for the code, `reason` says more. `svTRID` is the registry's id of the command. */
 export type Reply<Data> =

@@ -155,23 +155,28 @@ test('looking often or once at the end, a name comes to the same', () => {
     movesAt: fc.option(at, { nil: null }),
     fails: fc.boolean(),
   });
+  const graceDays = fc.option(fc.integer({ min: 1, max: 45 }), { nil: undefined });
   fc.assert(
-    fc.property(domain, fc.array(at, { maxLength: 12 }), (drawn, looks) => {
+    fc.property(domain, fc.array(at, { maxLength: 12 }), graceDays, (drawn, looks, autoRenewGraceDays) => {
       const start = stateOf(drawn);
       const end = new Date('2030-06-01');
-      const once = age(start, end);
+      const habits = { autoRenewGraceDays };
+      const once = age(start, end, habits);
       const notices = [];
+      const charges = [];
       let current: DomainState | undefined = start;
       for (const look of [...looks.toSorted((a, b) => a.getTime() - b.getTime()), end]) {
         if (current === undefined) break;
-        const aged = age(current, look);
+        const aged = age(current, look, habits);
         notices.push(...aged.notices);
+        charges.push(...(aged.charges ?? []));
         current = aged.domain;
         const dueAt = current === undefined ? undefined : nextDue(current);
         assert.ok(dueAt === undefined || dueAt > look);
       }
       assert.deepEqual(current, once.domain);
       assert.deepEqual(notices, once.notices);
+      assert.deepEqual(charges, once.charges);
       const times = notices.map(({ queuedAt }) => queuedAt.getTime());
       assert.deepEqual(
         times,
@@ -211,6 +216,7 @@ function stateOf(drawn: {
     dsRecords: [],
     phase,
     phaseUntil: null,
+    autoRenewUntil: null,
     pending: renewsAt === null ? null : { ...pending, completesAt: renewsAt },
     transfer: movesAt === null ? null : { ...transfer, actedAt: movesAt, fails, expiresAt },
     contacts: [],

@@ -10,7 +10,7 @@ import {
   requireYears,
   store,
 } from './command-context.ts';
-import { type DomainState, MAX_YEARS, withTerm } from './life-cycle.ts';
+import { chargeOf, type DomainState, MAX_YEARS, withTerm } from './life-cycle.ts';
 import { policyOf } from './policy.ts';
 import type { RenewDomain, RenewedDomain } from './registry-core.ts';
 import { completed, pending, Refusal, type Result } from './replies.ts';
@@ -32,7 +32,8 @@ export async function renewDomain(context: CommandContext, command: RenewDomain)
   const fails = policy === 'fail_renew';
   if (context.delays.renewSeconds === 0 && !fails) {
     const after = { ...withTerm(domain, expiresAt, now), updatedBy: session.registrarId, updatedAt: now };
-    await store(context.db, domain, { domain: after, notices: [] });
+    const charges = [chargeOf(domain, 'renew', command.years, now)];
+    await store(context, domain, { domain: after, notices: [], charges });
     return completed(renewed);
   }
   const completesAt = addSeconds(now, context.delays.renewSeconds);
@@ -44,7 +45,7 @@ export async function renewDomain(context: CommandContext, command: RenewDomain)
     clTRID: session.clTRID ?? null,
     svTRID,
   } as const;
-  await store(context.db, domain, { domain: { ...domain, pending: wait }, notices: [] });
+  await store(context, domain, { domain: { ...domain, pending: wait }, notices: [] });
   return pending(renewed);
 }
 

@@ -104,6 +104,9 @@ test('commands without a delay are completed with the new expiry', async () => {
   assert.ok(again.kind === 'rejected' && again.code === 'wrong_expiry');
   const transfer = { name: 'taken-now.com', authCode: 'simulated-auth', years: 1, transactionId: 'order-3' };
   assert.equal((await registry.transfer(transfer)).kind, 'completed');
+  const ended = await registry.transferOf(transfer.name);
+  assert.deepEqual([ended?.isOurs, ended?.state], [true, 'approved']);
+  assert.equal(await registry.transferOf('nobody-asked.com'), undefined);
   assert.equal((await infoOf(registry, 'taken-now.com')).isOurs, true);
 });
 

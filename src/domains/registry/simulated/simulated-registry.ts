@@ -17,6 +17,7 @@ import {
   type CreateCommand,
   type MutationOutcome,
   type Registry,
+  type RegistryTransfer,
   RegistryUnavailable,
   type RenewCommand,
   type TransferCommand,
@@ -27,14 +28,24 @@ import type { RegistryDelays } from './command-context.ts';
 import { createRegistryCore } from './create-registry-core.ts';
 import { changesOf } from './domain-changes.ts';
 import { createStoredFaults, type Fault, type FaultCommand, type Faults } from './faults.ts';
-import { outcomeOf, registryDomainOf, registryMessageOf, rejectionOf } from './outcomes.ts';
+import { outcomeOf, registryDomainOf, registryMessageOf, registryTransferOf, rejectionOf } from './outcomes.ts';
 import { contactOf, registrantOf } from './registrant-contact.ts';
-import type { DomainCheck, DomainInfo, PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
+import type {
+  ClientStatus,
+  DomainCheck,
+  DomainInfo,
+  PriceList,
+  RegistryCore,
+  Reply,
+  Session,
+} from './registry-core.ts';
 
 export interface SimulatedRegistryOptions {
   /** The zones that are served and what they cost. */
   readonly prices: PriceList;
   readonly delays?: Partial<RegistryDelays>;
+  /** See `RegistryCoreOptions`. */
+  readonly autoRenewGraceDays?: number | undefined;
   /** Default `ironcraft`. */
   readonly registrarId?: string;
   /** Called around every command; `stored`: what the table `registry_faults` says. Default: no faults. */
@@ -51,6 +62,7 @@ export interface SimulatedRegistryDependencies {
 }
 
 export const OUR_REGISTRAR = 'ironcraft';
+const UPDATE_LOCK = 'clientUpdateProhibited';
 
 export function createSimulatedRegistry(deps: SimulatedRegistryDependencies): Registry {
   return new SimulatedRegistry(deps);
@@ -58,6 +70,8 @@ export function createSimulatedRegistry(deps: SimulatedRegistryDependencies): Re
 
 class SimulatedRegistry implements Registry {
   readonly kind = 'simulated';
+  readonly requiredContact = [];
+  readonly autoRenewGraceDays: number | undefined;
   readonly #core: RegistryCore;
   readonly #logger: Logger;
   readonly #registrarId: string;
@@ -65,8 +79,16 @@ class SimulatedRegistry implements Registry {
   readonly #dueWork: PeriodicWorker;
 
   constructor({ db, clock, logger, options }: SimulatedRegistryDependencies) {
-    const { delays = {}, dueIntervalMs = 1_000, faults, prices, registrarId = OUR_REGISTRAR } = options;
-    this.#core = createRegistryCore({ db, clock, prices, delays });
+    const {
+      autoRenewGraceDays,
+      delays = {},
+      dueIntervalMs = 1_000,
+      faults,
+      prices,
+      registrarId = OUR_REGISTRAR,
+    } = options;
+    this.autoRenewGraceDays = autoRenewGraceDays;
+    this.#core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays });
     this.#logger = logger;
     this.#registrarId = registrarId;
     this.#faults = faults === 'stored' ? createStoredFaults(db) : faults;
@@ -93,6 +115,11 @@ class SimulatedRegistry implements Registry {
     const info = await this.#read('info', name, () => this.#findDomain(name));
     if (info === undefined || info.statuses.includes('pendingCreate')) return undefined;
     return registryDomainOf(info, this.#registrarId);
+  }
+
+  async transferOf(name: string): Promise<RegistryTransfer | undefined> {
+    const reply = await this.#read('info', name, () => this.#core.queryTransfer(this.#session(), { name }));
+    return reply.ok ? registryTransferOf(reply.data, this.#registrarId) : undefined;
   }
 
   create(command: CreateCommand): Promise<MutationOutcome> {
@@ -185,7 +212,19 @@ class SimulatedRegistry implements Registry {
       const obstacle = await this.#ensureHosts(session, nameservers);
       if (obstacle !== undefined) return obstacle;
     }
-    return outcomeOf(await this.#core.updateDomain(session, { name, ...changes }));
+    const isLocked = found.data.statuses.includes(UPDATE_LOCK);
+    if (command.held === undefined || command.locked !== undefined || !isLocked) {
+      return outcomeOf(await this.#core.updateDomain(session, { name, ...changes }));
+    }
+    // A name is suspended and freed under its owner's lock, which is lifted for that moment.
+    const lock = (statuses: { add: ClientStatus[]; remove: ClientStatus[] }) =>
+      this.#core.updateDomain(session, { name, statuses });
+    const unlocked = outcomeOf(await lock({ add: [], remove: [UPDATE_LOCK] }));
+    if (unlocked.kind !== 'completed') return unlocked;
+    const { add = [], remove = [] } = changes.statuses ?? {};
+    return outcomeOf(
+      await this.#core.updateDomain(session, { name, ...changes, statuses: { add: [...add, UPDATE_LOCK], remove } }),
+    );
   }
 
   /** The id of the contact to put in place of the present one; undefined: none. */

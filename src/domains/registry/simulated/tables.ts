@@ -67,6 +67,16 @@ export interface RegistryTables {
     pending: ColumnType<Stored<PendingCommand> | null, string | null, string | null>;
     transfer: ColumnType<Stored<TransferRecord> | null, string | null, string | null>;
     due_at: Date | null;
+    auto_renew_until: Date | null;
+  };
+  registry_charges: {
+    id: Generated<number>;
+    registrar: string;
+    name: string;
+    kind: 'create' | 'renew' | 'auto_renew' | 'transfer' | 'restore';
+    years: number;
+    amount_cents: number;
+    charged_at: Date;
   };
   registry_domain_contacts: { domain_name: string; type: 'admin' | 'billing' | 'tech'; contact_id: string };
   registry_hosts: ObjectColumns & { name: string; addresses: string[]; superordinate: string | null };

@@ -20,7 +20,7 @@ export async function requestTransfer(
   context: CommandContext,
   command: RequestTransfer,
 ): Promise<Result<DomainTransfer>> {
-  const { db, delays, now, session } = context;
+  const { delays, now, session } = context;
   const domain = await lockDomainState(context, command.name);
   const { name } = domain;
   if (!isSameSecret(command.authInfo, domain.authInfo)) throw new Refusal(2202, `that is not the auth code of ${name}`);
@@ -47,15 +47,16 @@ export async function requestTransfer(
   const waiting = { ...domain, transfer: requested };
   if (seconds === 0 && !requested.fails) {
     // The requester has the answer; the other side gets a message.
-    const { domain: after, notices } = endTransfer(waiting, 'serverApproved', now);
-    await store(db, domain, {
+    const { domain: after, notices, charges = [] } = endTransfer(waiting, 'serverApproved', now);
+    await store(context, domain, {
       domain: after,
+      charges,
       notices: notices.filter(({ registrar }) => registrar !== session.registrarId),
     });
     return completed(transferOf(name, after?.transfer ?? requested));
   }
   const notice = transferNotice(domain.sponsor, name, requested, now);
-  await store(db, domain, { domain: waiting, notices: [notice] });
+  await store(context, domain, { domain: waiting, notices: [notice] });
   return pending(transferOf(name, requested));
 }
 
@@ -91,6 +92,6 @@ export async function actOnTransfer(
     throw new Refusal(2201, `another registrar has asked for ${domain.name}`);
   }
   const ended = endTransfer(domain, status, context.now);
-  await store(context.db, domain, ended);
+  await store(context, domain, ended);
   return completed(transferOf(domain.name, ended.domain?.transfer ?? transfer));
 }

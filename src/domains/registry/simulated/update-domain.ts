@@ -49,7 +49,7 @@ export async function updateDomain(context: CommandContext, command: UpdateDomai
     updatedBy: context.session.registrarId,
     updatedAt: context.now,
   };
-  await store(context.db, domain, { domain: changed, notices: [] });
+  await store(context, domain, { domain: changed, notices: [] });
   return completed(undefined);
 }
 

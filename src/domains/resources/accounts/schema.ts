@@ -3,28 +3,39 @@ import Type, { type Static } from 'typebox';
 import { closedObject, component, oneOf, timestamp } from '../../../kernel/http/schema.ts';
 
 const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: '\\S', description }));
+  Type.String({ minLength: 1, maxLength, pattern: '\\S', description });
+
+/** What is known of a registrant beside name and e-mail address. */
+export const contactMembers = {
+  organization: text(255, 'Absent for a private person.'),
+  street: text(255, 'Street and number.'),
+  city: text(255, 'City or town.'),
+  region: text(255, 'State or province.'),
+  postal_code: text(16, 'Postal code.'),
+  country: Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2, such as `DE`.', example: 'DE' }),
+  phone: Type.String({
+    maxLength: 17,
+    pattern: '^\\+[0-9]{1,3}\\.[0-9]{1,14}$',
+    description: 'E.164 as registries write it, a dot behind the country code: `+49.301234567`.',
+    example: '+49.301234567',
+  }),
+};
+const { organization, street, city, region, postal_code, country, phone } = contactMembers;
 
 const contact = closedObject(
   {
-    organization: text(255, 'Absent for a private person.'),
-    street: text(255, 'Street and number.'),
-    city: text(255, 'City or town.'),
-    region: text(255, 'State or province.'),
-    postal_code: text(16, 'Postal code.'),
-    country: Type.Optional(
-      Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2, such as `DE`.', example: 'DE' }),
-    ),
-    phone: Type.Optional(
-      Type.String({
-        maxLength: 17,
-        pattern: '^\\+[0-9]{1,3}\\.[0-9]{1,14}$',
-        description: 'E.164 as registries write it, a dot behind the country code: `+49.301234567`.',
-        example: '+49.301234567',
-      }),
-    ),
+    organization: Type.Optional(organization),
+    street: Type.Optional(street),
+    city: Type.Optional(city),
+    region: Type.Optional(region),
+    postal_code: Type.Optional(postal_code),
+    country: Type.Optional(country),
+    phone: Type.Optional(phone),
   },
-  { description: 'The registrant of the domains, beside name and e-mail address. Some registries require it.' },
+  {
+    description:
+      'The registrant of the domains, beside name and e-mail address. Registries may require it; PATCH /registrant changes it.',
+  },
 );
 
 export const AccountCreate = component(
@@ -36,8 +47,10 @@ export const AccountCreate = component(
       description: 'Signs up once, in whatever case. Auth codes go there.',
       example: 'kim@example.com',
     }),
-    name: text(200, 'Of the person who is the registrant of the domains. Default: what stands before the `@`.'),
-    workspace: text(200, 'What to call the workspace. Default: the name.'),
+    name: Type.Optional(
+      text(200, 'Of the person who is the registrant of the domains. Default: what stands before the `@`.'),
+    ),
+    workspace: Type.Optional(text(200, 'What to call the workspace. Default: the name.')),
     contact: Type.Optional(contact),
     prefund: Type.Optional(
       Type.Union([Type.Number(), Type.String({ maxLength: 20 })], {

@@ -13,12 +13,12 @@ import type { AnswerStore } from '../../idempotency-store.ts';
 import type { Mailer, Message } from '../../mail/index.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { ownDomain } from '../../portfolio/index.ts';
+import { getRegistrant } from '../../registrant.ts';
 import type { Registry, RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { readAtRegistry, updateAtRegistry } from '../settings/index.ts';
 import { makeAuthCode } from './make-auth-code.ts';
 import { maskAddress } from './mask-address.ts';
-import { getOwner } from './owner-store.ts';
 import type { SentAuthCode } from './schema.ts';
 
 export interface AuthCodeDependencies {
@@ -46,7 +46,7 @@ export function sendAuthCode(deps: AuthCodeDependencies) {
       await meter.take(row.id);
       const info = await readAtRegistry(deps.registry, row);
       requireUnlocked(info);
-      const owner = await getOwner(workspaceDb(deps.db, workspaceId));
+      const owner = await getRegistrant(workspaceDb(deps.db, workspaceId));
       const authCode = makeAuthCode();
       const outcome = await updateAtRegistry(deps.registry, info, { authCode });
       await mail(deps.mailer, compose(owner, row.name, authCode));

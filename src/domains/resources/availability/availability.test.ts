@@ -15,8 +15,11 @@ function registryOfFreeNames(): Registry {
   const silentMutation = async () => ({ kind: 'unknown', reason: 'this registry only checks' }) as const;
   return {
     kind: 'simulated',
+    autoRenewGraceDays: undefined,
+    requiredContact: [],
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
+    transferOf: silent,
     poll: silent,
     acknowledge: silent,
     create: silentMutation,

@@ -5,7 +5,14 @@ import { answerOnce } from '../../answer-once.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { findLiveOrder } from '../../orders/index.ts';
-import { type DomainRow, lockDomain, ownDomain, recordInfo, retireDomain } from '../../portfolio/index.ts';
+import {
+  confirmMissing,
+  type DomainRow,
+  lockDomain,
+  ownDomain,
+  recordInfo,
+  retireDomain,
+} from '../../portfolio/index.ts';
 import { getTldTerms } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
@@ -47,22 +54,53 @@ async function scheduleRelease(deps: DomainDependencies, row: DomainRow): Promis
 
 /** A name that is deleted already, by a call whose answer was lost, counts as deleted by this one. */
 async function deleteNow(deps: DomainDependencies, row: DomainRow): Promise<Deletion> {
-  const { registry, db } = deps;
-  await requireNoOrder(workspaceDb(db, row.workspace_id), row);
+  const { registry } = deps;
+  const wasSentBefore = await noteSending(deps, row);
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
   if (outcome.kind === 'unknown') throw notKnown();
   const info = await readRemaining(deps, row.name);
   // The refusal may be the effect of an earlier call's deletion.
   if (outcome.kind === 'rejected') {
     if (info === 'unknown') throw notKnown();
-    if (!isLeaving(info, outcome.code)) {
+    if (!isLeaving(info, outcome.code, wasSentBefore)) {
+      await setSent(workspaceDb(deps.db, row.workspace_id), row.id, null);
       throw new ApiError('delete_failed', {
         message: `The registry refused to delete ${row.name}: ${outcome.reason}`,
         details: { reason: outcome.code },
       });
     }
   }
-  return recordDeletion(deps, row, info);
+  return recordDeletion(deps, row, info, await isGoneNow(deps, row.name, info));
+}
+
+/**
+ * Committed before the command leaves: where its answer is lost, or this process ends, the name's absence is still known to be our doing.
+ * Whether a deletion was sent before, whose outcome nobody knows.
+ */
+async function noteSending({ db, clock }: DomainDependencies, row: DomainRow): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const scoped = workspaceDb(tx, row.workspace_id);
+    const held = await lockDomain(scoped, row.id);
+    if (held === undefined || held.state === 'gone') throw new ApiError('not_found');
+    await requireNoOrder(scoped, held);
+    await setSent(scoped, row.id, clock.now());
+    return held.deletion_sent_at !== null;
+  });
+}
+
+async function setSent(db: WorkspaceDb, id: string, sentAt: Date | null): Promise<void> {
+  await db.updateTable('domains').set({ deletion_sent_at: sentAt }).where('id', '=', id).execute();
+}
+
+/** Another's by now, as by a backorder; or not there, where a second command says so too: what is in redemption is there. */
+async function isGoneNow({ registry }: DomainDependencies, name: string, info: Remaining): Promise<boolean> {
+  if (info === 'unknown' || info?.isOurs === true) return false;
+  try {
+    return await confirmMissing(registry, name, info);
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return false;
+    throw error;
+  }
 }
 
 function notKnown(): ApiError {
@@ -83,20 +121,26 @@ async function readRemaining({ registry }: DomainDependencies, name: string): Pr
 
 type Remaining = RegistryDomain | undefined | 'unknown';
 
-function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode): boolean {
-  if (info === undefined) return refusal === 'object_does_not_exist';
-  return !info.isOurs || info.statuses.includes('redemptionPeriod') || info.statuses.includes('pendingDelete');
+/** That there is no such name is believed where a deletion of ours may be its cause: else it is missing, and waits for its day. */
+function isLeaving(info: RegistryDomain | undefined, refusal: RejectionCode, wasSentBefore: boolean): boolean {
+  if (info === undefined) return refusal === 'object_does_not_exist' && wasSentBefore;
+  return info.isOurs && (info.statuses.includes('redemptionPeriod') || info.statuses.includes('pendingDelete'));
 }
 
 /** A name that is deleted is not renewed, also while it can still be restored. */
-async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow, info: Remaining): Promise<Deletion> {
+async function recordDeletion(
+  { db, clock, registry }: DomainDependencies,
+  row: DomainRow,
+  info: Remaining,
+  isGone: boolean,
+): Promise<Deletion> {
   const now = clock.now();
   const releaseAt = row.release_at !== null && row.release_at < now ? row.release_at : now;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  const isGone = info !== 'unknown' && info?.isOurs !== true;
   await db.transaction(async (tx) => {
     if (isGone) return retireDomain(tx, place, now);
-    if (info !== 'unknown' && info !== undefined) await recordInfo(tx, place, info, now);
+    const isShown = info !== 'unknown' && info?.isOurs === true;
+    if (isShown) await recordInfo(tx, place, info, { registry, now });
     await workspaceDb(tx, row.workspace_id)
       .updateTable('domains')
       .set({
@@ -104,7 +148,7 @@ async function recordDeletion({ db, clock }: DomainDependencies, row: DomainRow,
         release_at: releaseAt,
         renewal_state: 'off',
         // Refreshed with the next sweep of the order worker.
-        ...(info === 'unknown' ? { synced_at: null } : {}),
+        ...(isShown ? {} : { synced_at: null, missing_seen_at: null }),
       })
       .where('id', '=', row.id)
       .execute();

@@ -137,6 +137,17 @@ test('a name that could not be read after its deletion leaves with the next swee
   assert.deepEqual((await workspace.get('/domains')).body.domains, []);
 });
 
+test('a deleted name of which the registry does not say that it is free leaves as soon as it does', async () => {
+  const workspace = await owner('unsaid.com');
+  const silent = { command: 'check', moment: 'before', fault: 'timeout' } as const;
+  plan('unsaid.com', [silent, silent]);
+  assert.equal((await workspace.delete('/domains/unsaid.com')).body.status, 'Pending');
+  await service.domains.orders.sweep();
+  assert.equal((await workspace.get('/domains')).body.domains.length, 1);
+  await service.domains.orders.sweep();
+  assert.deepEqual((await workspace.get('/domains')).body.domains, []);
+});
+
 test('renewal_in_progress, pending_at_registry: what is being bought can be deleted once it is', async () => {
   const workspace = await owner('busy.com');
   await workspace.post('/domains/busy.com/renew', { confirm_price: PRICE.com });

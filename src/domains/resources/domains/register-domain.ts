@@ -4,6 +4,7 @@ import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
 import { priceCents } from '../../prices/price.ts';
+import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Registration } from './schema.ts';
@@ -18,6 +19,7 @@ export function registerDomain(deps: DomainDependencies) {
       const price = priceCents(tld, 'registration', years);
       confirmPrice(price, body);
       const instrument = instrumentOf(body);
+      await requireContact(deps, caller.workspaceId);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
@@ -33,6 +35,18 @@ export function registerDomain(deps: DomainDependencies) {
         claim: idempotency,
       });
     });
+}
+
+/** Before money is set aside: the registry would refuse. */
+async function requireContact({ db, registry }: DomainDependencies, workspaceId: string): Promise<void> {
+  const { contact } = await getRegistrant(workspaceDb(db, workspaceId));
+  const missing = missingContact(registry, contact);
+  if (missing.length === 0) return;
+  const members = missing.map((member) => `\`contact.${member}\``).join(' and ');
+  throw new ApiError('registration_failed', {
+    message: `The registry wants to know more of the registrant: send ${members} to PATCH /registrant, and repeat the call. Nothing was charged.`,
+    details: { reason: 'contact_incomplete', missing },
+  });
 }
 
 /** Placing the order answers with the reason. */

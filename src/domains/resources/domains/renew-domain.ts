@@ -2,7 +2,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
-import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
+import { type DomainRow, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
 import { getTldTerms, priceCents } from '../../prices/price.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
@@ -27,7 +27,8 @@ async function renew(
   const price = priceCents(tld, 'renewal', years);
   confirmPrice(price, body);
   const instrument = instrumentOf(body);
-  const fromExpiresAt = new Date((await reportedDomain(deps, row)).expiresAt);
+  const shown = new Date((await reportedDomain(deps, row)).expiresAt);
+  const fromExpiresAt = endOfPaidTerm(deps.registry, row.billed_until, shown);
   requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), deps.clock.now());
   return buy(
     deps,

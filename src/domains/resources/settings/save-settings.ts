@@ -46,7 +46,7 @@ export async function saveSettings(deps: SettingsDependencies, saved: Saved): Pr
 
 /** An order may have moved the expiry since the registry was asked: the row is newer. */
 async function recordSeen(
-  { clock }: SettingsDependencies,
+  { clock, registry }: SettingsDependencies,
   tx: Transaction,
   held: DomainRow,
   { row, seen }: Saved,
@@ -55,7 +55,7 @@ async function recordSeen(
   const isOvertaken = held.expires_at?.getTime() !== row.expires_at?.getTime();
   const expiresAt = isOvertaken ? (held.expires_at?.toISOString() ?? seen.expiresAt) : seen.expiresAt;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  await recordInfo(tx, place, { ...seen, expiresAt }, clock.now());
+  await recordInfo(tx, place, { ...seen, expiresAt }, { registry, now: clock.now() });
 }
 
 async function updateRow(tx: Transaction, held: DomainRow, requested: RequestedSettings): Promise<void> {

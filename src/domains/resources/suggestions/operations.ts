@@ -1,3 +1,4 @@
+import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
 import { DEFAULT_LIMIT, SuggestionQuery, Suggestions } from './schema.ts';
 import { suggestNames } from './suggest-names.ts';
@@ -13,7 +14,8 @@ export function suggestionOperations() {
       description: 'Names only, and the same ones for the same text. Nobody is asked whether they are free.',
       query: SuggestionQuery,
       reply: Suggestions,
-      handler: async ({ query: { q, limit = DEFAULT_LIMIT } }) => ({ query: q, suggestions: suggestNames(q, limit) }),
+      handler: async ({ query: { q, limit = DEFAULT_LIMIT } }) =>
+        new HttpReply(200, { query: q, suggestions: suggestNames(q, limit) }, { 'cache-control': 'private, no-store' }),
     }),
   ];
 }

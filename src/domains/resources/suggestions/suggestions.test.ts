@@ -10,8 +10,9 @@ before(async () => {
 after(() => service.close());
 
 test('names come without a token, ten unless a limit is given', async () => {
-  const { status, body } = await service.anybody.get('/suggest?q=coffee%20shop');
+  const { status, body, headers } = await service.anybody.get('/suggest?q=coffee%20shop');
   assert.equal(status, 200);
+  assert.equal(headers.get('cache-control'), 'private, no-store');
   assert.deepEqual(body, { query: 'coffee shop', suggestions: suggestNames('coffee shop', 10) });
   assert.equal(body.suggestions.length, 10);
   const { body: more } = await service.anybody.get('/suggest?q=coffee%20shop&limit=50');

@@ -3,14 +3,11 @@ import { toEuros } from '../../prices/money.ts';
 import { offeredTlds, type TldTerms } from '../../prices/tlds.ts';
 import type { TldPrice, TldPriceList } from './schema.ts';
 
-/** Prices change with a release: readers may keep them for as long as one takes. */
-const MAX_AGE_SECONDS = 300;
-
 /** The table is fixed while the process runs, and so is the answer. */
 const answer = new HttpReply<TldPriceList>(
   200,
   { currency: 'EUR', tlds: offeredTlds.map(renderTld) },
-  { 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` },
+  { 'cache-control': 'private, no-store' },
 );
 
 export async function listTlds(): Promise<HttpReply<TldPriceList>> {

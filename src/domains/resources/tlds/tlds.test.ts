@@ -14,7 +14,7 @@ after(() => service.close());
 test('every TLD on offer is listed with the prices that spending calls confirm', async () => {
   const { status, body, headers } = await service.anybody.get('/tlds');
   assert.equal(status, 200);
-  assert.equal(headers.get('cache-control'), 'public, max-age=300');
+  assert.equal(headers.get('cache-control'), 'private, no-store');
   assert.equal(body.currency, 'EUR');
   assert.deepEqual(
     body.tlds.map(({ tld }: { tld: string }) => tld),

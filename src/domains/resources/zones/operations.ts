@@ -1,8 +1,21 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { createRecord } from './create-record.ts';
 import { deleteRecord } from './delete-record.ts';
+import { exportZone } from './export-zone.ts';
+import { importZone } from './import-zone.ts';
 import { listRecords } from './list-records.ts';
-import { DeletedRecord, DnsRecord, DnsRecordCreate, DnsRecordNamed, DnsRecordQuery, Zone, ZonePath } from './schema.ts';
+import {
+  DeletedRecord,
+  DnsRecord,
+  DnsRecordCreate,
+  DnsRecordNamed,
+  DnsRecordQuery,
+  ImportedZone,
+  Zone,
+  ZoneFile,
+  ZoneFileUpload,
+  ZonePath,
+} from './schema.ts';
 
 const HOSTED_ONLY = 'Only for domains whose nameservers are the service’s own; others answer `no_hosted_zone`.';
 
@@ -53,6 +66,34 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
       reply: DeletedRecord,
       errors: ['not_found', 'no_hosted_zone'],
       handler: deleteRecord(nameservers),
+    }),
+    workspace.read({
+      id: 'zone_files.export',
+      method: 'GET',
+      path: `${BASE_PATH}/domains/{name}/zone/file`,
+      posture: 'workspace',
+      scope: 'read',
+      summary: 'Export a zone file',
+      description: `In the format of BIND, which other nameservers and providers read too. ${HOSTED_ONLY}`,
+      params: ZonePath,
+      reply: ZoneFile,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: exportZone(nameservers),
+    }),
+    workspace.change({
+      id: 'zone_files.import',
+      method: 'PUT',
+      path: `${BASE_PATH}/domains/{name}/zone/file`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Import a zone file',
+      description: `Makes the zone’s records those of the file, all or none: a file with a fault changes nothing, and \`details.line\` says where it is. Records that are the same before and after keep their ids. ${HOSTED_ONLY}`,
+      params: ZonePath,
+      body: ZoneFileUpload,
+      example: { zone_file: '$TTL 300\nshop A 192.0.2.8\nblog CNAME shop\n', keep_others: true },
+      reply: ImportedZone,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: importZone(nameservers),
     }),
   ];
 }

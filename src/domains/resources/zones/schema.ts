@@ -36,6 +36,10 @@ export const DeletedRecord = component(
   Type.Object({ deleted: Type.Literal(true), record: DnsRecord }),
 );
 
+/** Seconds. */
+export const SHORTEST_TTL = 60;
+export const LONGEST_TTL = 604_800;
+
 const number16 = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }));
 
 /** Longer than any value in canonical form, in which each byte of a text may take four characters. */
@@ -67,8 +71,8 @@ export const DnsRecordCreate = component(
     ...namedRecord,
     ttl: Type.Optional(
       Type.Integer({
-        minimum: 60,
-        maximum: 604_800,
+        minimum: SHORTEST_TTL,
+        maximum: LONGEST_TTL,
         description:
           'Seconds. Becomes the TTL of all records of this name and type. Default: the one that these have, or 3600.',
       }),
@@ -94,6 +98,49 @@ export const DnsRecordQuery = Type.Object({
   value: Type.Optional(namedRecord.value),
 });
 
+export const ZoneFile = component(
+  'ZoneFile',
+  Type.Object({
+    domain: Type.String(),
+    serial: Type.Integer({ description: 'As in the SOA record.' }),
+    zone_file: Type.String({
+      description: 'A whole zone file (RFC 1035, section 5): SOA and NS, then every record, one a line.',
+    }),
+  }),
+);
+
+export const ZoneFileUpload = component(
+  'ZoneFileUpload',
+  closedObject({
+    zone_file: Type.String({
+      minLength: 1,
+      maxLength: 262_144,
+      description:
+        'A zone file (RFC 1035, section 5) with or without `$ORIGIN` and `$TTL`, which begin as the domain and an hour. `$INCLUDE` and `$GENERATE` are refused. SOA, NS of the domain itself and what signing adds (DNSKEY, RRSIG and the like) are the service’s: they are left out and counted in `skipped`. TTLs below 60 seconds become 60, those above a week a week; of several for one name and type the shortest counts.',
+    }),
+    keep_others: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Records that the file does not have stay. Without it they are deleted.',
+      }),
+    ),
+  }),
+);
+
+export const ImportedZone = component(
+  'ImportedZone',
+  Type.Object({
+    domain: Type.String(),
+    added: Type.Integer(),
+    changed: Type.Integer({ description: 'Records with another TTL than before.' }),
+    deleted: Type.Integer(),
+    unchanged: Type.Integer(),
+    skipped: Type.Array(Type.Object({ type: Type.String(), count: Type.Integer() }), {
+      description: 'Records of the file that the service makes itself.',
+    }),
+  }),
+);
+
 export const ZonePath = Type.Object({ name: Type.String({ description: 'The domain.' }) });
 
 export type DnsRecord = Static<typeof DnsRecord>;
@@ -101,4 +148,7 @@ export type Zone = Static<typeof Zone>;
 export type DnsRecordCreate = Static<typeof DnsRecordCreate>;
 export type DnsRecordNamed = Static<typeof DnsRecordNamed>;
 export type DnsRecordQuery = Static<typeof DnsRecordQuery>;
+export type ZoneFile = Static<typeof ZoneFile>;
+export type ZoneFileUpload = Static<typeof ZoneFileUpload>;
+export type ImportedZone = Static<typeof ImportedZone>;
 export type ZonePath = Static<typeof ZonePath>;

@@ -1,0 +1,112 @@
+/** What an operator does about names of which the registry and the portfolios say different things. */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
+import { OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
+import { normalizeName } from '../names/normalize-name.ts';
+import { assignName, listUnassigned } from '../orders/index.ts';
+import { areTooManyMissing, bringBack, listMissing, retireByHand } from '../portfolio/index.ts';
+import { listUnpaidProblems } from '../renewals/index.ts';
+import { systemDb } from '../workspace-scope.ts';
+import { chooseWorkspace } from './choose-workspace.ts';
+import type { DomainVerbs } from './verbs.ts';
+
+/** More than these say nothing new: something is wrong with all of them. */
+const LISTED = 1_000;
+
+type NameVerbs = Pick<
+  VerbHandlers<DomainVerbs>,
+  'unpaid_names' | 'missing_names' | 'retire_name' | 'recover_name' | 'unassigned_names' | 'assign_name'
+>;
+
+export function createNameVerbs({ db, clock }: { readonly db: Database; readonly clock: Clock }): NameVerbs {
+  return {
+    async missing_names() {
+      const rows = await listMissing(systemDb(db), LISTED);
+      return {
+        is_stopped: await areTooManyMissing(db, clock.now()),
+        names: rows.map((row) => ({
+          name: row.name,
+          workspace_id: row.workspace_id,
+          missing_since: (row.missing_since ?? clock.now()).toISOString(),
+          sightings: row.missing_sightings,
+          announced: row.missing_announced,
+          expires_at: row.expires_at?.toISOString() ?? null,
+        })),
+      };
+    },
+    async unpaid_names() {
+      const rows = await listUnpaidProblems(systemDb(db), LISTED);
+      return {
+        names: rows.map((row) => ({
+          name: row.name,
+          workspace_id: row.workspace_id,
+          paid_until: (row.billed_until ?? clock.now()).toISOString(),
+          expires_at: row.snapshot?.expiresAt ?? null,
+          suspended_at: row.suspended_at?.toISOString() ?? null,
+          problem: row.unpaid_problem ?? '',
+          tried_at: row.unpaid_tried_at?.toISOString() ?? null,
+        })),
+      };
+    },
+    async unassigned_names() {
+      const rows = await listUnassigned(systemDb(db), LISTED);
+      return {
+        names: rows.map(({ name, registry_id, expires_at, found_at, order_id }) => ({
+          name,
+          registry_id,
+          expires_at: expires_at.toISOString(),
+          found_at: found_at.toISOString(),
+          order_id,
+        })),
+      };
+    },
+    async assign_name({ name: asked, workspace: wanted }) {
+      const name = readName(asked);
+      const workspace = await chooseWorkspace(db, wanted);
+      if ((await assignName(db, name, workspace.id)) === null) {
+        throw new OperatorError(`${name} is not unassigned. See: domains name unassigned.`);
+      }
+      return { name, workspace_id: workspace.id, workspace_name: workspace.name };
+    },
+    async retire_name({ name: asked }) {
+      const name = readName(asked);
+      const row = await db.transaction((tx) => retireByHand(tx, name, clock.now()));
+      if (row === undefined) {
+        throw new OperatorError(
+          `${name} is not missing: only a name that the registry says is not ours can be retired. See: domains name missing.`,
+        );
+      }
+      return { name, workspace_id: row.workspace_id };
+    },
+    async recover_name({ name: asked }) {
+      const name = readName(asked);
+      const found = await db.transaction((tx) => bringBack(tx, name, clock.now()));
+      switch (found.kind) {
+        case 'done':
+          return { name, workspace_id: found.row.workspace_id };
+        case 'taken':
+          throw new OperatorError(
+            `${name} is in the portfolio of ${found.workspaceId} already, or being bought for it.`,
+          );
+        case 'never_here':
+          throw new OperatorError(`${name} was retired from no portfolio.`);
+        case 'too_late':
+          throw new OperatorError(
+            `${name} was retired more than 60 days ago: its records are gone. Register it or transfer it in.`,
+          );
+        default:
+          return found satisfies never;
+      }
+    },
+  };
+}
+
+function readName(asked: string): string {
+  try {
+    return normalizeName(asked, 'name').ascii;
+  } catch (error) {
+    if (error instanceof ApiError) throw new OperatorError(`${asked} is no domain name.`);
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * What the registry has of a name before the first command of its order. After an answer was lost, only this tells what the order did
+ * from what was there before: a name that our registrar account had already is nobody's who happens to order it.
+ */
+import { json } from '../../kernel/db/values.ts';
+import type { Registry } from '../registry/registry.ts';
+import { RegistryUnavailable } from '../registry/registry.ts';
+import type { Baseline } from '../tables.ts';
+import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
+import type { OrderDependencies } from './dependencies.ts';
+import type { OrderRow } from './order.ts';
+
+/** Undefined where the registry does not answer: then it is asked before the first command. */
+export async function readBaseline(
+  { registry, clock }: Pick<OrderDependencies, 'registry' | 'clock'>,
+  name: string,
+): Promise<Baseline | undefined> {
+  try {
+    return await askBaseline({ registry, clock }, name);
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return undefined;
+    throw error;
+  }
+}
+
+async function askBaseline(
+  { registry, clock }: { readonly registry: Pick<Registry, 'info'>; readonly clock: OrderDependencies['clock'] },
+  name: string,
+): Promise<Baseline> {
+  const at = clock.now().toISOString();
+  const info = await registry.info(name);
+  if (info === undefined) return { kind: 'absent', at };
+  const { registryId, expiresAt, isOurs } = info;
+  return { kind: isOurs ? 'ours' : 'foreign', at, registryId, expiresAt };
+}
+
+/** Whether an order needs one: a renewal names the expiry that it moves. */
+export function lacksBaseline(order: OrderRow): boolean {
+  return order.kind !== 'renewal' && order.baseline === null;
+}
+
+/**
+ * Asks the registry and writes the answer down. Undefined when another worker has done so meanwhile: that one sends the command. Throws
+ * `RegistryUnavailable`.
+ */
+export async function takeBaseline(deps: OrderDependencies, order: OrderRow): Promise<OrderRow | undefined> {
+  const baseline = await askBaseline(deps, order.name);
+  return saveBaseline(workspaceDb(deps.db, order.workspace_id), order.id, baseline);
+}
+
+function saveBaseline(db: WorkspaceDb, orderId: string, baseline: Baseline): Promise<OrderRow | undefined> {
+  return db
+    .updateTable('orders')
+    .set({ baseline: json(baseline) })
+    .where('id', '=', orderId)
+    .where('baseline', 'is', null)
+    .where('state', 'in', ['held', 'submitted'])
+    .returningAll()
+    .executeTakeFirst();
+}

@@ -1,0 +1,81 @@
+/** What the registry shows of an order's command. */
+import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
+import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { addYears } from '../registry/term.ts';
+import type { OrderRow } from './order.ts';
+
+/**
+ * - `done`: it shows what the order did, and not merely what the order is for.
+ * - `under_way`: its command is pending.
+ * - `ours_before`: the name is with our registrar account, and not by this order.
+ */
+export type Evidence = 'done' | 'under_way' | 'ours_before' | 'nothing';
+
+/** How far the registry's clock may be behind ours. */
+const CLOCK_TOLERANCE_MS = 3_600_000;
+
+/** `isAnnounced`: a message of the registry says that a transfer of ours has ended. Throws `RegistryUnavailable`. */
+export async function readEvidence(
+  registry: Pick<Registry, 'transferOf'>,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  { isAnnounced = false }: { readonly isAnnounced?: boolean } = {},
+): Promise<Evidence> {
+  const statuses = info?.statuses ?? [];
+  switch (order.kind) {
+    case 'registration':
+      if (info?.isOurs !== true) return 'nothing';
+      if (!isNewObject(order, info)) return 'ours_before';
+      return statuses.includes('pendingCreate') ? 'under_way' : 'done';
+    case 'renewal':
+      if (isRenewed(order, info)) return 'done';
+      return statuses.includes('pendingRenew') ? 'under_way' : 'nothing';
+    case 'transfer':
+      if (info?.isOurs === true) return (await isOwnTransfer(registry, order, isAnnounced)) ? 'done' : 'ours_before';
+      // One that was accepted for this order counts as its own.
+      return order.state === 'pending' && statuses.includes('pendingTransfer') ? 'under_way' : 'nothing';
+    default:
+      return order.kind satisfies never;
+  }
+}
+
+/** As `readEvidence`; `nothing` where the registry does not answer. */
+export async function evidenceOrNothing(
+  registry: Pick<Registry, 'info' | 'transferOf'>,
+  order: OrderRow,
+): Promise<{ readonly evidence: Evidence; readonly info: RegistryDomain | undefined }> {
+  try {
+    const info = await registry.info(order.name);
+    return { evidence: await readEvidence(registry, order, info), info };
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return { evidence: 'nothing', info: undefined };
+    throw error;
+  }
+}
+
+/** Not the object that was there before, and none that is older than the order. */
+function isNewObject({ baseline, created_at: createdAt }: OrderRow, info: RegistryDomain): boolean {
+  if (baseline?.kind === 'ours' || baseline?.registryId === info.registryId) return false;
+  const since = new Date(baseline?.at ?? createdAt).getTime() - CLOCK_TOLERANCE_MS;
+  return new Date(info.createdAt).getTime() >= since;
+}
+
+function isRenewed(order: OrderRow, info: RegistryDomain | undefined): boolean {
+  if (info?.isOurs !== true) return false;
+  const target = addYears(order.from_expires_at ?? new Date(0), order.years).getTime();
+  return new Date(info.expiresAt).getTime() >= target - EXPIRY_TOLERANCE_MS;
+}
+
+/** By the transfer's own dates; where the registry does not tell them, a request that it has accepted, or a message of its end. */
+async function isOwnTransfer(
+  registry: Pick<Registry, 'transferOf'>,
+  order: OrderRow,
+  isAnnounced: boolean,
+): Promise<boolean> {
+  const { baseline, created_at: createdAt } = order;
+  if (baseline?.kind === 'ours') return false;
+  const transfer = await registry.transferOf(order.name);
+  if (transfer === undefined) return order.state === 'pending' || isAnnounced;
+  const since = new Date(baseline?.at ?? createdAt).getTime() - CLOCK_TOLERANCE_MS;
+  return transfer.isOurs && transfer.state === 'approved' && new Date(transfer.requestedAt).getTime() >= since;
+}

@@ -1,0 +1,81 @@
+/** Names that are with our registrar account and in no portfolio: an order came upon them, and an operator says whose they are. */
+import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { openZone } from '../dns/index.ts';
+import { insertAcquisition } from '../portfolio/index.ts';
+import { type SystemDb, systemDb, workspaceDb } from '../workspace-scope.ts';
+import type { OrderDependencies } from './dependencies.ts';
+
+interface FoundName {
+  readonly name: string;
+  readonly registryId: string;
+  readonly expiresAt: Date;
+  readonly orderId: string;
+}
+
+/** Repeating it changes nothing. */
+export async function noteUnassigned(
+  { db, clock, logger }: Pick<OrderDependencies, 'db' | 'clock' | 'logger'>,
+  { name, registryId, expiresAt, orderId }: FoundName,
+): Promise<void> {
+  const row = { name, registry_id: registryId, expires_at: expiresAt, found_at: clock.now(), order_id: orderId };
+  await systemDb(db)
+    .insertInto('unassigned_names')
+    .values(row)
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  logger.error(
+    { domain: name, order: orderId },
+    'a name is with our registrar account and in no portfolio; see `ironcraft domains name unassigned`',
+  );
+}
+
+/** Oldest find first; not those that a workspace has by now. */
+export function listUnassigned(db: SystemDb, limit: number) {
+  return db
+    .selectFrom('unassigned_names')
+    .selectAll()
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('domains')
+            .select('domains.id')
+            .whereRef('domains.name', '=', 'unassigned_names.name')
+            .where('domains.state', '<>', 'gone'),
+        ),
+      ),
+    )
+    .orderBy('found_at')
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * Puts an unassigned name into a portfolio, paid for until its term ends; the next sweep asks the registry about it. Null: no such name
+ * is unassigned.
+ */
+export async function assignName(
+  db: Database,
+  name: string,
+  workspaceId: string,
+): Promise<{ readonly id: string } | null> {
+  return db.transaction(async (tx: Transaction) => {
+    const found = await systemDb(tx)
+      .deleteFrom('unassigned_names')
+      .where('name', '=', name)
+      .returning(['expires_at'])
+      .executeTakeFirst();
+    if (found === undefined) return null;
+    const scoped = workspaceDb(tx, workspaceId);
+    const id = mintId('dom');
+    if (!(await insertAcquisition(scoped, { id, name, added_via: 'transfer' }))) return null;
+    await scoped
+      .updateTable('domains')
+      .set({ state: 'active', expires_at: found.expires_at, billed_until: found.expires_at })
+      .where('id', '=', id)
+      .execute();
+    await openZone(tx, { workspaceId, domainId: id, name });
+    return { id };
+  });
+}

@@ -1,0 +1,60 @@
+/** What an operator does about names that are missing, or were retired: see missing-names.ts. */
+import type { Transaction } from '../../kernel/db/database.ts';
+import { keepZoneOpen } from '../dns/index.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { notMissing } from './missing-names.ts';
+import { KEPT_MS, retireDomain } from './record-info.ts';
+import { type DomainRow, findDomainById, findOwner, lockDomain } from './store.ts';
+
+export type BroughtBack =
+  | { readonly kind: 'done'; readonly row: DomainRow }
+  | { readonly kind: 'never_here' | 'too_late' }
+  /** A workspace has the name, or is acquiring it. */
+  | { readonly kind: 'taken'; readonly workspaceId: string };
+
+/**
+ * Puts the name back into the portfolio that had it last, with its zone; the next sweep asks the registry about it. Within 60 days of
+ * its retirement.
+ */
+export async function bringBack(tx: Transaction, name: string, now: Date): Promise<BroughtBack> {
+  const owner = await findOwner(systemDb(tx), name);
+  if (owner !== undefined) return { kind: 'taken', workspaceId: owner.workspace_id };
+  // One that never became ours was never reported, nor sold.
+  const last = await systemDb(tx)
+    .selectFrom('domains')
+    .selectAll()
+    .where('name', '=', name)
+    .where('state', '=', 'gone')
+    .where('billed_until', 'is not', null)
+    .orderBy('gone_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (last === undefined) return { kind: 'never_here' };
+  if (last.gone_at === null || last.gone_at.getTime() < now.getTime() - KEPT_MS) return { kind: 'too_late' };
+  const db = workspaceDb(tx, last.workspace_id);
+  await lockDomain(db, last.id);
+  await db
+    .updateTable('domains')
+    .set({ state: 'active', gone_at: null, synced_at: null, ...notMissing, deletion_sent_at: null })
+    .where('id', '=', last.id)
+    .execute();
+  await keepZoneOpen(tx, { workspaceId: last.workspace_id, domainId: last.id, name });
+  return { kind: 'done', row: (await findDomainById(db, last.id)) ?? last };
+}
+
+/** Retires a missing name without waiting for its day; undefined where no name of that kind is missing. */
+export async function retireByHand(tx: Transaction, name: string, now: Date): Promise<DomainRow | undefined> {
+  const owner = await findOwner(systemDb(tx), name);
+  if (owner === undefined) return undefined;
+  const { workspace_id: workspaceId, id: domainId } = owner;
+  const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
+  if (row?.state !== 'active' || row.missing_since === null) return undefined;
+  // Its retirement was expected by somebody: it does not count towards the names that are missing unexpectedly.
+  await workspaceDb(tx, workspaceId)
+    .updateTable('domains')
+    .set({ missing_announced: true })
+    .where('id', '=', domainId)
+    .execute();
+  await retireDomain(tx, { workspaceId, domainId, name }, now);
+  return row;
+}

@@ -1,0 +1,42 @@
+/** The person who signed a workspace up: the registrant of the names that it registers. */
+import { json } from '../kernel/db/values.ts';
+import type { Registry } from './registry/registry.ts';
+import type { RegistrantContact } from './tables.ts';
+import type { WorkspaceDb } from './workspace-scope.ts';
+
+export interface WorkspaceRegistrant {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly contact: RegistrantContact;
+}
+
+/** Throws where there is none. */
+export async function getRegistrant(db: WorkspaceDb): Promise<WorkspaceRegistrant> {
+  return registrantOf(db).executeTakeFirstOrThrow();
+}
+
+/** As `getRegistrant`, locked until the transaction ends. */
+export async function lockRegistrant(db: WorkspaceDb): Promise<WorkspaceRegistrant> {
+  return registrantOf(db).forUpdate().executeTakeFirstOrThrow();
+}
+
+function registrantOf(db: WorkspaceDb) {
+  return db.selectFrom('users').select(['id', 'name', 'email', 'contact']).orderBy('created_at').orderBy('id').limit(1);
+}
+
+export async function saveRegistrant(
+  db: WorkspaceDb,
+  { id, name, contact }: Pick<WorkspaceRegistrant, 'id' | 'name' | 'contact'>,
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ name, contact: json(contact) })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** What the registry wants to know of a registrant and does not, as members of the contact. */
+export function missingContact({ requiredContact }: Pick<Registry, 'requiredContact'>, contact: RegistrantContact) {
+  return requiredContact.filter((member) => !contact[member]);
+}

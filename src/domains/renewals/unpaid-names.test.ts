@@ -1,0 +1,252 @@
+/** Names that nobody pays for, at a registry that renews by itself, over EPP. The registry's bill must be what customers have paid for. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { TestWorkspace } from '../../../test/support/domains.ts';
+import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { refusal } from '../../../test/support/orders.ts';
+import { done } from '../../../test/support/simulated-registry.ts';
+import type { Message } from '../mail/index.ts';
+import { createOperator } from '../operator/index.ts';
+import { readBill } from '../registry/simulated/index.ts';
+import { systemDb } from '../workspace-scope.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const GRACE_DAYS = 45;
+/** A third of the grace period is kept to try again. */
+const DELETED_AFTER_DAYS = 30;
+const PRICE = 11.9;
+
+const outbox: Message[] = [];
+let isMailDown = false;
+const mailer = {
+  send: async (message: Message) => {
+    if (isMailDown) throw new Error('the mail server is away');
+    outbox.push(message);
+  },
+};
+const service = await startDomainsOverEpp({ autoRenewGraceDays: GRACE_DAYS, mailer });
+const { db, epp, owner } = service;
+const operator = createOperator({ db, clock: epp.clock });
+after(() => service.close());
+
+/** So much later, with everything done that is due by then. */
+async function later(ms: number): Promise<void> {
+  epp.clock.advance(ms);
+  await service.domains.orders.sweep();
+  await service.domains.unpaidNames.runDue();
+  await service.domains.orders.sweep();
+}
+
+/** To so long after the end of the term that is paid for. */
+async function laterThanTerm(name: string, ms: number): Promise<void> {
+  await later((await untilEndOfTerm(name)) + ms);
+}
+
+async function untilEndOfTerm(name: string): Promise<number> {
+  const { billed_until: end } = await systemDb(db)
+    .selectFrom('domains')
+    .select('billed_until')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  return (end?.getTime() ?? 0) - epp.clock.now().getTime();
+}
+
+async function unpaidOwner(...names: string[]): Promise<TestWorkspace> {
+  const workspace = await owner(...names);
+  for (const name of names) {
+    const { status, text } = await workspace.patch(`/domains/${name}/settings`, { auto_renew: false });
+    assert.equal(status, 200, text);
+  }
+  return workspace;
+}
+
+const billOf = async (name: string) =>
+  (await readBill(db, epp.ours.registrarId))
+    .filter((charge) => charge.name === name)
+    .map(({ kind, years }) => `${kind} ${years}`);
+const statusesOf = async (name: string) => done(await epp.core.infoDomain(epp.ours, { name })).statuses;
+const problemOf = async (name: string) =>
+  (await operator.unpaid_names({})).names.find((unpaid) => unpaid.name === name)?.problem;
+const mailsAbout = (name: string) => outbox.filter(({ subject }) => subject.includes(name));
+const renew = (workspace: TestWorkspace, name: string, duration = 1) =>
+  workspace.post(`/domains/${name}/renew`, { confirm_price: PRICE * duration, duration });
+
+describe('a name that nobody pays for', () => {
+  test('is suspended when its term ends, deleted before the grace period ends, and costs nothing', async () => {
+    const name = 'unpaid.com';
+    const workspace = await unpaidOwner(name);
+    const { body: before } = await workspace.get(`/domains/${name}`);
+    await laterThanTerm(name, -1);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    await later(HOUR_MS);
+    assert.ok((await statusesOf(name)).includes('clientHold'));
+    const { body } = await workspace.get(`/domains/${name}`);
+    assert.deepEqual(
+      [body.status, body.expires_at, body.renewal.billed_until],
+      ['Expired', before.expires_at, before.expires_at],
+      'what was paid for, not what the registry added',
+    );
+    await later(HOUR_MS);
+    const [mail, ...others] = mailsAbout(name);
+    assert.deepEqual(others, []);
+    assert.match(mail?.text ?? '', /will be deleted/);
+    await later((DELETED_AFTER_DAYS - 1) * DAY_MS);
+    assert.ok((await statusesOf(name)).includes('clientHold'), 'its owner may pay still');
+    await later(DAY_MS);
+    assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+    await later(36 * DAY_MS);
+    assert.equal((await workspace.get(`/domains/${name}`)).status, 404);
+    assert.equal(await problemOf(name), undefined);
+  });
+
+  test('and that its owner has released is deleted as soon as its term ends', async () => {
+    const name = 'released.com';
+    const workspace = await owner(name);
+    assert.equal((await workspace.delete(`/domains/${name}?when=at_expiry`)).body.status, 'ReleaseScheduled');
+    await laterThanTerm(name, -HOUR_MS);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    await later(2 * HOUR_MS);
+    assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+    assert.deepEqual(mailsAbout(name), []);
+  });
+
+  test('is deleted although it is locked', async () => {
+    const name = 'bolted.com';
+    const workspace = await unpaidOwner(name);
+    await workspace.patch(`/domains/${name}/settings`, { registrar_lock: true });
+    await laterThanTerm(name, HOUR_MS);
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+  });
+
+  test('and that the registry does not let go is named to the operator, and tried again each hour', async () => {
+    const name = 'has-hosts.com';
+    await unpaidOwner(name);
+    const host = { name: `ns1.${name}`, addresses: ['192.0.2.1'] };
+    done(await epp.core.createHost(epp.ours, host));
+    await laterThanTerm(name, HOUR_MS);
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    assert.match((await problemOf(name)) ?? '', /did not delete it.*ns1\.has-hosts\.com/s);
+    done(await epp.core.deleteHost(epp.ours, { name: host.name }));
+    await later(HOUR_MS - 1);
+    assert.ok(!(await statusesOf(name)).includes('pendingDelete'));
+    await later(1);
+    assert.ok((await statusesOf(name)).includes('pendingDelete'));
+    assert.equal(await problemOf(name), undefined);
+  });
+
+  test('is not deleted once it has been billed: the operator is told', async () => {
+    const name = 'billed.com';
+    const workspace = await unpaidOwner(name);
+    await laterThanTerm(name, GRACE_DAYS * DAY_MS);
+    assert.ok((await statusesOf(name)).includes('clientHold'));
+    await later(HOUR_MS);
+    assert.match((await problemOf(name)) ?? '', /grace period is over/);
+    assert.ok(!(await statusesOf(name)).includes('pendingDelete'));
+    const { status, text } = await renew(workspace, name);
+    assert.equal(status, 200, text);
+    await later(HOUR_MS);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    assert.deepEqual([await problemOf(name), await billOf(name)], [undefined, ['create 1', 'auto_renew 1']]);
+  });
+
+  test('and that somebody has renewed at the registry by hand is not deleted', async () => {
+    const name = 'by-hand.com';
+    await unpaidOwner(name);
+    epp.clock.advance((await untilEndOfTerm(name)) + DAY_MS);
+    const { expiresAt } = done(await epp.core.infoDomain(epp.ours, { name }));
+    const currentExpiryDate = expiresAt.toISOString().slice(0, 10);
+    done(await epp.core.renewDomain(epp.ours, { name, years: 2, currentExpiryDate }));
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    await later(HOUR_MS);
+    assert.match((await problemOf(name)) ?? '', /renewed by hand/);
+    assert.ok(!(await statusesOf(name)).includes('pendingDelete'));
+    await systemDb(db).updateTable('domains').set({ state: 'gone' }).where('name', '=', name).execute();
+  });
+
+  test('is told of once the mail server is back', async () => {
+    const name = 'unheard.com';
+    await unpaidOwner(name);
+    isMailDown = true;
+    await laterThanTerm(name, HOUR_MS);
+    isMailDown = false;
+    assert.match((await problemOf(name)) ?? '', /owner was not told/);
+    await later(HOUR_MS);
+    assert.deepEqual([mailsAbout(name).length, await problemOf(name)], [1, undefined]);
+  });
+});
+
+describe('its owner', () => {
+  test('pays within the grace period: charged once, nothing is bought from the registry, and it works again', async () => {
+    const name = 'paid-late.com';
+    const workspace = await unpaidOwner(name);
+    const { body: before } = await workspace.get(`/domains/${name}`);
+    await laterThanTerm(name, (DELETED_AFTER_DAYS - 1) * DAY_MS);
+    assert.ok((await statusesOf(name)).includes('clientHold'));
+    const { available: rich } = (await workspace.get('/wallet')).body;
+    const paid = await renew(workspace, name);
+    assert.deepEqual([paid.status, paid.body.status], [200, 'Completed'], paid.text);
+    await later(0);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    const { body } = await workspace.get(`/domains/${name}`);
+    const nextYear = `${Number(before.expires_at.slice(0, 4)) + 1}${before.expires_at.slice(4)}`;
+    assert.deepEqual([body.status, body.expires_at, body.renewal.billed_until], ['Active', nextYear, nextYear]);
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1']);
+    assert.ok(rich === undefined || (await workspace.get('/wallet')).body.available < rich);
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    assert.deepEqual(await statusesOf(name), ['ok'], 'the next term is paid for');
+  });
+
+  test('pays for two years: the registry is asked for the second alone', async () => {
+    const name = 'paid-twice.com';
+    const workspace = await unpaidOwner(name);
+    await laterThanTerm(name, DAY_MS);
+    const paid = await renew(workspace, name, 2);
+    assert.equal(paid.status, 200, paid.text);
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'renew 1']);
+    await later((await untilEndOfTerm(name)) - DAY_MS);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'renew 1']);
+  });
+
+  test('cannot pay while it is being deleted, and can where the deletion has failed', async () => {
+    const name = 'contested.com';
+    const workspace = await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    const sent = { deletion_sent_at: epp.clock.now() };
+    await systemDb(db).updateTable('domains').set(sent).where('name', '=', name).execute();
+    assert.deepEqual(refusal(await renew(workspace, name)), [422, 'renew_failed']);
+    await later(DAY_MS + 1);
+    assert.equal((await renew(workspace, name)).status, 200);
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1']);
+  });
+
+  test('has paid ahead: nothing is suspended, and the registry renews nothing by itself', async () => {
+    const name = 'prompt.com';
+    await owner(name);
+    await laterThanTerm(name, -20 * DAY_MS);
+    await service.domains.renewals.runDue();
+    await later(21 * DAY_MS);
+    assert.deepEqual(await statusesOf(name), ['ok']);
+    assert.deepEqual(await billOf(name), ['create 1', 'renew 1']);
+  });
+});
+
+test('a process that ends between its note and the registry’s answer leaves the step to the next', async () => {
+  const name = 'cut-off.com';
+  const workspace = await unpaidOwner(name);
+  await laterThanTerm(name, HOUR_MS);
+  epp.clock.advance((DELETED_AFTER_DAYS - 1) * DAY_MS);
+  const noted = { deletion_sent_at: epp.clock.now(), unpaid_tried_at: epp.clock.now(), synced_at: null };
+  await systemDb(db).updateTable('domains').set(noted).where('name', '=', name).execute();
+  await later(0);
+  assert.ok(!(await statusesOf(name)).includes('pendingDelete'), 'another process may be at it');
+  await later(DAY_MS + 1);
+  await later(HOUR_MS);
+  assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
+  assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+});

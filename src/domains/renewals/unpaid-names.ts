@@ -1,0 +1,243 @@
+/**
+ * Names at a registry that renews by itself, whose present term nobody has paid for. The registry takes its bill back for a name that is
+ * deleted within its grace period, so:
+ *
+ *   paid term ends                      a third of the grace period is left           the grace period ends
+ *   ──────┼──────────── suspended ────────────────┼──────────── deleted ─────────────────────┼──▶ billed: for the operator
+ *         │ released by its owner: deleted at once
+ *
+ * Until it is deleted its owner may pay: the renewal costs nothing at the registry then, and the suspension is lifted. Each step is
+ * written down before the registry is told, and taken again until it has succeeded; what the registry refuses is kept for the operator.
+ */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import type { Mailer } from '../mail/index.ts';
+import { type DomainRow, EXPIRY_TOLERANCE_MS, lockDomain } from '../portfolio/index.ts';
+import { type MutationOutcome, type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { addDays, addYears } from '../registry/term.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { findRenewalOrder } from './renewal-order-store.ts';
+import { mailSuspension } from './suspension-mail.ts';
+import { isLive } from './term.ts';
+import { listPaidAgain, listUnpaid, saveUnpaid, type UnpaidChanges, type UnpaidRow } from './unpaid-store.ts';
+
+export interface UnpaidNamesOptions {
+  readonly db: Database;
+  readonly registry: Pick<Registry, 'autoRenewGraceDays' | 'info' | 'update' | 'delete'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mailer: Mailer;
+}
+
+export interface UnpaidNames {
+  /** Takes every step that is due, once. Any number of processes may do so at a time. Nothing where the registry does not renew by itself. */
+  runDue(signal?: AbortSignal): Promise<void>;
+}
+
+const MIN_MARGIN_DAYS = 2;
+/** Nothing is deleted in the last hours of the grace period: the registry's clock may be ahead. */
+const LAST_MS = 6 * 3_600_000;
+/** Between two tries of a step that did not succeed. */
+const RETRY_MS = 3_600_000;
+const BATCH_SIZE = 100;
+/** After so many unanswered calls the registry counts as unreachable, and the run ends. */
+const UNANSWERED_LIMIT = 3;
+const LOCK = ['clientDeleteProhibited', 'clientUpdateProhibited', 'clientTransferProhibited'];
+const LEAVING = ['pendingDelete', 'redemptionPeriod'];
+const PROBLEM = {
+  suspend: 'The registry did not suspend it',
+  lift: 'It is paid for, and the registry did not lift its suspension',
+  unlock: 'The registry did not lift its lock',
+  delete: 'The registry did not delete it',
+} as const;
+const NOT_CONFIRMED = 'The registry has not confirmed yet that the name is suspended.';
+
+/** How long before the end of its grace period an unpaid name is deleted: enough to try again for some days. */
+function marginDays(graceDays: number): number {
+  return Math.max(MIN_MARGIN_DAYS, Math.ceil(graceDays / 3));
+}
+
+export function createUnpaidNames(options: UnpaidNamesOptions): UnpaidNames {
+  const { autoRenewGraceDays: graceDays } = options.registry;
+  return graceDays === undefined ? { runDue: async () => undefined } : new Worker(options, graceDays);
+}
+
+type Step = 'answered' | 'unanswered';
+
+class Worker implements UnpaidNames {
+  readonly #options: UnpaidNamesOptions;
+  readonly #graceDays: number;
+
+  constructor(options: UnpaidNamesOptions, graceDays: number) {
+    this.#options = options;
+    this.#graceDays = graceDays;
+  }
+
+  async runDue(signal?: AbortSignal): Promise<void> {
+    const { clock, db } = this.#options;
+    const now = clock.now();
+    const triedBefore = new Date(now.getTime() - RETRY_MS);
+    const lapsed = { now, triedBefore, deletesBefore: addDays(now, marginDays(this.#graceDays) - this.#graceDays) };
+    const paid = await listPaidAgain(systemDb(db), { now, triedBefore }, BATCH_SIZE);
+    const unpaid = await listUnpaid(systemDb(db), lapsed, BATCH_SIZE);
+    const steps = [
+      ...paid.map((row) => () => this.#lift(row)),
+      ...unpaid.map((row) => () => (this.#isToDelete(row, now) ? this.#delete(row) : this.#suspend(row))),
+    ];
+    let unanswered = 0;
+    for (const take of steps) {
+      if (signal?.aborted === true || unanswered === UNANSWERED_LIMIT) return;
+      unanswered = (await take()) === 'unanswered' ? unanswered + 1 : 0;
+    }
+  }
+
+  /** One that was not suspended in time, as the service was away, is suspended first: its owner is told before it goes. */
+  #isToDelete(row: UnpaidRow, now: Date): boolean {
+    const { billed_until: paidUntil, release_at: releaseAt, suspended_at: suspendedAt } = row;
+    if (releaseAt !== null && releaseAt <= now) return true;
+    return (
+      suspendedAt !== null &&
+      row.unpaid_problem !== NOT_CONFIRMED &&
+      addDays(paidUntil, this.#graceDays - marginDays(this.#graceDays)) <= now
+    );
+  }
+
+  /** Out of the DNS; its owner is told once the registry has done so. */
+  async #suspend(row: UnpaidRow): Promise<Step> {
+    const { clock, db, mailer, registry } = this.#options;
+    const now = clock.now();
+    const noted = { suspended_at: row.suspended_at ?? now, unpaid_problem: NOT_CONFIRMED, unpaid_tried_at: now };
+    if (!(await this.#note(row, noted))) return 'answered';
+    const outcome = await registry.update({ name: row.name, transactionId: mintId('upd'), held: true });
+    if (outcome.kind !== 'completed' && outcome.kind !== 'pending') return this.#keep(row, 'suspend', outcome);
+    const earliest = addDays(row.billed_until, this.#graceDays - marginDays(this.#graceDays));
+    const deletedAt = new Date(Math.max(earliest.getTime(), now.getTime() + RETRY_MS));
+    try {
+      await mailSuspension(db, mailer, row, deletedAt);
+    } catch (error) {
+      return this.#keepProblem(row, `The name is suspended, and its owner was not told: ${String(error)}`);
+    }
+    await this.#note(row, { unpaid_problem: null, synced_at: null });
+    return 'answered';
+  }
+
+  /** Paid for by now. */
+  async #lift(row: DomainRow): Promise<Step> {
+    const { db, registry } = this.#options;
+    const outcome = await registry.update({ name: row.name, transactionId: mintId('upd'), held: false });
+    if (outcome.kind !== 'completed' && outcome.kind !== 'pending') return this.#keep(row, 'lift', outcome);
+    await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, {
+      suspended_at: null,
+      unpaid_problem: null,
+      unpaid_tried_at: null,
+      synced_at: null,
+    });
+    return 'answered';
+  }
+
+  async #delete(row: UnpaidRow): Promise<Step> {
+    const { clock, logger, registry } = this.#options;
+    const info = await this.#readRegistry(row);
+    if (info === 'unanswered') return info;
+    // Not ours any more, or leaving already: the order worker's sweep sees to it.
+    if (info?.isOurs !== true || info.statuses.some((status) => LEAVING.includes(status))) {
+      await this.#note(row, { unpaid_tried_at: clock.now(), synced_at: null });
+      return 'answered';
+    }
+    const obstacle = this.#obstacleTo(row, info);
+    if (obstacle !== undefined) return this.#keepProblem(row, obstacle);
+    const sent = { deletion_sent_at: clock.now(), unpaid_tried_at: clock.now() };
+    if (!(await this.#note(row, sent))) return 'answered';
+    if (info.statuses.some((status) => LOCK.includes(status))) {
+      const unlocked = await registry.update({ name: row.name, transactionId: mintId('upd'), locked: false });
+      if (unlocked.kind !== 'completed') return this.#keep(row, 'unlock', unlocked, { deletion_sent_at: null });
+    }
+    const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
+    if (outcome.kind === 'unknown') return this.#keep(row, 'delete', outcome);
+    if (outcome.kind === 'rejected') return this.#keep(row, 'delete', outcome, { deletion_sent_at: null });
+    await saveUnpaid(workspaceDb(this.#options.db, row.workspace_id), row.id, {
+      auto_renew: false,
+      release_at: row.release_at ?? clock.now(),
+      renewal_state: 'off',
+      suspended_at: null,
+      unpaid_problem: null,
+      // Read with the next sweep of the order worker, which retires it where it is gone.
+      synced_at: null,
+      missing_seen_at: null,
+    });
+    logger.info({ domain: row.name }, 'a name of which nobody has paid for the present term was deleted');
+    return 'answered';
+  }
+
+  /** Why it must not be deleted; undefined: it may be. */
+  #obstacleTo(row: UnpaidRow, info: RegistryDomain): string | undefined {
+    const { billed_until: paidUntil, release_at: releaseAt } = row;
+    const expiresAt = new Date(info.expiresAt);
+    const isAbout = (date: Date) => Math.abs(expiresAt.getTime() - date.getTime()) <= EXPIRY_TOLERANCE_MS;
+    if (isAbout(paidUntil)) {
+      return releaseAt === null
+        ? 'The registry has not renewed it, so it is not billed: it is not deleted.'
+        : undefined;
+    }
+    const shown = expiresAt.toISOString().slice(0, 10);
+    const renewedOnce = addYears(paidUntil, 1);
+    if (!isAbout(renewedOnce)) {
+      return `The registry has it until ${shown}, which is not one renewal after the paid term: was it renewed by hand?`;
+    }
+    const graceEnd = addDays(addYears(expiresAt, -1), this.#graceDays);
+    if (this.#options.clock.now().getTime() < graceEnd.getTime() - LAST_MS) return undefined;
+    return `The registry’s grace period is over: it has billed a term until ${shown} that nobody has paid for.`;
+  }
+
+  async #readRegistry({ name }: UnpaidRow): Promise<RegistryDomain | undefined | 'unanswered'> {
+    try {
+      return await this.#options.registry.info(name);
+    } catch (error) {
+      if (error instanceof RegistryUnavailable) return 'unanswered';
+      throw error;
+    }
+  }
+
+  /** Saves these columns where the name is unpaid still and nobody is paying at this moment. */
+  async #note(row: UnpaidRow, changes: UnpaidChanges): Promise<boolean> {
+    const { clock, db } = this.#options;
+    return db.transaction(async (tx) => {
+      const scoped = workspaceDb(tx, row.workspace_id);
+      const held = await lockDomain(scoped, row.id);
+      if (held?.state !== 'active' || held.billed_until?.getTime() !== row.billed_until.getTime()) return false;
+      if (held.release_at?.getTime() !== row.release_at?.getTime()) return false;
+      if (
+        changes.deletion_sent_at !== undefined &&
+        !this.#isToDelete({ ...held, billed_until: row.billed_until }, clock.now())
+      )
+        return false;
+      const order = await findRenewalOrder(scoped, row.id);
+      if (order !== undefined && isLive(order.state)) return false;
+      await saveUnpaid(scoped, row.id, changes);
+      return true;
+    });
+  }
+
+  async #keep(
+    row: DomainRow,
+    step: keyof typeof PROBLEM,
+    outcome: MutationOutcome,
+    changes: UnpaidChanges = {},
+  ): Promise<Step> {
+    const isUnknown = outcome.kind === 'unknown';
+    const reason = 'reason' in outcome ? outcome.reason : outcome.kind;
+    await this.#keepProblem(row, `${PROBLEM[step]}: ${reason}`, changes);
+    return isUnknown ? 'unanswered' : 'answered';
+  }
+
+  async #keepProblem(row: DomainRow, problem: string, changes: UnpaidChanges = {}): Promise<Step> {
+    const { clock, db, logger } = this.#options;
+    if (row.unpaid_problem !== problem)
+      logger.warn({ domain: row.name, problem }, 'an unpaid name stays as it is for now');
+    const kept = { ...changes, unpaid_problem: problem, unpaid_tried_at: clock.now() };
+    await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, kept);
+    return 'answered';
+  }
+}

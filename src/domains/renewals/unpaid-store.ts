@@ -1,0 +1,91 @@
+/** Rows of names whose paid term has ended at a registry that renews by itself. */
+import { type Selectable, sql } from 'kysely';
+import type { WorkspaceTables } from '../tables.ts';
+import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+
+type DomainRow = Selectable<WorkspaceTables['domains']>;
+
+export type UnpaidRow = DomainRow & { billed_until: Date };
+
+export type UnpaidChanges = Partial<
+  Pick<
+    DomainRow,
+    | 'auto_renew'
+    | 'deletion_sent_at'
+    | 'missing_seen_at'
+    | 'release_at'
+    | 'renewal_state'
+    | 'suspended_at'
+    | 'synced_at'
+    | 'unpaid_problem'
+    | 'unpaid_tried_at'
+  >
+>;
+
+const isActive = sql<boolean>`state = 'active'`;
+/** Known to have been deleted. */
+const isLeaving = sql<boolean>`
+  (deletion_sent_at is not null or coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false))`;
+
+/** Names with a step to take, the longest unpaid first: to be suspended, released, or unpaid since before `deletesBefore`. */
+export async function listUnpaid(
+  db: SystemDb,
+  { now, triedBefore, deletesBefore }: { readonly now: Date; readonly triedBefore: Date; readonly deletesBefore: Date },
+  limit: number,
+): Promise<UnpaidRow[]> {
+  return db
+    .selectFrom('domains')
+    .selectAll()
+    .where(isActive)
+    .where('billed_until', '<=', now)
+    .where(({ not }) => not(isLeaving))
+    .where(({ eb, or }) => or([eb('unpaid_tried_at', 'is', null), eb('unpaid_tried_at', '<=', triedBefore)]))
+    .where(({ eb, or }) =>
+      or([
+        eb('suspended_at', 'is', null),
+        eb('unpaid_problem', 'is not', null),
+        eb('release_at', '<=', now),
+        eb('billed_until', '<=', deletesBefore),
+      ]),
+    )
+    .orderBy('billed_until')
+    .orderBy('id')
+    .limit(limit)
+    .$narrowType<{ billed_until: Date }>()
+    .execute();
+}
+
+/** Names that were unpaid and are paid for by now. */
+export async function listPaidAgain(
+  db: SystemDb,
+  { now, triedBefore }: { readonly now: Date; readonly triedBefore: Date },
+  limit: number,
+): Promise<DomainRow[]> {
+  return db
+    .selectFrom('domains')
+    .selectAll()
+    .where(isActive)
+    .where(sql<boolean>`(suspended_at is not null or unpaid_problem is not null)`)
+    .where('billed_until', '>', now)
+    .where(({ eb, or }) => or([eb('unpaid_problem', 'is', null), eb('unpaid_tried_at', '<=', triedBefore)]))
+    .orderBy('billed_until')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Unpaid names of which a step did not succeed, the longest unpaid first. */
+export async function listUnpaidProblems(db: SystemDb, limit: number) {
+  return db
+    .selectFrom('domains')
+    .select(['workspace_id', 'name', 'billed_until', 'snapshot', 'suspended_at', 'unpaid_problem', 'unpaid_tried_at'])
+    .where(isActive)
+    .where('unpaid_problem', 'is not', null)
+    .orderBy('billed_until')
+    .limit(limit)
+    .execute();
+}
+
+export async function saveUnpaid(db: WorkspaceDb, id: string, changes: UnpaidChanges): Promise<void> {
+  await db.updateTable('domains').set(changes).where('id', '=', id).where(isActive).execute();
+}

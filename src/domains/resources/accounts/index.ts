@@ -1,0 +1,2 @@
+/** Accounts: what others need of them. */
+export { contactMembers } from './schema.ts';

@@ -1,0 +1,75 @@
+/** A domain service whose registry is reached by EPP, over TLS, with a manual clock; the registry answers wrongly where a test says so. */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import type { Mailer } from '../../src/domains/mail/index.ts';
+import type { ChooseWrongAnswer } from '../../src/domains/registry/simulated/index.ts';
+import { createLogger } from '../../src/kernel/log/log.ts';
+import { createVault } from '../../src/kernel/vault/vault.ts';
+import { openTestDatabase } from './database.ts';
+import { startDomains, type TestDomains, type TestWorkspace } from './domains.ts';
+import { openTestEpp, type TestEpp } from './epp.ts';
+
+export interface TestDomainsOverEpp extends TestDomains {
+  readonly epp: TestEpp;
+  /** In place of those before; undefined: every answer is right. */
+  answerWrongly(choose: ChooseWrongAnswer | undefined): void;
+  /** With money and an address, as registries want one; the names are registered. */
+  owner(...names: readonly string[]): Promise<TestWorkspace>;
+  /** So much later, with everything done that is due by then. */
+  later(ms: number): Promise<void>;
+}
+
+const CONTACT = { street: '1 Mill Lane', city: 'London', postal_code: 'EC1', country: 'GB', phone: '+44.2071234567' };
+const COM_PRICE = 11.9;
+
+export async function startDomainsOverEpp({
+  mailer,
+  ...options
+}: {
+  readonly autoRenewGraceDays?: number;
+  readonly mailer?: Mailer;
+} = {}): Promise<TestDomainsOverEpp> {
+  const database = await openTestDatabase();
+  const { db } = database;
+  let choose: ChooseWrongAnswer | undefined;
+  const epp = await openTestEpp(db, {
+    ...options,
+    delays: { createSeconds: 0, renewSeconds: 0 },
+    wrongAnswers: (command, name) => choose?.(command, name),
+  });
+  const adapter = await epp.connect(options);
+  const service = await startDomains({
+    clock: epp.clock,
+    registry: () => adapter,
+    ...(mailer === undefined ? {} : { mailer }),
+    sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
+    logger: createLogger({ logLevel: 'silent' }),
+  });
+  return {
+    ...service,
+    epp,
+    answerWrongly(next) {
+      choose = next;
+    },
+    async owner(...names) {
+      const workspace = await service.createWorkspace();
+      await workspace.fund(1_000_000);
+      await workspace.patch('/registrant', { contact: CONTACT });
+      for (const domain of names) {
+        const { status, text: answer } = await workspace.post('/domains', { domain, confirm_price: COM_PRICE });
+        if (status !== 201) throw new Error(`${domain} could not be registered: ${answer}`);
+      }
+      return workspace;
+    },
+    async later(ms) {
+      epp.clock.advance(ms);
+      // The first refreshes names, the second reads the registry’s messages about them.
+      await service.domains.orders.sweep();
+      await service.domains.orders.sweep();
+    },
+    async close() {
+      await service.close();
+      await epp.close();
+      await database.close();
+    },
+  };
+}
