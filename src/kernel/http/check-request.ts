@@ -4,6 +4,7 @@
  * budget that its request took from, or would have.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database } from '../db/database.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
 import { createLatenessMonitor } from './lateness.ts';
@@ -13,8 +14,11 @@ import { setHeader, setQuota } from './request-state.ts';
 
 /** Who may call what: the service gives the posture and scope words of its operations their meaning. */
 export interface Gate<Caller> {
-  /** Throws the refusal of a missing, malformed, expired or revoked token. */
-  authenticate(authorization: string | undefined): Promise<Caller>;
+  /**
+   * Throws the refusal of a missing, malformed, expired or revoked token. `onClaimed` is told who the token is of, as soon as its
+   * signature says so and before it is known whether it still stands: for what may be read meanwhile and thrown away.
+   */
+  authenticate(authorization: string | undefined, onClaimed?: (caller: Caller) => void): Promise<Caller>;
   /** Throws the refusal by posture, scope or subject. Sees the path, never the body. */
   authorize(operation: OperationFacts, caller: Caller, params: Readonly<Record<string, string>>): void;
   /** The codes that `authorize` may refuse the operation with, for its description. */
@@ -41,6 +45,7 @@ export interface ApiVersion {
 
 export interface CheckOptions<Caller> {
   readonly gate: Gate<Caller>;
+  readonly db: Database;
   readonly meters: Meters;
   /** Absent: the version is in the path. */
   readonly apiVersion?: ApiVersion;
@@ -128,7 +133,7 @@ async function checkCaller<Caller>(
   if (operation?.posture === 'public') return takeFromAddress();
   let caller: Caller;
   try {
-    caller = await gate.authenticate(request.headers.authorization);
+    caller = await gate.authenticate(request.headers.authorization, readAheadOf(request, options));
   } catch (refusal) {
     // A store that fails is not the caller's doing.
     if (!(refusal instanceof ApiError)) throw refusal;
@@ -148,6 +153,30 @@ async function checkCaller<Caller>(
     }
   }
   setQuota(request, reply, await meters.owner.take(owner));
+}
+
+/** Begins what the operation reads first while its caller's token is asked about: the two wait together. */
+function readAheadOf<Caller>(
+  request: FastifyRequest,
+  { gate, db }: CheckOptions<Caller>,
+): ((caller: Caller) => void) | undefined {
+  const operation = request.state.operation as Operation<Caller> | undefined;
+  const { readAhead } = operation ?? {};
+  if (operation === undefined || readAhead === undefined) return undefined;
+  return (caller) => {
+    const params = request.params as Record<string, string>;
+    try {
+      gate.authorize(operation, caller, params);
+    } catch {
+      // The check itself refuses the call, once the token is known to stand.
+      return;
+    }
+    const { headers } = request;
+    const read = readAhead({ caller, headers, params, db: operation.handles.db(db, caller) });
+    // Whoever asks for it is told of its failure.
+    read?.catch(() => undefined);
+    request.state.ahead = { read, begunAtMs: performance.now() };
+  };
 }
 
 /** Shows what is left of the caller's budget on an answer that took nothing from it. */
