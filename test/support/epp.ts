@@ -6,6 +6,7 @@ import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'n
 import { fileURLToPath } from 'node:url';
 import { encodeFrame, FrameReader } from '../../src/domains/registry/epp/frames.ts';
 import {
+  type ChooseDelivery,
   createEppRegistry,
   type EppRegistryOptions,
   type EppServer,
@@ -72,6 +73,8 @@ export async function openTestEpp(
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
+    /** What becomes of clients' commands and their answers. */
+    readonly deliver?: ChooseDelivery;
   } = {},
 ): Promise<TestEpp> {
   const { autoRenewGraceDays, delays = {} } = options;
@@ -87,6 +90,7 @@ export async function openTestEpp(
       { id: theirs.registrarId, name: 'Theirs', password: THEIR_PASSWORD },
     ],
     logger: silent,
+    deliver: options.deliver,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const adapters: Registry[] = [];
