@@ -6,6 +6,7 @@ import type { Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
+import type { BackgroundWork } from './background-work.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
@@ -43,4 +44,5 @@ export interface GivenDependencies {
 export interface Dependencies extends GivenDependencies {
   readonly jobs: Jobs;
   readonly answers: AnswerStore;
+  readonly background: BackgroundWork;
 }

@@ -122,6 +122,8 @@ interface DomainsTable {
   missing_sightings: Generated<number>;
   missing_announced: Generated<boolean>;
   deletion_sent_at: Date | null;
+  deletion_wanted_at: Date | null;
+  deletion_look_at: Date | null;
   suspended_at: Date | null;
   unpaid_problem: string | null;
   unpaid_tried_at: Date | null;

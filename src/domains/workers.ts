@@ -1,6 +1,7 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
 import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
+import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
@@ -22,6 +23,8 @@ export interface Workers {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
+  /** Sends what is due; for tests, which control the clock. */
+  resendDeletions(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -43,6 +46,12 @@ export function createWorkers(deps: Dependencies): Workers {
     logger: deps.logger,
   });
   defineUnpaidAudit(jobs, deps);
+  const deletions = createPeriodicWorker({
+    name: 'deletions',
+    intervalMs: DELETIONS_INTERVAL_MS,
+    pass: (signal) => resendDeletions(deps, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -53,18 +62,21 @@ export function createWorkers(deps: Dependencies): Workers {
     orders,
     renewals,
     unpaidNames,
+    resendDeletions: deletions.runPass.bind(deletions),
     async start() {
       await zones.start();
       await dnssec.start();
       orders.start();
       unpaidWork.start();
+      deletions.start();
     },
     async stop() {
-      await Promise.all([unpaidWork.stop(), orders.stop(), dnssec.stop(), zones.stop()]);
+      await Promise.all([deletions.stop(), unpaidWork.stop(), orders.stop(), dnssec.stop(), zones.stop()]);
     },
   };
 }
 
+const DELETIONS_INTERVAL_MS = 2_000;
 /** Who pays for a suspended name has it back so soon. */
 const UNPAID_INTERVAL_MS = 30_000;
 

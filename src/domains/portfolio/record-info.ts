@@ -1,8 +1,9 @@
 /** What the registry says of a name, written into its row. */
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
+import { startDeadline } from '../deadline.ts';
 import { closeZone, closeZoneLater } from '../dns/index.ts';
-import type { Registry, RegistryDomain } from '../registry/registry.ts';
+import type { ReadOptions, Registry, RegistryDomain } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import {
   areTooManyMissing,
@@ -81,18 +82,22 @@ async function endDomain(tx: Transaction, place: Place, now: Date): Promise<void
 export async function syncDomain(
   parts: { readonly db: Database; readonly registry: Registry; readonly now: Date },
   row: DomainRow,
-  { isAnnounced = false }: { readonly isAnnounced?: boolean } = {},
+  { isAnnounced = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
 ): Promise<DomainRow | undefined> {
   const { db, registry, now } = parts;
   // A name that is being acquired is updated by its order alone.
   if (row.state !== 'active') return row;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  const info = await registry.info(row.name);
+  const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
+  const info = await registry.info(row.name, { timeoutMs });
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');
   const isConfirmed =
     !isOurs &&
     isMissingForGood(row, now) &&
-    (await confirmMissing(registry, row.name, info, isAnnounced || row.missing_announced));
+    (await confirmMissing(registry, row.name, info, {
+      isAnnounced: isAnnounced || row.missing_announced,
+      timeoutMs: deadline?.leftMs,
+    }));
   return db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);

@@ -57,6 +57,8 @@ export async function insertAcquisition(
       missing_since: null,
       missing_seen_at: null,
       deletion_sent_at: null,
+      deletion_wanted_at: null,
+      deletion_look_at: null,
       suspended_at: null,
       unpaid_problem: null,
       unpaid_tried_at: null,

@@ -144,6 +144,12 @@ export interface RegistryMessage {
   readonly text: string;
 }
 
+/** Of a read. */
+export interface ReadOptions {
+  /** There is no answer after so long. Default: as the adapter has it. */
+  readonly timeoutMs?: number | undefined;
+}
+
 export interface Registry {
   readonly kind: 'simulated' | 'epp';
   /**
@@ -154,12 +160,12 @@ export interface Registry {
   /** What it takes no registrant without, beside name and e-mail address. */
   readonly requiredContact: readonly ('city' | 'country')[];
   /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
-  check(names: readonly string[]): Promise<Availability[]>;
+  check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.
    */
-  info(name: string): Promise<RegistryDomain | undefined>;
+  info(name: string, options?: ReadOptions): Promise<RegistryDomain | undefined>;
   /** Undefined: there was none, or the registry does not tell us. Throws `RegistryUnavailable`. */
   transferOf(name: string): Promise<RegistryTransfer | undefined>;
   create(command: CreateCommand): Promise<MutationOutcome>;

@@ -35,7 +35,7 @@ async function change(deps: SettingsDependencies, { caller, params, body }: Requ
   const before = await readAtRegistry(deps.registry, row);
   const planned = await planChange(deps, { row, requested, info: before });
   if (Object.keys(planned).length === 0) return saveSettings(deps, { row, requested, seen: before, isPending: false });
-  const outcome = await updateAtRegistry(deps.registry, before, planned);
+  const outcome = await updateAtRegistry(deps, before, planned);
   const seen = await readAfterwards(deps, row);
   return saveSettings(deps, { row, requested, seen, isPending: outcome === 'pending' });
 }
