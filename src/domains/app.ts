@@ -22,6 +22,7 @@ import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
+import { transferOutOperations } from './resources/transfers-out/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
@@ -30,6 +31,8 @@ export interface Domains extends ServiceLifecycle {
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
   resendDeletions(): Promise<void>;
+  watchTransfers(): Promise<void>;
+  followDelegations(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -47,6 +50,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...authCodeOperations(deps),
     ...zoneOperations(deps),
     ...registrantOperations(deps),
+    ...transferOutOperations(deps),
   ];
 }
 
@@ -90,6 +94,8 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     renewals: workers.renewals,
     unpaidNames: workers.unpaidNames,
     resendDeletions: workers.resendDeletions,
+    watchTransfers: workers.watchTransfers,
+    followDelegations: workers.followDelegations,
     operations,
     ...createLifecycle({
       app,

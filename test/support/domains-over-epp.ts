@@ -2,11 +2,11 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import type { ChooseDelivery, EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
-import type { ChooseWrongAnswer } from '../../src/domains/registry/simulated/index.ts';
+import type { ChooseWrongAnswer, MessageHabits } from '../../src/domains/registry/simulated/index.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
-import { startDomains, type TestDomains, type TestWorkspace } from './domains.ts';
+import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
 import { openTestEpp, openWire, type TestEpp } from './epp.ts';
 
 export interface TestDomainsOverEpp extends TestDomains {
@@ -29,9 +29,13 @@ const COM_PRICE = 11.9;
 export async function startDomainsOverEpp({
   mailer,
   endpoint = {},
+  messages,
+  parts = {},
   ...options
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
+  readonly messages?: MessageHabits;
+  readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
   readonly autoRenewGraceDays?: number;
   readonly mailer?: Mailer;
 } = {}): Promise<TestDomainsOverEpp> {
@@ -41,6 +45,7 @@ export async function startDomainsOverEpp({
   let deliver: ChooseDelivery | undefined;
   const epp = await openTestEpp(db, {
     ...options,
+    messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),
     deliver: (command) => deliver?.(command),
@@ -50,6 +55,7 @@ export async function startDomainsOverEpp({
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
+    ...parts,
     ...(mailer === undefined ? {} : { mailer }),
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
     logger: createLogger({ logLevel: 'silent' }),

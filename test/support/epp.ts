@@ -17,6 +17,7 @@ import type { MutationOutcome, Registry } from '../../src/domains/registry/regis
 import {
   answerWrongly,
   type ChooseWrongAnswer,
+  type MessageHabits,
   type RegistryDelays,
 } from '../../src/domains/registry/simulated/index.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
@@ -70,6 +71,7 @@ export async function openTestEpp(
   options: {
     readonly delays?: Partial<RegistryDelays>;
     readonly autoRenewGraceDays?: number | undefined;
+    readonly messages?: MessageHabits | undefined;
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
@@ -77,8 +79,8 @@ export async function openTestEpp(
     readonly deliver?: ChooseDelivery;
   } = {},
 ): Promise<TestEpp> {
-  const { autoRenewGraceDays, delays = {} } = options;
-  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays });
+  const { autoRenewGraceDays, delays = {}, messages } = options;
+  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays, messages });
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
     core: options.wrongAnswers === undefined ? core : answerWrongly(core, options.wrongAnswers),

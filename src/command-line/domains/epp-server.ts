@@ -19,6 +19,9 @@ interface Options {
   readonly silent: number;
   readonly cut: number;
   readonly slowMs: number;
+  readonly newestMessagesFirst?: true;
+  readonly messagesTwice?: true;
+  readonly announce?: string;
   readonly seed: number;
   readonly autoRenewGraceDays?: number;
 }
@@ -60,6 +63,9 @@ export function addEppServer(domains: Command): void {
       0,
     )
     .option('--slow-ms <ms>', 'answer commands about names so much later', parseMs, 0)
+    .option('--newest-messages-first', 'hand out the newest message of a queue first')
+    .option('--messages-twice', 'hand out each message once more after it was acknowledged')
+    .option('--announce <text>', 'put a text that is about no name into the queue of each registrar')
     .option('--seed <number>', 'which answers are wrong or missing', parseSeed, 1)
     .option(
       '--auto-renew-grace-days <days>',
@@ -121,7 +127,13 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
   const { autoRenewGraceDays } = options;
-  const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees, autoRenewGraceDays });
+  const core = createRegistryCore({
+    db,
+    clock: systemClock,
+    prices: simulatedFees,
+    autoRenewGraceDays,
+    messages: { newestFirst: options.newestMessagesFirst === true, twice: options.messagesTwice === true },
+  });
   const {
     host,
     port,
@@ -146,6 +158,9 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     logger,
     deliver: deliverAtRandom({ silentShare, cutShare, slowMs, seed }),
   });
+  if (options.announce !== undefined) {
+    for (const { id } of registrars) await core.announce(id, options.announce);
+  }
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',

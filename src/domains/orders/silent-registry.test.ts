@@ -133,7 +133,7 @@ test('a slow registry is waited for, and a slower one is not', async () => {
   const isDone = async () =>
     (await systemDb(db).selectFrom('orders').select('state').where('name', '=', 'slower.com').executeTakeFirst())
       ?.state === 'completed';
-  await eventually(isDone, (ended) => ended);
+  await eventually(async () => (await isDone()) || undefined, 'the order has ended');
   deliver(undefined);
   assert.deepEqual(await balance(workspace), [1_000_000 - 2_380, 0]);
   assert.equal((await bill('slower.com')).length, 1);

@@ -59,6 +59,8 @@ export async function insertAcquisition(
       deletion_sent_at: null,
       deletion_wanted_at: null,
       deletion_look_at: null,
+      transfer_out: null,
+      transfer_out_look_at: null,
       suspended_at: null,
       unpaid_problem: null,
       unpaid_tried_at: null,

@@ -165,14 +165,25 @@ export async function queryTransfer(link: RegistryLink, name: string): Promise<R
   const response = await link.askRepeatable({ kind: 'domain:transfer', operation: 'query', name });
   if (NO_TRANSFER.includes(response.code)) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const { status, requestedBy, requestedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
-  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  const { status, requestedBy, requestedAt, actedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
   return {
     isOurs: requestedBy === link.rules.clientId,
-    state: status === 'pending' ? 'pending' : isApproved ? 'approved' : 'ended',
+    state: TRANSFER_STATES[status] ?? 'cancelled',
+    requestedBy,
     requestedAt: new Date(requestedAt).toISOString(),
+    actsAt: new Date(actedAt).toISOString(),
   };
 }
+
+/** RFC 5730 2.9.3.4. */
+const TRANSFER_STATES: Readonly<Record<string, RegistryTransfer['state']>> = {
+  pending: 'pending',
+  clientApproved: 'approved',
+  serverApproved: 'approved',
+  clientRejected: 'rejected',
+  clientCancelled: 'cancelled',
+  serverCancelled: 'cancelled',
+};
 
 async function isContactPrivate(link: RegistryLink, id: string, deadline?: Deadline): Promise<boolean> {
   const response = await link.askRepeatable({ kind: 'contact:info', id }, undefined, deadline?.leftMs);
