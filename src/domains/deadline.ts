@@ -3,7 +3,6 @@
 export interface Deadline {
   /** At least 1. */
   readonly leftMs: number;
-  readonly isOver: boolean;
 }
 
 /** A read answers from what is known after so long, so that its caller has an answer within two seconds. */
@@ -16,9 +15,6 @@ export function startDeadline(ms: number): Deadline {
   return {
     get leftMs() {
       return Math.max(1, endMs - performance.now());
-    },
-    get isOver() {
-      return performance.now() >= endMs;
     },
   };
 }

@@ -286,6 +286,20 @@ test('transfer_failed, not_found, insufficient_scope: nothing pending, anotherâ€
   assert.deepEqual(refusal(reading), [403, 'insufficient_scope']);
 });
 
+test('internal: whether a silent registry has a request is not known, and said so', async () => {
+  const name = 'unknowable.com';
+  const workspace = await owner(name);
+  deliver(({ kind, registrarId }) =>
+    kind === 'domain:transfer' && registrarId === ours.registrarId ? { kind: 'silent' } : undefined,
+  );
+  const begun = performance.now();
+  const answer = await decide(workspace, name, 'reject');
+  deliver(undefined);
+  service.cutConnections();
+  assert.deepEqual(refusal(answer), [500, 'internal']);
+  assert.ok(performance.now() - begun < 5_000);
+});
+
 test('a request that the registry has only just taken in can be decided at once', async () => {
   const name = 'just-now.com';
   const workspace = await owner(name);

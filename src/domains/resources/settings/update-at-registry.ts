@@ -2,7 +2,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { type BackgroundWork, LATE } from '../../background-work.ts';
-import { CHANGE_MS, READ_MS } from '../../deadline.ts';
+import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import {
   type MutationOutcome,
@@ -22,10 +22,14 @@ const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingU
  * What the registry says now of a name that is ours. Throws `pending_at_registry` for one that it does not report yet,
  * `not_found` for one that it does not have with us any more, and `internal` while it does not answer.
  */
-export async function readAtRegistry(registry: Registry, row: DomainRow): Promise<RegistryDomain> {
+export async function readAtRegistry(
+  registry: Registry,
+  row: DomainRow,
+  timeoutMs: number = READ_MS,
+): Promise<RegistryDomain> {
   let info: RegistryDomain | undefined;
   try {
-    info = await registry.info(row.name, { timeoutMs: READ_MS });
+    info = await registry.info(row.name, { timeoutMs });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     const message = 'The registry does not answer now, and nothing was changed. Repeat the call.';
@@ -55,9 +59,10 @@ export async function updateAtRegistry(
   { background, registry }: Changing,
   info: RegistryDomain,
   change: RegistryChange,
+  deadline: Deadline,
 ): Promise<'completed' | 'pending'> {
   const sent = registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
-  const outcome = await background.within(sent, CHANGE_MS - READ_MS);
+  const outcome = await background.within(sent, deadline.leftMs);
   if (outcome === LATE) throw notKnown('no answer in time');
   switch (outcome.kind) {
     case 'completed':

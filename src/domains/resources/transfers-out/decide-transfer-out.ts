@@ -32,15 +32,22 @@ export function decideTransferOut(deps: DecideDependencies, decision: TransferDe
       const deadline = startDeadline(CHANGE_MS);
       const row = await ownDomain(workspaceDb(deps.db, request.caller.workspaceId), request.params.name);
       // One that the registry has only just taken in may not be known here yet.
-      if (row.state === 'active' && row.transfer_out?.state !== 'pending') {
-        await deps.background.within(orUnknown(lookAtTransfer(deps, row)), READ_MS);
-      }
+      if (row.state === 'active' && row.transfer_out?.state !== 'pending') await lookSoon(deps, row);
       const noted = await noteDecision(deps, row, decision);
       const known = noted.row.transfer_out;
       if (noted.kind === 'done' && known !== null) return render(row, 'Completed', known);
       const end = await deps.background.within(orUnknown(sendDecision(deps, noted.row, decision)), deadline.leftMs);
       return answer(row, known, end === LATE ? undefined : end);
     });
+}
+
+/** Throws `internal` where the registry does not answer soon: whether anybody asks for the name is not known then. */
+async function lookSoon(deps: DecideDependencies, row: DomainRow): Promise<void> {
+  const look = orUnknown(lookAtTransfer(deps, row).then(() => true));
+  if ((await deps.background.within(look, READ_MS)) === true || row.transfer_out !== null) return;
+  throw new ApiError('internal', {
+    message: `The registry does not answer now, so it is not known whether a registrar asks for ${row.name}. Repeat the call.`,
+  });
 }
 
 /** Undefined: the registry does not answer. */
