@@ -142,7 +142,7 @@ export interface TransferOut {
   readonly actsAt: string | null;
   /** What its owner has decided. */
   readonly decision: 'approve' | 'reject' | null;
-  /** Why the registry refused the last decision. */
+  /** The code with which the registry refused the last decision. */
   readonly refusal: string | null;
 }
 

@@ -100,12 +100,14 @@ async function endDomain(tx: Transaction, place: Place, now: Date): Promise<Tran
 export async function syncDomain(
   parts: { readonly db: Database; readonly registry: Registry; readonly now: Date },
   row: DomainRow,
-  { isAnnounced = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
+  { isAnnounced: isNamed = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
 ): Promise<DomainRow | undefined> {
   const { db, registry, now } = parts;
   // A name that is being acquired is updated by its order alone.
   if (row.state !== 'active') return row;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
+  // What the registry says of its transfer announces that it leaves, too.
+  const isAnnounced = isNamed || row.transfer_out?.state === 'approved';
   const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
   const info = await registry.info(row.name, { timeoutMs });
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');

@@ -4,7 +4,7 @@ import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { type DomainRow, lockDomain } from '../portfolio/index.ts';
-import type { TransferDecision } from '../registry/registry.ts';
+import type { RejectionCode, TransferDecision } from '../registry/registry.ts';
 import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { DECIDE_AGAIN_MS, lookAtTransfer, type TransferDependencies } from './look-at-transfer.ts';
@@ -78,7 +78,7 @@ export async function sendDecision(
   if (!isPending(transfer)) return { kind: 'refused', reason: `it is ${transfer.state} already`, transfer };
   if (outcome.kind === 'completed') return { kind: 'done', transfer: await endAs(deps, row, ENDS[decision]) };
   if (outcome.kind !== 'rejected') return { kind: 'unknown' };
-  return { kind: 'refused', reason: outcome.reason, transfer: await dropDecision(deps, row, outcome.reason) };
+  return { kind: 'refused', reason: outcome.reason, transfer: await dropDecision(deps, row, outcome.code) };
 }
 
 /** The registry has taken the decision, and does not show it yet, or tells of no transfer. */
@@ -93,9 +93,9 @@ function endAs({ clock, db }: TransferDependencies, row: DomainRow, state: Trans
 }
 
 /** The owner may decide again. */
-function dropDecision({ db, logger }: TransferDependencies, row: DomainRow, reason: string): Promise<TransferOut> {
-  logger.warn({ domain: row.name, reason }, 'the registry refused a decision about a transfer');
-  return db.transaction((tx) => changeTransfer(tx, row, (held) => ({ ...held, decision: null, refusal: reason }), {}));
+function dropDecision({ db, logger }: TransferDependencies, row: DomainRow, code: RejectionCode): Promise<TransferOut> {
+  logger.warn({ domain: row.name, code }, 'the registry refused a decision about a transfer');
+  return db.transaction((tx) => changeTransfer(tx, row, (held) => ({ ...held, decision: null, refusal: code }), {}));
 }
 
 async function changeTransfer(

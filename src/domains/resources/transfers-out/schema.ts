@@ -21,7 +21,7 @@ export const TransferOut = component(
         'While it is pending, when the registry approves it by itself; afterwards, when it ended. Null: not told.',
     }),
     decision: nullable(oneOf(['approve', 'reject']), { description: 'What was decided here and is or was under way.' }),
-    refusal: nullable(Type.String(), { description: 'Why the registry refused the last decision.' }),
+    refusal: nullable(Type.String(), { description: 'The code with which the registry refused the last decision.' }),
   }),
 );
 export type TransferOut = Static<typeof TransferOut>;
