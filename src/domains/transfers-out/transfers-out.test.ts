@@ -218,6 +218,18 @@ test('a registry that tells nobody of transfers is believed by the status of the
   service.answerWrongly(undefined);
 });
 
+test('transfer_failed: a decision that the registry refuses is dropped, and can be taken again', async () => {
+  const name = 'refused.com';
+  const workspace = await asked(name);
+  service.answerWrongly((command, wrong) => (command === 'decide' && wrong === name ? 2201 : undefined));
+  const refused = await decide(workspace, name, 'approve');
+  assert.deepEqual([...refusal(refused), refused.body.details.state], [422, 'transfer_failed', 'pending']);
+  const { transfer_out: transfer } = (await workspace.get(`/domains/${name}`)).body;
+  assert.deepEqual([transfer.state, transfer.decision, transfer.refusal], ['pending', null, 'not_authorized']);
+  service.answerWrongly(undefined);
+  assert.equal((await decide(workspace, name, 'reject')).body.transfer_out.state, 'rejected');
+});
+
 test('a locked name cannot be asked for', async () => {
   const name = 'bolted-here.com';
   const workspace = await owner(name);
