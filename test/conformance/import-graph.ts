@@ -190,7 +190,13 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     may: ['domains spending', 'domains parts', 'domains ground'],
   },
   'domains spending': {
-    paths: ['src/domains/orders/', 'src/domains/renewals/', 'src/domains/portfolio/'],
+    paths: [
+      'src/domains/deletions/',
+      'src/domains/orders/',
+      'src/domains/renewals/',
+      'src/domains/portfolio/',
+      'src/domains/transfers-out/',
+    ],
     may: ['domains parts', 'domains ground'],
   },
   'domains parts': {
@@ -210,6 +216,8 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/names/',
       'src/domains/access/',
       'src/domains/answer-once.ts',
+      'src/domains/background-work.ts',
+      'src/domains/deadline.ts',
       'src/domains/errors.ts',
       'src/domains/idempotency-store.ts',
       'src/domains/lapsed-leases.ts',

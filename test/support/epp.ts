@@ -6,6 +6,7 @@ import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'n
 import { fileURLToPath } from 'node:url';
 import { encodeFrame, FrameReader } from '../../src/domains/registry/epp/frames.ts';
 import {
+  type ChooseDelivery,
   createEppRegistry,
   type EppRegistryOptions,
   type EppServer,
@@ -16,6 +17,7 @@ import type { MutationOutcome, Registry } from '../../src/domains/registry/regis
 import {
   answerWrongly,
   type ChooseWrongAnswer,
+  type MessageHabits,
   type RegistryDelays,
 } from '../../src/domains/registry/simulated/index.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
@@ -69,13 +71,16 @@ export async function openTestEpp(
   options: {
     readonly delays?: Partial<RegistryDelays>;
     readonly autoRenewGraceDays?: number | undefined;
+    readonly messages?: MessageHabits | undefined;
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
+    /** What becomes of clients' commands and their answers. */
+    readonly deliver?: ChooseDelivery;
   } = {},
 ): Promise<TestEpp> {
-  const { autoRenewGraceDays, delays = {} } = options;
-  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays });
+  const { autoRenewGraceDays, delays = {}, messages } = options;
+  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays, messages });
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
     core: options.wrongAnswers === undefined ? core : answerWrongly(core, options.wrongAnswers),
@@ -87,6 +92,7 @@ export async function openTestEpp(
       { id: theirs.registrarId, name: 'Theirs', password: THEIR_PASSWORD },
     ],
     logger: silent,
+    deliver: options.deliver,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const adapters: Registry[] = [];

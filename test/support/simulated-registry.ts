@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   createRegistryCore,
+  type MessageHabits,
   type PollMessage,
   type PriceList,
   type RegistryCore,
@@ -40,6 +41,7 @@ export interface TestRegistryOptions {
   readonly at?: Date;
   readonly delays?: Partial<RegistryDelays>;
   readonly autoRenewGraceDays?: number | undefined;
+  readonly messages?: MessageHabits | undefined;
 }
 
 const start = new Date('2026-03-01T12:00:00Z');
@@ -47,10 +49,10 @@ let count = 0;
 
 export async function openTestRegistry(
   db: Database,
-  { at = start, delays = {}, autoRenewGraceDays }: TestRegistryOptions = {},
+  { at = start, delays = {}, autoRenewGraceDays, messages }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
   const clock = createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices: testPrices, delays, autoRenewGraceDays });
+  const core = createRegistryCore({ db, clock, prices: testPrices, delays, autoRenewGraceDays, messages });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

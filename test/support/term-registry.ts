@@ -46,6 +46,7 @@ export class TermRegistry {
       create: unused,
       transfer: unused,
       transferOf: unused,
+      decideTransfer: unused,
       update: unused,
       delete: unused,
       restore: unused,

@@ -1,6 +1,7 @@
 /** The verbs of the domain service. */
 import type { Command } from 'commander';
 import { addEppServer } from './epp-server.ts';
+import { addMessages } from './messages.ts';
 import { addNames } from './names.ts';
 import { addOrders } from './orders.ts';
 import { addTokens } from './tokens.ts';
@@ -12,5 +13,6 @@ export function addDomains(program: Command): void {
   addWallets(domains);
   addNames(domains);
   addOrders(domains);
+  addMessages(domains);
   addEppServer(domains);
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { DomainsConfig } from '../../kernel/config/config.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { createParentServers, createRegistryDelegations, type Delegations } from '../dns/delegation/index.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { tldTerms } from '../prices/price.ts';
@@ -54,6 +55,11 @@ export async function openRegistry(config: DomainsConfig, deps: Dependencies): P
     logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
+}
+
+/** Real names are delegated in the DNS of the world, those of the simulated registry in none. */
+export function openDelegations(registry: Registry, resolvers: readonly string[]): Delegations {
+  return registry.kind === 'simulated' ? createRegistryDelegations(registry) : createParentServers({ resolvers });
 }
 
 export async function openPublisher(

@@ -8,6 +8,7 @@ import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { listBookings } from './list-bookings.ts';
+import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
 import { createOrderVerbs } from './order-verbs.ts';
 import { type DomainVerbs, domainVerbs } from './verbs.ts';
@@ -26,6 +27,7 @@ export function createOperator({ db, clock }: OperatorDependencies): VerbHandler
   return {
     ...createNameVerbs({ db, clock }),
     ...createOrderVerbs({ db, clock }),
+    ...createMessageVerbs({ db }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);
       const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));

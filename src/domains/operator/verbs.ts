@@ -106,6 +106,29 @@ const verbs = {
     request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
     answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
   },
+  /** Messages of the registry that nothing follows from by itself, in the order in which they came. */
+  unknown_messages: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      messages: Type.Array(
+        Type.Object({
+          number: Type.Integer(),
+          /** The registry's. */
+          message_id: Type.String(),
+          queued_at: Type.String(),
+          received_at: Type.String(),
+          /** Empty where it is about no name. */
+          name: Type.String(),
+          text: Type.String(),
+        }),
+      ),
+    }),
+  },
+  /** It is seen to. */
+  dismiss_message: {
+    request: Type.Object({ number: Type.Integer() }),
+    answer: Type.Object({ number: Type.Integer() }),
+  },
   /** Orders that do not end by themselves, the oldest need first. */
   orders_needing_attention: { request: Type.Object({}), answer: Type.Object({ orders: Type.Array(order) }) },
   show_order: { request: Type.Object({ id: Type.String() }), answer: order },

@@ -5,11 +5,12 @@ import type { Socket } from 'node:net';
 import type { ApiVersion } from './check-request.ts';
 import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
 import { addressKey, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
+import { HEADERS_TOO_LARGE } from './request-head.ts';
 
 /** Node's errors that have a status of their own; every other is 400. */
 const STATUSES: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again.' },
-  HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large. Send fewer, or shorter ones.' },
+  HPE_HEADER_OVERFLOW: HEADERS_TOO_LARGE,
 };
 const OTHER = { status: 400, message: 'This is no HTTP/1.1 request. Check its request line, headers and framing.' };
 /** How long who has been answered may go on before the connection is cut off. */

@@ -1,5 +1,5 @@
 /**
- * The checks of a request before its body is read, in their order: CORS → API version → `Host` → load shedding → token
+ * The checks of a request before its body is read, in their order: CORS → API version → `Host` → length of its address and headers → load shedding → token
  * (who has no good one takes from the address's budget) → posture → scope → budget of the owner → room for the body. Every answer shows the
  * budget that its request took from, or would have.
  */
@@ -10,6 +10,7 @@ import { ApiError } from './errors.ts';
 import { createLatenessMonitor } from './lateness.ts';
 import type { Operation, OperationFacts } from './operation.ts';
 import { addressKey, type Meter } from './rate-limit.ts';
+import { checkHead } from './request-head.ts';
 import { setHeader, setQuota } from './request-state.ts';
 
 /** Who may call what: the service gives the posture and scope words of its operations their meaning. */
@@ -71,6 +72,7 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
     if (isForAnyOrigin(request)) allowAnyOrigin(request, reply);
     if (options.apiVersion !== undefined) checkApiVersion(request, reply, options.apiVersion);
     checkHost(request);
+    checkHead(request.originalUrl, request.raw.rawHeaders);
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' && isForAnyOrigin(request)) {

@@ -28,6 +28,7 @@ import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
 import type { Topic } from './reference-topics.ts';
 import { acceptBodies } from './request-body.ts';
+import { MAX_HEAD_BYTES, MAX_URL_LENGTH } from './request-head.ts';
 import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
@@ -82,8 +83,6 @@ export interface ServiceOptions<Caller> {
 const DOCUMENT_REQUESTS_PER_MINUTE = 600;
 /** Of one address, for health: a whole fleet of load balancers behind one address may ask every second. */
 const PROBE_REQUESTS_PER_MINUTE = 6_000;
-/** Node takes no longer header block (`maxHeaderSize`). */
-const MAX_URL_LENGTH = 16_384;
 const LARGE_ANSWER_CHARS = 256 * 1024;
 
 /** Builds the server; it does not listen yet. */
@@ -120,6 +119,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     return503OnClosing: false,
     http: {
       requireHostHeader: false,
+      maxHeaderSize: MAX_HEAD_BYTES,
       shouldUpgradeCallback: isSocketUpgrade,
       headersTimeout: deadlines.headersMs,
       connectionsCheckingInterval: deadlines.sweepMs,

@@ -15,6 +15,7 @@ import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/perio
 import {
   type Availability,
   type CreateCommand,
+  type DecideCommand,
   type MutationOutcome,
   type Registry,
   type RegistryTransfer,
@@ -159,6 +160,17 @@ class SimulatedRegistry implements Registry {
     const command = { name, authInfo: authCode, years };
     return this.#change('transfer', name, async () =>
       outcomeOf(await this.#core.requestTransfer(this.#session(transactionId), command)),
+    );
+  }
+
+  decideTransfer({ decision, name, transactionId }: DecideCommand): Promise<MutationOutcome> {
+    const session = this.#session(transactionId);
+    return this.#change('transfer', name, async () =>
+      outcomeOf(
+        await (decision === 'approve'
+          ? this.#core.approveTransfer(session, { name })
+          : this.#core.rejectTransfer(session, { name })),
+      ),
     );
   }
 

@@ -20,6 +20,7 @@ function registryOfFreeNames(): Registry {
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,
+    decideTransfer: silent,
     poll: silent,
     acknowledge: silent,
     create: silentMutation,

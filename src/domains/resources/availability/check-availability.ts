@@ -1,4 +1,5 @@
 import type { Executor } from '../../../kernel/db/database.ts';
+import { READ_MS } from '../../deadline.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
 import { toEuros } from '../../prices/money.ts';
 import { offeredTlds } from '../../prices/tlds.ts';
@@ -38,7 +39,10 @@ export async function checkAvailability(
   const names = readNames(query);
   const offered = names.filter(({ tld }) => quotes.has(tld)).map(({ ascii }) => ascii);
   if (offered.length === 0) return { query, results: names.map((name) => renderResult(name, 'unsupported_tld')) };
-  const [answers, owned] = await Promise.all([registry.check(offered), findOwnedNames(db, offered)]);
+  const [answers, owned] = await Promise.all([
+    registry.check(offered, { timeoutMs: READ_MS }),
+    findOwnedNames(db, offered),
+  ]);
   const byName = new Map(answers.map((answer) => [answer.name, answer]));
   return {
     query,

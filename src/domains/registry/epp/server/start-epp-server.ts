@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
 import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
+import type { ChooseDelivery } from './deliveries.ts';
 import type { SessionCounter } from './session.ts';
 
 export interface EppServerOptions {
@@ -21,6 +22,8 @@ export interface EppServerOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<EppServerLimits>;
+  /** What becomes of commands and their answers. Default: nothing is lost. */
+  readonly deliver?: ChooseDelivery | undefined;
 }
 
 export interface EppServerLimits {
@@ -53,7 +56,7 @@ const defaultLimits: EppServerLimits = {
 
 /** Resolves when it listens. Throws what reading the files, the store or listening throws. */
 export async function startEppServer(options: EppServerOptions): Promise<EppServer> {
-  const { core, logger, clock = systemClock, host = '127.0.0.1', port = 700, tls } = options;
+  const { core, logger, clock = systemClock, deliver, host = '127.0.0.1', port = 700, tls } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const [key, cert, ca] = await Promise.all([
     readFile(tls.keyFile),
@@ -74,7 +77,15 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
   server.maxConnections = limits.maxConnections;
   server.on('tlsClientError', (error) => logger.debug({ err: error }, 'a TLS handshake failed'));
   server.on('secureConnection', (socket) => {
-    const served = serveConnection(socket, { core, clock, logger, sessions, limits, serverName: 'Ironcraft EPP' });
+    const served = serveConnection(socket, {
+      core,
+      clock,
+      deliver,
+      logger,
+      sessions,
+      limits,
+      serverName: 'Ironcraft EPP',
+    });
     sockets.set(socket, served);
     void served.finally(() => sockets.delete(socket));
   });
