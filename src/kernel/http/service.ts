@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database } from '../db/database.ts';
 import { ownIteration } from '../event-loop/own-iteration.ts';
@@ -32,6 +32,7 @@ import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
+import { Type } from './type-builder.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 import { deadlinesFor } from './watch-connections.ts';
 
