@@ -240,8 +240,11 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
 /** The named schemas of all operations, by name. Throws where two share one. */
 function collectComponents(operations: readonly Operation<never>[]): Map<string, TSchema> {
   const found = new Map<string, TSchema>();
+  // Operations share most of what their schemas are made of.
+  const seen = new Set<object>();
   const visit = (schema: unknown): void => {
-    if (schema === null || typeof schema !== 'object') return;
+    if (schema === null || typeof schema !== 'object' || seen.has(schema)) return;
+    seen.add(schema);
     const named = componentOf(schema);
     if (named !== undefined) {
       const known = found.get(named.name);
