@@ -136,6 +136,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     onConstructorPoisoning: 'error',
     // Empty bodies are a matter for validation.
     ajv: { customOptions: { strict: false } },
+    // Those that are set below. Fastify would load its own all the same.
+    schemaController: { compilersFactory: { buildValidator: refuseToBuild, buildSerializer: refuseToBuild } },
   });
   const components = collectComponents(options.operations);
   for (const [name, schema] of components) app.addSchema({ ...schema, $id: name });
@@ -182,6 +184,10 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     }
   }
   return app;
+}
+
+function refuseToBuild(): never {
+  throw new Error('a schema was compiled before the compilers were set');
 }
 
 /**
