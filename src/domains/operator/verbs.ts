@@ -1,5 +1,5 @@
 /** What an operator can ask the domain service for, and what is answered. */
-import Type from 'typebox';
+import { Type } from '../../kernel/http/type-builder.ts';
 import type { AnswerOf, OperatorVerbs } from '../../kernel/operator/index.ts';
 
 const workspace = Type.Optional(Type.String());

@@ -1,9 +1,10 @@
 /** Answers what is no HTTP request, or comes on a connection too many. No hook has seen it, so what every answer carries is written here again. */
 import { randomUUID } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiVersion } from './check-request.ts';
 import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
+import { nodeHttp } from './node-http.ts';
 import { addressKey, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
 import { HEADERS_TOO_LARGE } from './request-head.ts';
 
@@ -72,7 +73,7 @@ function renderAnswer(
   const status = refusal.detail.status ?? errors[codeIn(errors, errorDialect, refusal.code)]?.status ?? 500;
   const body = JSON.stringify(errorBody(errors, refusal, errorDialect));
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,

@@ -5,7 +5,6 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import Type from 'typebox';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { describeSmallService, type SmallCaller } from '../../../test/support/small-service.ts';
 import { createLogger } from '../log/log.ts';
@@ -14,6 +13,7 @@ import { mountHealth } from './health.ts';
 import { HttpReply, type Operation, operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
 import { createService, type ServiceOptions } from './service.ts';
+import { Type } from './type-builder.ts';
 
 const { read, change } = operationsFor<SmallCaller>();
 const Thing = component('Thing', Type.Object({ id: Type.String(), when: Type.Optional(Type.String()) }));

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database } from '../db/database.ts';
 import { ownIteration } from '../event-loop/own-iteration.ts';
@@ -33,6 +33,7 @@ import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
+import { Type } from './type-builder.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 import { deadlinesFor } from './watch-connections.ts';
 
@@ -135,6 +136,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     onConstructorPoisoning: 'error',
     // Empty bodies are a matter for validation.
     ajv: { customOptions: { strict: false } },
+    // Those that are set below. Fastify would load its own all the same.
+    schemaController: { compilersFactory: { buildValidator: refuseToBuild, buildSerializer: refuseToBuild } },
   });
   const components = collectComponents(options.operations);
   for (const [name, schema] of components) app.addSchema({ ...schema, $id: name });
@@ -181,6 +184,10 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     }
   }
   return app;
+}
+
+function refuseToBuild(): never {
+  throw new Error('a schema was compiled before the compilers were set');
 }
 
 /**
@@ -239,8 +246,11 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
 /** The named schemas of all operations, by name. Throws where two share one. */
 function collectComponents(operations: readonly Operation<never>[]): Map<string, TSchema> {
   const found = new Map<string, TSchema>();
+  // Operations share most of what their schemas are made of.
+  const seen = new Set<object>();
   const visit = (schema: unknown): void => {
-    if (schema === null || typeof schema !== 'object') return;
+    if (schema === null || typeof schema !== 'object' || seen.has(schema)) return;
+    seen.add(schema);
     const named = componentOf(schema);
     if (named !== undefined) {
       const known = found.get(named.name);

@@ -1,6 +1,7 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { DEFAULT_PAGE_SIZE } from '../../../kernel/http/paging.ts';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Renewal } from '../../renewals/index.ts';
 import { TransferOut } from '../transfers-out/index.ts';
 

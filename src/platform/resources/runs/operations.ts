@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import { moment, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
 import { cancelRun } from './cancel-run.ts';
