@@ -99,6 +99,11 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
   };
 }
 
+/** Whether a server that was told to drain ended at its deadline, with something open still: on a busy machine it may. */
+export function isLate(server: ServerProcess, code: number | null): boolean {
+  return code === 1 && server.stderr().includes('did not close in time');
+}
+
 /** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
 export function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   return waitFor('answer of a server that sheds no load', PATIENCE_MS, async () => {
