@@ -11,11 +11,12 @@ import {
   isType,
   openFrames,
   question,
+  readOn,
   smithOf,
   type TestSmith,
   withinMs,
 } from '../support/turns.ts';
-import { type Fleet, isLate, openFleet } from './fleet.ts';
+import { endsInOrder, type Fleet, openFleet } from './fleet.ts';
 
 /** As documented: the default of IRONCRAFT_DRAIN_SECONDS. */
 const DRAIN_MS = 10_000;
@@ -43,14 +44,6 @@ async function beginDraining(server: ServerProcess): Promise<{ elapsedMs: () => 
   return { elapsedMs: () => performance.now() - startedMs };
 }
 
-/** Waits for its end, which is in order or at the deadline. Returns when it came. */
-async function endOf(server: ServerProcess, elapsedMs: () => number): Promise<number> {
-  const { code, signal } = await server.ended;
-  const tookMs = elapsedMs();
-  if (!isLate(server, code)) assert.deepEqual([code, signal], [0, null]);
-  return tookMs;
-}
-
 test('with nothing in flight it ends at once', (t) => withinMs(EARLY_MS, () => drainIdle(t)));
 
 async function drainIdle(t: TestContext): Promise<number> {
@@ -58,7 +51,8 @@ async function drainIdle(t: TestContext): Promise<number> {
   const smith = await makeSmith(fleet, server);
   assert.equal((await smith.ask('Hello')).body.status, 'completed');
   const { elapsedMs } = await beginDraining(server);
-  return endOf(server, elapsedMs);
+  await endsInOrder(server);
+  return elapsedMs();
 }
 
 test('a turn of three seconds is finished, for those who stream it and those who wait; new turns are refused', (t) =>
@@ -86,12 +80,16 @@ async function drainShort(t: TestContext): Promise<number> {
   assert.equal((await idle.project.get(idle.runs)).status, 200, 'everything else is still answered');
   assert.equal((await fetch(`${server.url}/readyz`)).status, 503);
 
-  for await (const frame of frames) seen.push(frame);
+  const reading = readOn(frames, seen);
+  const isInOrder = await endsInOrder(server, [reading, answer]);
+  const tookMs = elapsedMs();
+  if (!isInOrder) return tookMs;
+  await reading;
   assert.equal(seen.at(-1)?.event, 'run.completed');
   assert.equal(assemble(seen).text.split(' ').length, 60);
   const { status, body } = await answer;
   assert.deepEqual([status, body.status, body.output.content.split(' ').length], [201, 'completed', 50]);
-  return endOf(server, elapsedMs);
+  return tookMs;
 }
 
 test('a turn of a minute is handed on; neither who waits for it nor who does not read holds the process up', (t) =>
@@ -115,13 +113,15 @@ async function drainLong(t: TestContext): Promise<number> {
   t.after(() => void stuck.destroy());
 
   const { elapsedMs } = await beginDraining(server);
-  for await (const frame of reader) seen.push(frame);
+  const reading = readOn(reader, seen);
+  const isInOrder = await endsInOrder(server, [reading, answer]);
+  const tookMs = elapsedMs();
+  if (!isInOrder) return tookMs;
+  await reading;
   assert.equal(seen.at(-1)?.event, 'stream.detached');
   assert.deepEqual([seen.at(-1)?.data.run_id, seen.at(-1)?.data.reason], [runId, 'draining']);
   const { status, body } = await answer;
   assert.deepEqual([status, body.id, body.status], [201, runId, 'in_progress'], 'told how the run stands');
-  const tookMs = await endOf(server, elapsedMs);
-  if (tookMs > DRAIN_MS) return tookMs;
 
   const next = await fleet.start();
   const again = smithOf(fleet.project(next), smith.id);

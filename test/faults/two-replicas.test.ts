@@ -14,12 +14,13 @@ import {
   isType,
   openFrames,
   question,
+  readOn,
   smithOf,
   type TestSmith,
   useUpstream,
   withinMs,
 } from '../support/turns.ts';
-import { type Fleet, isLate, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
+import { endsInOrder, type Fleet, NEEDS_SERVER, openFleet, openPatiently, patiently } from './fleet.ts';
 
 const CANCEL_MS = 200;
 /** As documented: SIGTERM drains for this long. */
@@ -53,6 +54,7 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
       ...project,
       get: (path, headers) => patiently(() => project.get(path, headers)),
       post: (path, body, headers) => patiently(() => project.post(path, body, headers)),
+      open: (...request) => openPatiently(() => project.open(...request)),
     };
   }
 
@@ -99,16 +101,18 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
 
   test('a reader on the other hears of the end without waiting for the next look into the store', async () => {
     const { onA, onB } = await makeSmith();
-    const lateMs: number[] = [];
-    for (let round = 0; round < 12; round += 1) {
-      const runId = await onA.begin('Write 8 words at 40 words per second');
-      const ended = onA.settled(runId).then(() => performance.now());
-      const frames = await collectFrames(await onB.events(runId));
-      assert.equal(frames.at(-1)?.event, 'run.completed');
-      lateMs.push(performance.now() - (await ended));
-    }
     // A wake-up that is missed costs the two seconds until the reader looks by itself.
-    assert.ok(Math.max(...lateMs) < 1_500, `${lateMs.map(Math.round)} ms after the end`);
+    await withinMs(1_500, async () => {
+      const lateMs: number[] = [];
+      for (let round = 0; round < 12; round += 1) {
+        const runId = await onA.begin('Write 8 words at 40 words per second');
+        const ended = onA.settled(runId).then(() => performance.now());
+        const frames = await collectFrames(await onB.events(runId));
+        assert.equal(frames.at(-1)?.event, 'run.completed');
+        lateMs.push(performance.now() - (await ended));
+      }
+      return Math.max(...lateMs);
+    });
   });
 
   test('a cancel on the other stops the run within 200 ms: the socket to the model closes, what was said is kept', async () => {
@@ -316,6 +320,7 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
 
   /** Returns how long it took. */
   async function drainThird(): Promise<number> {
+    const before = await countReplicas();
     const third = await fleet.start();
     const short = await makeSmith();
     const long = await makeSmith({ model: FAKE_MODEL });
@@ -335,14 +340,16 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
 
     const startedMs = performance.now();
     third.kill('SIGTERM');
-    for await (const frame of reader) seen.push(frame);
+    const reading = readOn(reader, seen);
+    const isInOrder = await endsInOrder(third, [reading]);
+    const drainedMs = performance.now() - startedMs;
+    if (!isInOrder) return drainedMs;
+    await reading;
+    // It was taken for dead before it was told to drain: on a busy machine a beat may come too late.
+    if (seen.some(isType('run.restarted'))) return Number.POSITIVE_INFINITY;
     const detached = seen.at(-1);
     assert.equal(detached?.event, 'stream.detached');
     assert.equal(detached?.data.resume, `${long.onB.runs}/${runId}/events`);
-    const { code, signal } = await third.ended;
-    const drainedMs = performance.now() - startedMs;
-    if (isLate(third, code)) return drainedMs;
-    assert.deepEqual([code, signal], [0, null]);
 
     const numbered = seen.filter(({ id }) => id !== undefined);
     const rest = await collectFrames(await long.onB.events(runId, numbered.at(-1)?.id));
@@ -362,7 +369,8 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
     assert.deepEqual([ended.status, ended.output.content.split(' ').length], ['completed', 140]);
     const timeline = await collectFrames(await short.onB.events(shortRun));
     assert.ok(!timeline.some(isType('run.restarted')), 'a draining replica keeps its lease');
-    await eventually(async () => ((await countReplicas()) === 2 ? true : undefined), 'the drained replica is gone');
+    // One that ended at its deadline may still be among those of before.
+    await eventually(async () => (await countReplicas()) <= before || undefined, 'the drained replica is gone');
     return drainedMs;
   }
 
