@@ -220,7 +220,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
     'operation',
     'status',
   ]);
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const operation = request.state?.operation?.id ?? 'none';
     seconds.observe({ operation, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     request.log.info(
@@ -233,6 +233,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
       },
       'request',
     );
+    done();
   });
 }
 
