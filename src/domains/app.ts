@@ -5,6 +5,7 @@ import { createService } from '../kernel/http/service.ts';
 import { createLifecycle, jobsWorker, type Resource, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
+import { createTokenVerifier } from './access/verify-token.ts';
 import { type BackgroundWork, createBackgroundWork } from './background-work.ts';
 import type { Dependencies, GivenDependencies } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
@@ -71,7 +72,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     bearerFormat: 'opaque',
     operations,
     topics: referenceTopics,
-    gate: createGate(db),
+    gate: createGate(createTokenVerifier(db)),
     idempotency: deps.answers,
     db,
     logger,

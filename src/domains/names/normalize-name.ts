@@ -112,7 +112,14 @@ function refuseOtherForms(text: string, refuse: Refuse): void {
   }
 }
 
+/** Labels that UTS 46 leaves as they are but for their case: letters, digits and inner hyphens, not as the third and fourth. */
+const PLAIN = /^(?!..--)[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?(?:\.(?!..--)[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?)*$/i;
+
 function encode(text: string, refuse: Refuse): { ascii: string; unicode: string } {
+  if (text.length <= NAME_LIMIT && PLAIN.test(text)) {
+    const plain = text.toLowerCase();
+    return { ascii: plain, unicode: plain };
+  }
   const ascii = toASCII(text, STRICT);
   if (ascii === null) throw refuse(explainRefusal(text));
   if (ascii.length > NAME_LIMIT) {

@@ -227,7 +227,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
     'operation',
     'status',
   ]);
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const operation = request.state?.operation?.id ?? 'none';
     seconds.observe({ operation, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     request.log.info(
@@ -240,6 +240,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
       },
       'request',
     );
+    done();
   });
 }
 

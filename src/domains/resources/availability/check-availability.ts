@@ -1,11 +1,9 @@
-import type { Executor } from '../../../kernel/db/database.ts';
-import { READ_MS } from '../../deadline.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
 import { toEuros } from '../../prices/money.ts';
 import { offeredTlds } from '../../prices/tlds.ts';
-import type { Availability, Registry } from '../../registry/registry.ts';
+import type { Availability } from '../../registry/registry.ts';
+import type { LookUpNames } from './look-up-names.ts';
 import type { AvailabilityReport, AvailabilityResult, PriceQuote } from './schema.ts';
-import { findOwnedNames } from './store.ts';
 
 /** Where a name without a TLD is looked up. */
 export const DEFAULT_TLDS = ['com', 'net', 'org', 'io', 'dev', 'app', 'ai', 'eu'] as const;
@@ -30,26 +28,18 @@ const quotes: ReadonlyMap<string, PriceQuote> = new Map(
 
 /**
  * What is known of the name that was asked for, or of the label under each of `DEFAULT_TLDS`. Throws `bad_request` for text
- * that is no name. The registry is asked once for all; what it does not answer is `unknown`, never `available`.
+ * that is no name. All names are looked up together; what the registry does not answer is `unknown`, never `available`.
  */
-export async function checkAvailability(
-  { registry, db }: { readonly registry: Pick<Registry, 'check'>; readonly db: Executor },
-  query: string,
-): Promise<AvailabilityReport> {
+export async function checkAvailability(lookUp: LookUpNames, query: string): Promise<AvailabilityReport> {
   const names = readNames(query);
-  const offered = names.filter(({ tld }) => quotes.has(tld)).map(({ ascii }) => ascii);
+  const offered = names.filter(({ tld }) => quotes.has(tld));
   if (offered.length === 0) return { query, results: names.map((name) => renderResult(name, 'unsupported_tld')) };
-  const [answers, owned] = await Promise.all([
-    registry.check(offered, { timeoutMs: READ_MS }),
-    findOwnedNames(db, offered),
-  ]);
+  const answers = await lookUp(offered);
   const byName = new Map(answers.map((answer) => [answer.name, answer]));
   return {
     query,
     results: names.map((name) => {
       if (!quotes.has(name.tld)) return renderResult(name, 'unsupported_tld');
-      // A registration that is under way is known here before the registry reports it.
-      if (owned.has(name.ascii)) return renderResult(name, 'taken');
       const { availability, reason } = byName.get(name.ascii) ?? NO_ANSWER;
       return renderResult(name, availability, availability === 'taken' ? undefined : reason);
     }),

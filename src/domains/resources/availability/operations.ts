@@ -1,10 +1,11 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { checkAvailability } from './check-availability.ts';
+import { createNameLookUp, type LookUpDependencies } from './look-up-names.ts';
 import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
 
-export function availabilityOperations({ registry }: { readonly registry: Pick<Registry, 'check'> }) {
+export function availabilityOperations(deps: LookUpDependencies) {
+  const lookUp = createNameLookUp(deps);
   return [
     open.read({
       id: 'availability.check',
@@ -17,8 +18,8 @@ export function availabilityOperations({ registry }: { readonly registry: Pick<R
         'no answer in time. Availability is no reservation: a spending call asks the registry again.',
       query: AvailabilityQuery,
       reply: AvailabilityReport,
-      handler: async ({ db, query }) =>
-        new HttpReply(200, await checkAvailability({ registry, db }, query.q), { 'cache-control': 'no-store' }),
+      handler: async ({ query }) =>
+        new HttpReply(200, await checkAvailability(lookUp, query.q), { 'cache-control': 'no-store' }),
     }),
   ];
 }
