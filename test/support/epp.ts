@@ -12,7 +12,7 @@ import {
   type EppServerLimits,
   startEppServer,
 } from '../../src/domains/registry/epp/index.ts';
-import type { MutationOutcome, Registry } from '../../src/domains/registry/registry.ts';
+import type { MutationOutcome, SingleRegistry } from '../../src/domains/registry/registry.ts';
 import {
   answerWrongly,
   type ChooseWrongAnswer,
@@ -60,7 +60,7 @@ export function rejectionOf(outcome: MutationOutcome): string {
 export interface TestEpp extends TestRegistry {
   readonly server: EppServer;
   /** An adapter that is connected, as the registrar `ours`. Ended by `close`. */
-  connect(options?: Partial<EppRegistryOptions>): Promise<Registry>;
+  connect(options?: Partial<EppRegistryOptions>): Promise<SingleRegistry>;
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function openTestEpp(
     logger: silent,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
-  const adapters: Registry[] = [];
+  const adapters: SingleRegistry[] = [];
   return {
     ...registry,
     server,

@@ -19,12 +19,24 @@ type NameVerbs = Pick<
   'unpaid_names' | 'missing_names' | 'retire_name' | 'recover_name' | 'unassigned_names' | 'assign_name'
 >;
 
-export function createNameVerbs({ db, clock }: { readonly db: Database; readonly clock: Clock }): NameVerbs {
+export interface NameVerbDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Of each registry; undefined: all of them. */
+  readonly registryZones?: readonly (readonly string[] | undefined)[];
+}
+
+export function createNameVerbs({ db, clock, registryZones = [undefined] }: NameVerbDependencies): NameVerbs {
+  async function isAnyStopped(): Promise<boolean> {
+    const stopped = await Promise.all(registryZones.map((zones) => areTooManyMissing(db, clock.now(), zones)));
+    return stopped.includes(true);
+  }
+
   return {
     async missing_names() {
       const rows = await listMissing(systemDb(db), LISTED);
       return {
-        is_stopped: await areTooManyMissing(db, clock.now()),
+        is_stopped: await isAnyStopped(),
         names: rows.map((row) => ({
           name: row.name,
           workspace_id: row.workspace_id,

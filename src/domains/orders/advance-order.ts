@@ -167,7 +167,7 @@ async function renew(
   { from, ...command }: { readonly name: string; readonly transactionId: string; readonly from: Date },
 ): Promise<MutationOutcome> {
   let current = from;
-  if (registry.autoRenewGraceDays !== undefined) {
+  if (registry.habitsOf(command.name).autoRenewGraceDays !== undefined) {
     try {
       const info = await registry.info(command.name);
       if (info?.isOurs === true) current = new Date(info.expiresAt);

@@ -12,7 +12,7 @@ import {
   MISSING_LOOK_MS,
   syncDomain,
 } from '../portfolio/index.ts';
-import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
+import { type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { leaseAndAdvanceOrder } from './advance-order.ts';
@@ -80,19 +80,23 @@ async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
   );
 }
 
-/** Each message is applied before it is acknowledged: applying one again changes nothing. */
+/** Every registry has a queue of its own. */
 async function readMessages(deps: OrderDependencies): Promise<void> {
-  const { registry, logger } = deps;
+  await Promise.all(deps.registry.members.map((member) => readQueue(deps, member)));
+}
+
+/** Each message is applied before it is acknowledged: applying one again changes nothing. */
+async function readQueue(deps: OrderDependencies, member: RegistryMember): Promise<void> {
   try {
     for (let count = 0; count < BATCH_SIZE; count += 1) {
-      const polled = await registry.poll();
+      const polled = await member.poll();
       if (polled === undefined) return;
       await applyMessage(deps, polled.message);
-      await registry.acknowledge(polled.message.id);
+      await member.acknowledge(polled.message.id);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    logger.warn({ reason: error.message }, 'the messages of the registry cannot be read now');
+    deps.logger.warn({ registry: member.id, reason: error.message }, 'the messages of the registry cannot be read now');
   }
 }
 
@@ -170,8 +174,13 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
   if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
 }
 
-/** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
+/** Each registry by itself: one that does not answer, or answers wrongly, keeps nobody else's names from being read. */
 async function syncStale(deps: OrderDependencies): Promise<void> {
+  await Promise.all(deps.registry.members.map((member) => syncNamesOf(deps, member)));
+}
+
+/** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
+async function syncNamesOf(deps: OrderDependencies, { id, zones }: RegistryMember): Promise<void> {
   const { db, registry, clock, logger } = deps;
   const now = clock.now();
   const before = {
@@ -179,23 +188,23 @@ async function syncStale(deps: OrderDependencies): Promise<void> {
     unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
     missing: new Date(now.getTime() - MISSING_LOOK_MS),
   };
-  const stale = await listStaleDomains(systemDb(db), before, BATCH_SIZE);
-  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now));
+  const stale = await listStaleDomains(systemDb(db), before, zones, BATCH_SIZE);
+  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
   try {
-    for (const { workspace_id: workspaceId, id, missing_since: missingSince } of stale) {
+    for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
       // A registry that answers wrongly is asked about those names alone, until it shows them again.
       if (isStopped && missingSince === null) continue;
-      const row = await findDomainById(workspaceDb(db, workspaceId), id);
+      const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
       if (row === undefined) continue;
       const after = await syncDomain({ db, registry, now }, row);
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
       if (!isNewlyMissing) continue;
       logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
-      isStopped = await areTooManyMissing(db, now);
+      isStopped = await areTooManyMissing(db, now, zones);
       if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    logger.warn({ reason: error.message }, 'the registry cannot be asked about names now');
+    logger.warn({ registry: id, reason: error.message }, 'the registry cannot be asked about names now');
   }
 }

@@ -12,6 +12,7 @@ export {
   findDomainById,
   findOwner,
   insertAcquisition,
+  isUnder,
   listDomains,
   listStaleDomains,
   lockDomain,

@@ -1,5 +1,5 @@
 /** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -81,6 +81,12 @@ export async function listDomains(
   return (page.after === undefined ? query : query.where('name', '>', page.after)).execute();
 }
 
+/** Of names: one label below one of these zones; undefined: any. */
+export function isUnder(zones: readonly string[] | undefined): RawBuilder<boolean> {
+  if (zones === undefined) return sql<boolean>`true`;
+  return sql<boolean>`substring(name from position('.' in name) + 1) = any(${[...zones]}::text[])`;
+}
+
 /**
  * Active names of every workspace that were last read before these times: first those that the registry says we do not have, then,
  * longest ago first, those that it has reported, and those that it has not.
@@ -88,12 +94,14 @@ export async function listDomains(
 export async function listStaleDomains(
   db: SystemDb,
   before: { readonly synced: Date; readonly unreported: Date; readonly missing: Date },
+  zones: readonly string[] | undefined,
   limit: number,
 ): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'missing_since'>[]> {
   return db
     .selectFrom('domains')
     .select(['workspace_id', 'id', 'missing_since'])
     .where(isActive)
+    .where(isUnder(zones))
     .where((where) => where.or([where('missing_seen_at', 'is', null), where('missing_seen_at', '<', before.missing)]))
     .where((where) =>
       where.or([

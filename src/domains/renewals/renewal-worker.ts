@@ -65,7 +65,7 @@ export type PlaceRenewal = (request: RenewalRequest) => Promise<PlacedRenewal>;
 
 export interface RenewalWorkerOptions {
   readonly db: Database;
-  readonly registry: Pick<Registry, 'autoRenewGraceDays' | 'info'>;
+  readonly registry: Pick<Registry, 'habitsOf' | 'info'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly placeRenewal: PlaceRenewal;
@@ -222,7 +222,10 @@ class Worker implements RenewalWorker {
       if (info?.isOurs !== true) return row;
       const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
       await recordInfo(tx, place, info, { registry, now: clock.now() });
-      return { ...row, expires_at: endOfPaidTerm(registry, row.billed_until, new Date(info.expiresAt)) };
+      return {
+        ...row,
+        expires_at: endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(info.expiresAt)),
+      };
     });
   }
 

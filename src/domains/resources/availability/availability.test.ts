@@ -15,13 +15,12 @@ function registryOfFreeNames(): Registry {
   const silentMutation = async () => ({ kind: 'unknown', reason: 'this registry only checks' }) as const;
   return {
     kind: 'simulated',
-    autoRenewGraceDays: undefined,
-    requiredContact: [],
+    members: [],
+    habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
+    feeOf: async () => undefined,
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,
-    poll: silent,
-    acknowledge: silent,
     create: silentMutation,
     renew: silentMutation,
     transfer: silentMutation,

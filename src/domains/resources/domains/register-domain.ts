@@ -19,7 +19,7 @@ export function registerDomain(deps: DomainDependencies) {
       const price = priceCents(tld, 'registration', years);
       confirmPrice(price, body);
       const instrument = instrumentOf(body);
-      await requireContact(deps, caller.workspaceId);
+      await requireContact(deps, caller.workspaceId, name);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
@@ -38,9 +38,9 @@ export function registerDomain(deps: DomainDependencies) {
 }
 
 /** Before money is set aside: the registry would refuse. */
-async function requireContact({ db, registry }: DomainDependencies, workspaceId: string): Promise<void> {
+async function requireContact({ db, registry }: DomainDependencies, workspaceId: string, name: string): Promise<void> {
   const { contact } = await getRegistrant(workspaceDb(db, workspaceId));
-  const missing = missingContact(registry, contact);
+  const missing = missingContact([registry.habitsOf(name)], contact);
   if (missing.length === 0) return;
   const members = missing.map((member) => `\`contact.${member}\``).join(' and ');
   throw new ApiError('registration_failed', {

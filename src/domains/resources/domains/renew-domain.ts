@@ -28,7 +28,7 @@ async function renew(
   confirmPrice(price, body);
   const instrument = instrumentOf(body);
   const shown = new Date((await reportedDomain(deps, row)).expiresAt);
-  const fromExpiresAt = endOfPaidTerm(deps.registry, row.billed_until, shown);
+  const fromExpiresAt = endOfPaidTerm(deps.registry.habitsOf(row.name), row.billed_until, shown);
   requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), deps.clock.now());
   return buy(
     deps,

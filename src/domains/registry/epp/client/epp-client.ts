@@ -55,6 +55,11 @@ export class EppClient {
     this.#options = options;
   }
 
+  /** Those that are logged in now. */
+  get sessionCount(): number {
+    return this.#connections.size;
+  }
+
   /** What the first login agreed on. Throws `CommandNotSent` when there is none in time. */
   async services(timeoutMs: number = this.#options.queueTimeoutMs ?? 20_000): Promise<AgreedServices> {
     const done = new AbortController();

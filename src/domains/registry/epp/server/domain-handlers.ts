@@ -70,7 +70,8 @@ const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> =
 };
 
 async function answerCheck(context: CommandContext, { names, fees }: DomainCheckCommand): Promise<Answer> {
-  if (fees !== undefined && fees.currency !== CURRENCY) throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
+  if (fees?.currency !== undefined && fees.currency !== CURRENCY)
+    throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
   const reply = await context.core.checkDomains(context.session, names);
   return answerOf(reply, (checks) => {
     const results = checks.map(
@@ -83,10 +84,13 @@ async function answerCheck(context: CommandContext, { names, fees }: DomainCheck
     const answers = checks.map(
       (check): FeeAnswer => ({
         name: check.name,
+        ...(check.fees?.isPremium === true ? { category: 'premium' } : {}),
         commands: (fees?.commands ?? []).map(({ name, years = 1 }) => ({
           name,
           ...(name === 'restore' ? {} : { years }),
-          ...(check.fees === undefined ? {} : { amountCents: feeOf(check.fees, name, years) }),
+          ...(check.fees === undefined
+            ? {}
+            : { amountCents: feeOf(check.fees, name, years), isStandard: check.fees.isPremium !== true }),
         })),
       }),
     );
