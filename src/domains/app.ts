@@ -36,8 +36,8 @@ export interface Domains extends ServiceLifecycle {
 function listOperations(deps: Dependencies): Operation<never>[] {
   return [
     ...availabilityOperations(deps),
-    ...suggestionOperations(),
-    ...tldOperations(),
+    ...suggestionOperations(deps),
+    ...tldOperations(deps),
     ...accountOperations(deps),
     ...domainOperations(deps),
     ...settingsOperations(deps),

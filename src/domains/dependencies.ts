@@ -9,6 +9,7 @@ import type { Vault } from '../kernel/vault/vault.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
+import type { PriceBook } from './prices/price-book.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
@@ -30,6 +31,8 @@ export interface GivenDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly registry: Registry;
+  /** What is sold, and at which prices. */
+  readonly prices: PriceBook;
   readonly publisher: ZonePublisher;
   readonly payments: Payments;
   readonly mailer: Mailer;

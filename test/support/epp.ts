@@ -10,14 +10,18 @@ import {
   type EppRegistryOptions,
   type EppServer,
   type EppServerLimits,
+  type ServerHabits,
   startEppServer,
 } from '../../src/domains/registry/epp/index.ts';
 import type { MutationOutcome, SingleRegistry } from '../../src/domains/registry/registry.ts';
 import {
   answerWrongly,
   type ChooseWrongAnswer,
+  type PriceList,
   type RegistryDelays,
+  type SpecialNames,
 } from '../../src/domains/registry/simulated/index.ts';
+import type { ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { openTestRegistry, type TestRegistry } from './simulated-registry.ts';
@@ -72,13 +76,17 @@ export async function openTestEpp(
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
+    readonly special?: SpecialNames;
+    readonly habits?: Partial<ServerHabits>;
+    readonly prices?: PriceList;
+    readonly clock?: ManualClock;
   } = {},
 ): Promise<TestEpp> {
-  const { autoRenewGraceDays, delays = {} } = options;
-  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays });
+  const { habits = {}, limits, wrongAnswers, ...rules } = options;
+  const registry = await openTestRegistry(db, rules);
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
-    core: options.wrongAnswers === undefined ? core : answerWrongly(core, options.wrongAnswers),
+    core: wrongAnswers === undefined ? core : answerWrongly(core, wrongAnswers),
     clock,
     tls: testTls,
     port: 0,
@@ -87,7 +95,8 @@ export async function openTestEpp(
       { id: theirs.registrarId, name: 'Theirs', password: THEIR_PASSWORD },
     ],
     logger: silent,
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    habits,
+    ...(limits === undefined ? {} : { limits }),
   });
   const adapters: SingleRegistry[] = [];
   return {

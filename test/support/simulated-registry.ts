@@ -8,6 +8,7 @@ import {
   type RegistryDelays,
   type Reply,
   type Session,
+  type SpecialNames,
 } from '../../src/domains/registry/simulated/index.ts';
 import { createManualClock, type ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
@@ -40,6 +41,11 @@ export interface TestRegistryOptions {
   readonly at?: Date;
   readonly delays?: Partial<RegistryDelays>;
   readonly autoRenewGraceDays?: number | undefined;
+  readonly special?: SpecialNames;
+  /** Default: `testPrices`. */
+  readonly prices?: PriceList;
+  /** Default: one of its own. */
+  readonly clock?: ManualClock;
 }
 
 const start = new Date('2026-03-01T12:00:00Z');
@@ -47,10 +53,10 @@ let count = 0;
 
 export async function openTestRegistry(
   db: Database,
-  { at = start, delays = {}, autoRenewGraceDays }: TestRegistryOptions = {},
+  { at = start, autoRenewGraceDays, delays = {}, prices = testPrices, special, ...given }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
-  const clock = createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices: testPrices, delays, autoRenewGraceDays });
+  const clock = given.clock ?? createManualClock(at);
+  const core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, special });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
@@ -18,6 +18,11 @@ interface Options {
   readonly wrongAnswers: number;
   readonly seed: number;
   readonly autoRenewGraceDays?: number;
+  readonly tlds?: readonly string[];
+  readonly premium: ReadonlyMap<string, number>;
+  readonly reserved: ReadonlySet<string>;
+  readonly contacts: 'objects' | 'no_disclose' | 'none';
+  readonly hosts: 'objects' | 'attributes';
 }
 
 interface Registrar {
@@ -55,6 +60,24 @@ export function addEppServer(domains: Command): void {
       'renew names at the end of their terms, and take that back within so many days',
       parseGraceDays,
     )
+    .option('--tlds <list>', 'TLDs that are served, comma-separated; default: those that have a price', parseTldList)
+    .option(
+      '--premium <name=euros...>',
+      'names with a price of their own, for a year or a transfer',
+      collectPremium,
+      new Map<string, number>(),
+    )
+    .option('--reserved <name...>', 'names that nobody gets', collectReserved, new Set<string>())
+    .addOption(
+      new Option('--contacts <model>', 'whether names have contacts, and registrars may hide their data')
+        .choices(['objects', 'no_disclose', 'none'])
+        .default('objects'),
+    )
+    .addOption(
+      new Option('--hosts <model>', 'whether nameservers are objects, or attributes of names')
+        .choices(['objects', 'attributes'])
+        .default('objects'),
+    )
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -62,6 +85,21 @@ export function addEppServer(domains: Command): void {
         '  IRONCRAFT_DATA_DIR=.epp ironcraft domains epp-server --key epp-key.pem --cert epp-cert.pem --registrar demo:secret-1',
     )
     .action((options: Options) => withStore(whileServing, (store) => serve(store, options), { mayCreate: true }));
+}
+
+function parseTldList(text: string): string[] {
+  return text.toLowerCase().split(',');
+}
+
+function collectPremium(text: string, others: ReadonlyMap<string, number>): Map<string, number> {
+  const [, name, euros] = /^([^=\s]+)=(\d{1,7}(?:\.\d{1,2})?)$/.exec(text.toLowerCase()) ?? [];
+  if (name === undefined || euros === undefined)
+    throw new InvalidArgumentError('Use name=euros, such as gold.com=500.');
+  return new Map([...others, [name, Math.round(Number(euros) * 100)]]);
+}
+
+function collectReserved(text: string, others: ReadonlySet<string>): Set<string> {
+  return new Set([...others, text.toLowerCase()]);
 }
 
 function parsePort(text: string): number {
@@ -104,8 +142,12 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     '../../domains/registry/simulated/index.ts'
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
-  const { autoRenewGraceDays } = options;
-  const core = createRegistryCore({ db, clock: systemClock, prices: simulatedFees, autoRenewGraceDays });
+  const { standardPriceBook } = await import('../../domains/prices/price-book.ts');
+  const { autoRenewGraceDays, contacts, hosts, premium, reserved, tlds } = options;
+  const prices = simulatedFees(standardPriceBook(), systemClock, tlds);
+  const special = { premium, reserved };
+  const core = createRegistryCore({ db, clock: systemClock, prices, autoRenewGraceDays, special });
+  const habits = { contacts, nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr' } as const;
   const {
     host,
     port,
@@ -118,7 +160,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   } = options;
   const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
-  const server = await startEppServer({ core: served, tls, host, port, registrars, logger });
+  const server = await startEppServer({ core: served, tls, host, port, registrars, logger, habits });
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',

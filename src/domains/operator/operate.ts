@@ -15,6 +15,8 @@ import { type DomainVerbs, domainVerbs } from './verbs.ts';
 export interface OperatorDependencies {
   readonly db: Database;
   readonly clock: Clock;
+  /** Of each registry; undefined: all of them. */
+  readonly registryZones?: readonly (readonly string[] | undefined)[];
 }
 
 /** The verbs of the domain service, for the operator's socket. */
@@ -22,9 +24,9 @@ export function operateDomains(dependencies: OperatorDependencies): OperatedServ
   return { ...domainVerbs, handlers: createOperator(dependencies) };
 }
 
-export function createOperator({ db, clock }: OperatorDependencies): VerbHandlers<DomainVerbs> {
+export function createOperator({ db, clock, registryZones }: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
-    ...createNameVerbs({ db, clock }),
+    ...createNameVerbs({ db, clock, ...(registryZones === undefined ? {} : { registryZones }) }),
     ...createOrderVerbs({ db, clock }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);

@@ -47,22 +47,38 @@ export interface OrderWorker {
 }
 
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
-  const { logger } = deps;
-  const worker = createPeriodicWorker({
-    name: 'orders',
-    intervalMs: sweepMs,
-    pass: () => sweepOnce(deps),
-    logger,
-  });
-  return { sweep: worker.runPass.bind(worker), start: worker.start.bind(worker), stop: worker.stop.bind(worker) };
+  const { logger, registry } = deps;
+  const createWorker = (name: string, pass: () => Promise<void>) =>
+    createPeriodicWorker({ name, intervalMs: sweepMs, pass, logger });
+  const orders = createWorker('orders', () => runParts(deps, [advanceDueOrders, sendRefunds]));
+  // One each: a registry that is away or slow keeps neither orders nor the other registries waiting.
+  const queues = registry.members.map((member) =>
+    createWorker(`messages of ${member.id}`, () => readQueue(deps, member)),
+  );
+  const names = registry.members.map((member) => createWorker(`names at ${member.id}`, () => syncStale(deps, member)));
+  const workers = [...queues, orders, ...names];
+  return {
+    async sweep() {
+      await Promise.all(queues.map((worker) => worker.runPass()));
+      await orders.runPass();
+      await Promise.all(names.map((worker) => worker.runPass()));
+    },
+    start() {
+      for (const worker of workers) worker.start();
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+    },
+  };
 }
 
-async function sweepOnce(deps: OrderDependencies): Promise<void> {
-  const { logger } = deps;
-  // A part that fails does not keep the others from running.
-  for (const part of [readMessages, advanceDueOrders, sendRefunds, syncStale]) {
+type Part = (deps: OrderDependencies) => Promise<void>;
+
+/** A part that fails does not keep the others from running. */
+async function runParts(deps: OrderDependencies, parts: readonly Part[]): Promise<void> {
+  for (const part of parts) {
     await part(deps).catch((error: unknown) =>
-      logger.error(
+      deps.logger.error(
         { err: error, part: part.name },
         'a part of the sweep of orders failed; it runs again with the next',
       ),
@@ -78,11 +94,6 @@ async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
       logger.error({ err: error, order: id }, 'an order could not be worked on; it is tried again later'),
     ),
   );
-}
-
-/** Every registry has a queue of its own. */
-async function readMessages(deps: OrderDependencies): Promise<void> {
-  await Promise.all(deps.registry.members.map((member) => readQueue(deps, member)));
 }
 
 /** Each message is applied before it is acknowledged: applying one again changes nothing. */
@@ -174,13 +185,8 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
   if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
 }
 
-/** Each registry by itself: one that does not answer, or answers wrongly, keeps nobody else's names from being read. */
-async function syncStale(deps: OrderDependencies): Promise<void> {
-  await Promise.all(deps.registry.members.map((member) => syncNamesOf(deps, member)));
-}
-
 /** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
-async function syncNamesOf(deps: OrderDependencies, { id, zones }: RegistryMember): Promise<void> {
+async function syncStale(deps: OrderDependencies, { id, zones }: RegistryMember): Promise<void> {
   const { db, registry, clock, logger } = deps;
   const now = clock.now();
   const before = {

@@ -69,7 +69,7 @@ export async function assignName(
     if (found === undefined) return null;
     const scoped = workspaceDb(tx, workspaceId);
     const id = mintId('dom');
-    if (!(await insertAcquisition(scoped, { id, name, added_via: 'transfer' }))) return null;
+    if (!(await insertAcquisition(scoped, { id, name, added_via: 'transfer', renewal_fee: null }))) return null;
     await scoped
       .updateTable('domains')
       .set({ state: 'active', expires_at: found.expires_at, billed_until: found.expires_at })

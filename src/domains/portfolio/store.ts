@@ -1,5 +1,6 @@
 /** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
 import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { json } from '../../kernel/db/values.ts';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -39,12 +40,13 @@ export async function findOwner(
 /** Inserts the name for the workspace. False when any workspace has it, or is acquiring it. */
 export async function insertAcquisition(
   db: WorkspaceDb,
-  domain: Pick<DomainRow, 'id' | 'name' | 'added_via'>,
+  domain: Pick<DomainRow, 'id' | 'name' | 'added_via' | 'renewal_fee'>,
 ): Promise<boolean> {
   const inserted = await db
     .insertInto('domains')
     .values({
       ...domain,
+      renewal_fee: domain.renewal_fee === null ? null : json(domain.renewal_fee),
       state: 'acquiring',
       snapshot: null,
       synced_at: null,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { standardPrices } from '../../../../test/support/prices.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Availability } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
@@ -27,8 +29,10 @@ const registry = {
   },
 };
 
+const parts = { prices: standardPrices, clock: systemClock };
+
 async function checkAll(query: string) {
-  return (await checkAvailability({ registry, db: database.db }, query)).results;
+  return (await checkAvailability({ ...parts, registry, db: database.db }, query)).results;
 }
 
 async function checkOne(query: string) {
@@ -68,7 +72,7 @@ test('no answer in time is unknown, and never available', async () => {
 
 test('a name that the registry’s answer leaves out is unknown', async () => {
   const silent = { check: async () => [] };
-  const { results } = await checkAvailability({ registry: silent, db: database.db }, 'left-out');
+  const { results } = await checkAvailability({ ...parts, registry: silent, db: database.db }, 'left-out');
   for (const { available, status } of results) assert.deepEqual([available, status], [null, 'unknown']);
 });
 
@@ -84,7 +88,7 @@ test('what is taken, kept back or not offered is not available, with a reason', 
   }
   assert.deepEqual(answers, [
     ['taken', 'The name is registered.', false],
-    ['reserved', 'Reserved name', false],
+    ['reserved', 'The registry keeps this name back.', false],
     ['reserved', 'The registry keeps this name back.', false],
     ['unsupported_tld', 'Names under `.museum` are not offered. GET /tlds lists the TLDs that are.', true],
   ]);

@@ -1,10 +1,9 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
-import type { Registry } from '../../registry/registry.ts';
-import { checkAvailability } from './check-availability.ts';
+import { type AvailabilityDependencies, checkAvailability } from './check-availability.ts';
 import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
 
-export function availabilityOperations({ registry }: { readonly registry: Pick<Registry, 'check'> }) {
+export function availabilityOperations({ clock, prices, registry }: AvailabilityDependencies) {
   return [
     open.read({
       id: 'availability.check',
@@ -18,7 +17,9 @@ export function availabilityOperations({ registry }: { readonly registry: Pick<R
       query: AvailabilityQuery,
       reply: AvailabilityReport,
       handler: async ({ db, query }) =>
-        new HttpReply(200, await checkAvailability({ registry, db }, query.q), { 'cache-control': 'no-store' }),
+        new HttpReply(200, await checkAvailability({ clock, db, prices, registry }, query.q), {
+          'cache-control': 'no-store',
+        }),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
-import { priceCents } from '../../prices/price.ts';
+import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -16,8 +16,9 @@ export function registerDomain(deps: DomainDependencies) {
       const { body, caller, idempotency } = request;
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
-      const price = priceCents(tld, 'registration', years);
-      confirmPrice(price, body);
+      requireSold(deps, name);
+      const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'registration', years });
+      confirmPrice(priceCents, body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
@@ -30,11 +31,22 @@ export function registerDomain(deps: DomainDependencies) {
         origin: 'request',
         name,
         years,
-        priceCents: price,
+        priceCents,
+        fee,
+        renewalFee,
         instrument,
         claim: idempotency,
       });
     });
+}
+
+/** Names that the operator keeps back. */
+function requireSold({ prices }: DomainDependencies, name: string): void {
+  if (!prices.isReserved(name)) return;
+  throw new ApiError('registration_failed', {
+    message: `${name} is reserved and not sold here. Nothing was charged. GET /suggest has other names.`,
+    details: { reason: 'reserved' },
+  });
 }
 
 /** Before money is set aside: the registry would refuse. */

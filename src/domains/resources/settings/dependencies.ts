@@ -2,6 +2,7 @@ import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { ZonePublisher } from '../../dns/publisher.ts';
 import type { AnswerStore } from '../../idempotency-store.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
 import type { Registry } from '../../registry/registry.ts';
 
 /** What a change of settings works with. */
@@ -13,4 +14,5 @@ export interface SettingsDependencies {
   readonly answers: AnswerStore;
   /** The service's own, lower case and sorted. */
   readonly nameservers: readonly string[];
+  readonly prices: PriceBook;
 }

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
 import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
+import { DEFAULT_HABITS, type ServerHabits } from './habits.ts';
 import type { SessionCounter } from './session.ts';
 
 export interface EppServerOptions {
@@ -21,6 +22,8 @@ export interface EppServerOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<EppServerLimits>;
+  /** Default: contact objects that may be hidden, and host objects. */
+  readonly habits?: Partial<ServerHabits>;
 }
 
 export interface EppServerLimits {
@@ -55,6 +58,7 @@ const defaultLimits: EppServerLimits = {
 export async function startEppServer(options: EppServerOptions): Promise<EppServer> {
   const { core, logger, clock = systemClock, host = '127.0.0.1', port = 700, tls } = options;
   const limits = { ...defaultLimits, ...options.limits };
+  const habits = { ...DEFAULT_HABITS, ...options.habits };
   const [key, cert, ca] = await Promise.all([
     readFile(tls.keyFile),
     readFile(tls.certificateFile),
@@ -74,7 +78,15 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
   server.maxConnections = limits.maxConnections;
   server.on('tlsClientError', (error) => logger.debug({ err: error }, 'a TLS handshake failed'));
   server.on('secureConnection', (socket) => {
-    const served = serveConnection(socket, { core, clock, logger, sessions, limits, serverName: 'Ironcraft EPP' });
+    const served = serveConnection(socket, {
+      core,
+      clock,
+      logger,
+      sessions,
+      limits,
+      habits,
+      serverName: 'Ironcraft EPP',
+    });
     sockets.set(socket, served);
     void served.finally(() => sockets.delete(socket));
   });
