@@ -12,6 +12,7 @@ import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
 import { referenceTopics } from './reference.ts';
 import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
+import { watchRegistries } from './registry/watch-registries.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
@@ -51,6 +52,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
   const { config, db, logger, metrics, registry, publisher } = given;
   const jobs = createJobs(db, { logger });
   const deps: Dependencies = { ...given, jobs, answers: createAnswerStore(given.vault) };
+  watchRegistries(deps);
   const workers = createWorkers(deps);
   const operations = listOperations(deps);
   const app = await createService({

@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
+import type { RegistryCore } from '../../domains/registry/simulated/index.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { CommandError } from '../command-error.ts';
 import { migrationSources } from '../migrations.ts';
 import { type Store, withStore } from '../open-store.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -21,6 +24,7 @@ interface Options {
   readonly tlds?: readonly string[];
   readonly premium: ReadonlyMap<string, number>;
   readonly reserved: ReadonlySet<string>;
+  readonly registered: ReadonlySet<string>;
   readonly contacts: 'objects' | 'no_disclose' | 'none';
   readonly hosts: 'objects' | 'attributes';
 }
@@ -67,7 +71,13 @@ export function addEppServer(domains: Command): void {
       collectPremium,
       new Map<string, number>(),
     )
-    .option('--reserved <name...>', 'names that nobody gets', collectReserved, new Set<string>())
+    .option('--reserved <name...>', 'names that nobody gets', collectNames, new Set<string>())
+    .option(
+      '--registered <name...>',
+      'names that the first registrar has from the start, as a portfolio to take over',
+      collectNames,
+      new Set<string>(),
+    )
     .addOption(
       new Option('--contacts <model>', 'whether names have contacts, and registrars may hide their data')
         .choices(['objects', 'no_disclose', 'none'])
@@ -98,7 +108,7 @@ function collectPremium(text: string, others: ReadonlyMap<string, number>): Map<
   return new Map([...others, [name, Math.round(Number(euros) * 100)]]);
 }
 
-function collectReserved(text: string, others: ReadonlySet<string>): Set<string> {
+function collectNames(text: string, others: ReadonlySet<string>): Set<string> {
   return new Set([...others, text.toLowerCase()]);
 }
 
@@ -147,6 +157,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const prices = simulatedFees(standardPriceBook(), systemClock, tlds);
   const special = { premium, reserved };
   const core = createRegistryCore({ db, clock: systemClock, prices, autoRenewGraceDays, special });
+  const [first] = options.registrar;
   const habits = { contacts, nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr' } as const;
   const {
     host,
@@ -161,6 +172,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
   const server = await startEppServer({ core: served, tls, host, port, registrars, logger, habits });
+  if (first !== undefined) await registerAll(core, first.id, options.registered);
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',
@@ -174,4 +186,28 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   await Promise.all([dueWork.stop(), server.stop()]);
 }
 
+/** Those that are there already stay as they are. */
+async function registerAll(core: RegistryCore, registrarId: string, names: ReadonlySet<string>): Promise<void> {
+  if (names.size === 0) return;
+  const session = { registrarId };
+  const registrant = `FIRST-${registrarId}`.slice(0, 16);
+  const postalInfo = [
+    { type: 'int', name: 'First Owner', street: ['1 Mill Lane'], city: 'London', country: 'GB' },
+  ] as const;
+  const authInfo = randomBytes(12).toString('hex');
+  await core.createContact(session, {
+    id: registrant,
+    postalInfo,
+    email: 'owner@example.net',
+    authInfo,
+    disclose: false,
+  });
+  for (const name of names) {
+    const reply = await core.createDomain(session, { name, years: 1, registrant, authInfo });
+    if (!reply.ok && reply.code !== OBJECT_EXISTS)
+      throw new CommandError(`${name} was not registered: ${reply.reason}`);
+  }
+}
+
+const OBJECT_EXISTS = 2302;
 const DUE_INTERVAL_MS = 1_000;

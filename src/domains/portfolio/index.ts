@@ -13,6 +13,7 @@ export {
   findOwner,
   insertAcquisition,
   isUnder,
+  listActiveAfter,
   listDomains,
   listStaleDomains,
   lockDomain,

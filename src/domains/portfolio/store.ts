@@ -69,6 +69,22 @@ export async function insertAcquisition(
   return inserted !== undefined;
 }
 
+/** Active names of every workspace behind `after`, in the order of the alphabet. */
+export async function listActiveAfter(
+  db: SystemDb,
+  after: string,
+  limit: number,
+): Promise<Pick<DomainRow, 'name' | 'billed_until' | 'expires_at' | 'release_at'>[]> {
+  return db
+    .selectFrom('domains')
+    .select(['name', 'billed_until', 'expires_at', 'release_at'])
+    .where(isActive)
+    .where('name', '>', after)
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+}
+
 /** Up to `limit + 1` names in alphabetical order, after `after`. */
 export async function listDomains(
   db: WorkspaceDb,

@@ -25,7 +25,7 @@ export async function readSetup(path: string, environment: Environment): Promise
   const note: NoteProblem = (place, problem) =>
     problems.push(`${path}: ${place === '' ? problem : `${place}: ${problem}`}`);
   const setup = await parseSetup(path, note);
-  if (setup === undefined) throw new ConfigError(problems);
+  if (setup === undefined) throw new ConfigError([...new Set(problems)]);
   const rates = new Map(Object.entries(setup.currencies ?? {}));
   const prices = priceOptionsOf(setup, rates, note);
   const registries = await registryOptionsOf(setup, { folder: dirname(path), environment, note });
