@@ -35,7 +35,7 @@ test('the jobs tell of missing names, and close the zones of names that were ret
   await jobs.start();
   t.after(() => jobs.stop());
   await jobs.enqueue(db, 'domains-audit-names', {});
-  assert.deepEqual(await logged, { count: 2, names: ['lost-one.com', 'lost-two.com'], isStopped: true });
+  assert.deepEqual(await logged, { count: 2, names: ['lost-one.com', 'lost-two.com'], stopped: ['terms'] });
   assert.match(await metrics.render(), /^domains_missing_names 2$/m);
   await jobs.enqueue(db, 'domains-close-zones', {});
   const isClosed = async () => ((await findZone(db, 'retired.com'))?.isClosed === true ? true : undefined);

@@ -9,7 +9,7 @@ import type {
 } from '../../prices/price-book.ts';
 import { retailOf, withMargin } from '../../prices/price-book.ts';
 import { GENERIC_TERMS, offeredTlds, type TldTerms } from '../../prices/tlds.ts';
-import type { NoteProblem } from './read-setup.ts';
+import type { NoteProblem } from './note-problem.ts';
 import type { PricesSetup, Setup, TldSetup } from './setup-schema.ts';
 
 type Rates = ReadonlyMap<string, number>;

@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { ConfigError } from '../../../kernel/config/config.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { PriceBookOptions } from '../../prices/price-book.ts';
+import type { NoteProblem } from './note-problem.ts';
 import { priceOptionsOf } from './price-options.ts';
 import { type RegistryFileOptions, registryOptionsOf } from './registry-options.ts';
 import { Setup } from './setup-schema.ts';
@@ -15,9 +16,6 @@ export interface DomainsSetup {
   readonly registries: readonly RegistryFileOptions[];
   readonly prices: PriceBookOptions;
 }
-
-/** Notes one problem of the member at that place, such as `registries[0].password`. */
-export type NoteProblem = (place: string, problem: string) => void;
 
 /** Throws `ConfigError`; its problems never hold a secret. */
 export async function readSetup(path: string, environment: Environment): Promise<DomainsSetup> {

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { EppRegistryOptions } from '../../registry/epp/index.ts';
+import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
-import type { NoteProblem } from './read-setup.ts';
 import type { EXTENSIONS, RegistrySetup, Setup } from './setup-schema.ts';
 
 export interface RegistryFileOptions extends Omit<EppRegistryOptions, 'logger' | 'clock'> {

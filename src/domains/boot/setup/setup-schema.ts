@@ -20,7 +20,7 @@ const secret = Type.Union([
 /** Names of extensions, as operators know them. */
 export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec'] as const;
 
-export const MEANINGS = [
+const MEANINGS = [
   'object_exists',
   'object_does_not_exist',
   'not_authorized',
