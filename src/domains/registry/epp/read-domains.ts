@@ -103,17 +103,20 @@ export async function askFee(
   years: number,
 ): Promise<RegistryFee | undefined> {
   const { checkTimeoutMs, fees } = link.rules;
-  if (fees === undefined || !(await link.supports(FEE, checkTimeoutMs))) return undefined;
+  const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
+  if (fees === undefined || !(await link.supports(FEE, timeoutMs))) return undefined;
   const question = { currency: fees.currency, commands: [{ name: command, years }] };
   const response = await link.askRepeatable(
     { kind: 'domain:check', names: [name], fees: question },
     undefined,
-    checkTimeoutMs,
+    timeoutMs,
   );
   if (response.code >= INTERNAL_FAILURE) throw refusalOf(response);
   return feeAnswersIn(response).find((answer) => answer.name === name)?.fees[command];
 }
 
+/** Whoever buys waits for it, before anything is charged. */
+const FEE_TIMEOUT_MS = 2_000;
 /** 24xx and 25xx say nothing of what was asked. */
 const INTERNAL_FAILURE = 2400;
 
