@@ -94,7 +94,7 @@ export async function startIroncraft(parts: {
     const callDomains: Ironcraft['callDomains'] = (token, method, path, body) =>
       callJson(`http://${host}:${domainsPort}/api/v1`, token, method, path, body);
     const runVerb: Ironcraft['runVerb'] = async (...args) => {
-      const main = join(ROOT, 'src/main.ts');
+      const main = join(ROOT, 'src/main.js');
       return (await promisify(execFile)(process.execPath, [main, ...args], { cwd: folder, env })).stdout;
     };
     return { host, port, domainsPort, pid: server.pid, credentials, call, callDomains, runVerb, stop };
@@ -111,7 +111,7 @@ function readStart(): { args: string[]; env: Readonly<Record<string, string>> } 
   const [, variables = '', command] = /^(?:exec )?(?:env )?((?:[A-Z_]+=\S* )*)node (.+)$/.exec(start) ?? [];
   if (command === undefined) throw new Error(`the start script of package.json does not run node: ${start}`);
   return {
-    args: command.split(' ').map((each) => (each.endsWith('.ts') ? join(ROOT, each) : each)),
+    args: command.split(' ').map((each) => (each.endsWith('.js') ? join(ROOT, each) : each)),
     env: Object.fromEntries(
       Array.from(variables.matchAll(/([A-Z_]+)=(\S*)/g), ([, name = '', value = '']) => [name, value]),
     ),

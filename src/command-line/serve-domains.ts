@@ -1,7 +1,7 @@
 /** The domain registration service as a service of the process. */
 import { join } from 'node:path';
 import { createDomains } from '../domains/app.ts';
-import { openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
+import { openDelegations, openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { operateDomains } from '../domains/operator/index.ts';
@@ -20,6 +20,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     registry,
     prices,
     publisher,
+    delegations: openDelegations(registry, config.dnsServers),
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
     mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,

@@ -2,15 +2,18 @@
 import type { FastifyInstance } from 'fastify';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
-import { createLifecycle, jobsWorker, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
+import { createLifecycle, jobsWorker, type Resource, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
+import { createTokenVerifier } from './access/verify-token.ts';
+import { type BackgroundWork, createBackgroundWork } from './background-work.ts';
 import type { Dependencies, GivenDependencies } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
 import { referenceTopics } from './reference.ts';
+import type { Registry } from './registry/registry.ts';
 import { watchRegistries } from './registry/watch-registries.ts';
 import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
@@ -21,6 +24,7 @@ import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
+import { transferOutOperations } from './resources/transfers-out/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
@@ -28,6 +32,9 @@ export interface Domains extends ServiceLifecycle {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
+  resendDeletions(): Promise<void>;
+  watchTransfers(): Promise<void>;
+  followDelegations(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -45,13 +52,15 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...authCodeOperations(deps),
     ...zoneOperations(deps),
     ...registrantOperations(deps),
+    ...transferOutOperations(deps),
   ];
 }
 
 export async function createDomains(given: GivenDependencies): Promise<Domains> {
   const { config, db, logger, metrics, registry, publisher } = given;
   const jobs = createJobs(db, { logger });
-  const deps: Dependencies = { ...given, jobs, answers: createAnswerStore(given.vault) };
+  const background = createBackgroundWork(logger);
+  const deps: Dependencies = { ...given, jobs, background, answers: createAnswerStore(given.vault) };
   watchRegistries(deps);
   const workers = createWorkers(deps);
   const operations = listOperations(deps);
@@ -65,7 +74,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     bearerFormat: 'opaque',
     operations,
     topics: referenceTopics,
-    gate: createGate(db),
+    gate: createGate(createTokenVerifier(db)),
     idempotency: deps.answers,
     db,
     logger,
@@ -87,8 +96,29 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     orders: workers.orders,
     renewals: workers.renewals,
     unpaidNames: workers.unpaidNames,
+    resendDeletions: workers.resendDeletions,
+    watchTransfers: workers.watchTransfers,
+    followDelegations: workers.followDelegations,
     operations,
-    ...createLifecycle({ app, resources: [registry, publisher], workers: [jobsWorker(jobs), workers] }),
+    ...createLifecycle({
+      app,
+      resources: [untilIdle(registry, background), publisher],
+      workers: [jobsWorker(jobs), workers],
+    }),
+  };
+}
+
+/** How long what was under way may take to write down that the registry has stopped. */
+const BACKGROUND_GRACE_MS = 5_000;
+
+/** The registry, which what goes on after its caller was answered still uses: that ends once it gets no more answers. */
+function untilIdle(registry: Registry, background: BackgroundWork): Resource {
+  return {
+    start: () => registry.start(),
+    async stop() {
+      await registry.stop();
+      await background.idle(BACKGROUND_GRACE_MS);
+    },
   };
 }
 

@@ -6,6 +6,8 @@ import type { Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
+import type { BackgroundWork } from './background-work.ts';
+import type { Delegations } from './dns/delegation/index.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
@@ -34,6 +36,7 @@ export interface GivenDependencies {
   /** What is sold, and at which prices. */
   readonly prices: PriceBook;
   readonly publisher: ZonePublisher;
+  readonly delegations: Delegations;
   readonly payments: Payments;
   readonly mailer: Mailer;
   /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */
@@ -46,4 +49,5 @@ export interface GivenDependencies {
 export interface Dependencies extends GivenDependencies {
   readonly jobs: Jobs;
   readonly answers: AnswerStore;
+  readonly background: BackgroundWork;
 }

@@ -3,6 +3,11 @@ import type { Topic } from '../kernel/http/reference-topics.ts';
 
 export const referenceTopics: readonly Topic[] = [
   { name: 'Accounts', description: 'A workspace and its first token. Start here.', prefixes: ['accounts'] },
+  {
+    name: 'Transfers out',
+    description: 'Names that other registrars ask for.',
+    prefixes: ['transfers_out'],
+  },
   { name: 'Registrant', description: 'Who holds the names that are registered.', prefixes: ['registrant'] },
   {
     name: 'Search',

@@ -123,10 +123,38 @@ interface DomainsTable {
   missing_sightings: Generated<number>;
   missing_announced: Generated<boolean>;
   deletion_sent_at: Date | null;
+  deletion_wanted_at: Date | null;
+  deletion_look_at: Date | null;
+  transfer_out: Json<TransferOut | null> | null;
+  transfer_out_untold: Generated<boolean>;
+  transfer_out_look_at: Date | null;
   suspended_at: Date | null;
   unpaid_problem: string | null;
   renewal_fee: Json<RenewalFee | null> | null;
   unpaid_tried_at: Date | null;
+}
+
+/** A transfer that another registrar has asked for: see transfers-out/transfer-out.ts. */
+export interface TransferOut {
+  readonly state: 'pending' | 'approved' | 'rejected' | 'cancelled';
+  /** The registry's id of the registrar that asks; null: it does not tell. */
+  readonly requestedBy: string | null;
+  readonly requestedAt: string;
+  /** While it is pending, when the registry approves it by itself; afterwards, when it ended. */
+  readonly actsAt: string | null;
+  /** What its owner has decided. */
+  readonly decision: 'approve' | 'reject' | null;
+  /** The code with which the registry refused the last decision. */
+  readonly refusal: string | null;
+}
+
+interface UnknownMessagesTable {
+  number: Generated<number>;
+  message_id: string;
+  queued_at: Date;
+  received_at: Date;
+  name: string;
+  text: string;
 }
 
 interface UnassignedNamesTable {
@@ -205,6 +233,10 @@ interface ZonesTable {
   dnssec_lapsed_leases: Generated<number>;
   close_at: Date | null;
   is_closed: Generated<boolean>;
+  delegation_look_at: Date | null;
+  delegation_moved_at: Date | null;
+  delegation_ttl_seconds: number | null;
+  is_withdrawn: Generated<boolean>;
 }
 
 interface DnsRecordsTable {
@@ -236,6 +268,7 @@ export interface WorkspaceTables {
 export interface SystemTables extends WorkspaceTables {
   workspaces: WorkspacesTable;
   unassigned_names: UnassignedNamesTable;
+  unknown_messages: UnknownMessagesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

@@ -1,11 +1,19 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
 import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
+import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
+import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
-import { createOrderWorker, defineOrderAudit, type OrderWorker, placeRenewal } from './orders/index.ts';
+import {
+  createOrderWorker,
+  defineMessageAudit,
+  defineOrderAudit,
+  type OrderWorker,
+  placeRenewal,
+} from './orders/index.ts';
 import { defineMissingNames } from './portfolio/index.ts';
 import {
   createRenewalWorker,
@@ -16,12 +24,17 @@ import {
   type UnpaidNames,
   wakeRenewals,
 } from './renewals/index.ts';
+import { watchTransfers } from './transfers-out/index.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
 export interface Workers {
   readonly orders: OrderWorker;
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
+  /** These do what is due; for tests, which control the clock. */
+  resendDeletions(): Promise<void>;
+  watchTransfers(): Promise<void>;
+  followDelegations(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -43,28 +56,64 @@ export function createWorkers(deps: Dependencies): Workers {
     logger: deps.logger,
   });
   defineUnpaidAudit(jobs, deps);
+  const deletions = createPeriodicWorker({
+    name: 'deletions',
+    intervalMs: DELETIONS_INTERVAL_MS,
+    pass: (signal) => resendDeletions(deps, signal),
+    logger: deps.logger,
+  });
+  const transfers = createPeriodicWorker({
+    name: 'transfers out',
+    intervalMs: TRANSFERS_INTERVAL_MS,
+    pass: (signal) => watchTransfers(deps, signal),
+    logger: deps.logger,
+  });
+  const delegations = createPeriodicWorker({
+    name: 'delegations',
+    intervalMs: DELEGATIONS_INTERVAL_MS,
+    pass: (signal) => followDelegations(deps, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
   defineMissingNames(jobs, deps);
   defineOrderAudit(jobs, deps);
+  defineMessageAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
   return {
     orders,
     renewals,
     unpaidNames,
+    watchTransfers: transfers.runPass.bind(transfers),
+    followDelegations: delegations.runPass.bind(delegations),
+    resendDeletions: deletions.runPass.bind(deletions),
     async start() {
       await zones.start();
       await dnssec.start();
       orders.start();
       unpaidWork.start();
+      deletions.start();
+      transfers.start();
+      delegations.start();
     },
     async stop() {
-      await Promise.all([unpaidWork.stop(), orders.stop(), dnssec.stop(), zones.stop()]);
+      await Promise.all([
+        delegations.stop(),
+        transfers.stop(),
+        deletions.stop(),
+        unpaidWork.stop(),
+        orders.stop(),
+        dnssec.stop(),
+        zones.stop(),
+      ]);
     },
   };
 }
 
+const DELETIONS_INTERVAL_MS = 2_000;
+const TRANSFERS_INTERVAL_MS = 2_000;
+const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Who pays for a suspended name has it back so soon. */
 const UNPAID_INTERVAL_MS = 30_000;
 

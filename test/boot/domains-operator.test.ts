@@ -73,6 +73,9 @@ test('the verbs go through the server that holds the store, and do without one',
   );
   assert.deepEqual((await run('name', 'missing')).stdout, 'No name is missing.\n');
   assert.deepEqual((await run('name', 'unassigned')).stdout, 'No name is unassigned.\n');
+  assert.deepEqual((await run('message', 'list')).stdout, 'No message waits for you.\n');
+  const dismissed = await run('message', 'dismiss', '7');
+  assert.match(dismissed.stderr, /^error: There is no message 7\. See: domains message list\./);
   assert.deepEqual((await run('order', 'list')).stdout, 'No order needs attention.\n');
   const cancelled = await run('order', 'cancel', 'ord_none', '--reason', 'none');
   assert.match(cancelled.stderr, /^error: There is no order ord_none\./);

@@ -109,13 +109,13 @@ test('npm and the service manager run the program alike', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const [variables] = /(?:\w+_=\d+ )+/.exec(scripts.start) ?? assert.fail(scripts.start);
   // Also where a shell has neither `exec` nor `env`.
-  assert.match(scripts.ironcraft, /^node (?:--\S+ )*src\/main\.ts$/);
+  assert.match(scripts.ironcraft, /^node (?:--\S+ )*src\/main\.js$/);
   // `exec`, so that a signal to npm reaches the server itself.
   assert.equal(scripts.start, `exec env ${variables}${scripts.ironcraft} serve`);
   assert.equal(/^Environment=(.*)$/m.exec(guide)?.[1], variables.trim());
   assert.equal(/^ExecStart=(.*)$/m.exec(guide)?.[1], `/srv/ironcraft/node_modules/.bin/${scripts.ironcraft} serve`);
   const [firstLine] = (await readFile(mainFile, 'utf8')).split('\n');
-  assert.equal(firstLine, `#!/usr/bin/env -S ${variables}${scripts.ironcraft.replace(' src/main.ts', '')}`);
+  assert.equal(firstLine, `#!/usr/bin/env -S ${variables}${scripts.ironcraft.replace(' src/main.js', '')}`);
 });
 
 /**

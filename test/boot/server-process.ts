@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
 
-export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /** The first start of an embedded database on a busy machine. */
 const READY_MS = 90_000;

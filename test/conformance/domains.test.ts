@@ -51,6 +51,8 @@ const endpoints = [
 const ownEndpoints = [
   'GET /registrant read',
   'PATCH /registrant write',
+  'POST /domains/{name}/transfer-out/approve write',
+  'POST /domains/{name}/transfer-out/reject write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',
 ];

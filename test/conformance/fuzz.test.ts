@@ -9,6 +9,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { after, test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { testServerUrl } from '../support/database.ts';
 import { startPlatform } from '../support/platform.ts';
 import { assertCommonHeaders, assertEnvelope } from './assert-refusal.ts';
 import { type DescribedOperation, type FuzzRequest, type FuzzWorld, makeRequest } from './fuzz-requests.ts';
@@ -16,7 +17,11 @@ import type { Schema } from './schema-values.ts';
 import { createWorld, OAUTH_STEPS } from './world.ts';
 
 const SEED = Number(process.env.IRONCRAFT_FUZZ_SEED ?? Math.floor(Math.random() * 1_000_000));
-const REQUESTS = Number(process.env.IRONCRAFT_FUZZ_REQUESTS ?? 10_000);
+const REQUESTS = Number(
+  (testServerUrl() === undefined ? undefined : process.env.IRONCRAFT_FUZZ_SERVER_REQUESTS) ??
+    process.env.IRONCRAFT_FUZZ_REQUESTS ??
+    10_000,
+);
 /** Requests on the same objects: some are deleted on the way. */
 const ROUND = 2_000;
 const WORLDS = 3;

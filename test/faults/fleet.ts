@@ -1,4 +1,5 @@
 /** Server processes over one store, as an operator runs them: started, killed and started again by the tests of this folder. */
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../src/kernel/db/database.ts';
 import {
@@ -99,11 +100,34 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
   };
 }
 
+/**
+ * Waits for the end of a server that drains, and of those whom it answers meanwhile. False: it came at the deadline, as on a busy
+ * machine it may, and has cut off whoever was left.
+ */
+export async function endsInOrder(server: ServerProcess, answers: readonly Promise<unknown>[] = []): Promise<boolean> {
+  const all = Promise.allSettled(answers);
+  const { code, signal } = await server.ended;
+  await all;
+  if (code === 1 && server.stderr().includes('did not close in time')) return false;
+  assert.deepEqual([code, signal], [0, null]);
+  return true;
+}
+
 /** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
 export function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   return waitFor('answer of a server that sheds no load', PATIENCE_MS, async () => {
     const answer = await ask();
     return answer.body?.error?.code === 'service_overloaded' ? undefined : answer;
+  });
+}
+
+/** The same for a response that is read on, such as a stream. */
+export function openPatiently(open: () => Promise<Response>): Promise<Response> {
+  return waitFor('response of a server that sheds no load', PATIENCE_MS, async () => {
+    const response = await open();
+    if (response.status !== 503) return response;
+    const text = await response.clone().text();
+    return text.includes('service_overloaded') ? undefined : response;
   });
 }
 

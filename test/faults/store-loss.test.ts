@@ -67,7 +67,8 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
     }
     for (const project of [a, b]) {
       const body = question('Hello');
-      for (const refused of [await project.get('/v1/smiths'), await project.post(ending.smith.runs, body)]) {
+      for (const ask of [() => project.get('/v1/smiths'), () => project.post(ending.smith.runs, body)]) {
+        const refused = await patiently(ask);
         const { type, code, message } = refused.body.error;
         assert.deepEqual([refused.status, type, code], [503, 'api_error', 'storage_unavailable'], refused.text);
         assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
@@ -83,7 +84,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
 
     await cluster.start();
     for (const server of servers) await waitFor('a ready answer', PATIENCE_MS, () => askReadiness(server, 200));
-    for (const project of [a, b]) assert.equal((await project.get('/v1/smiths')).status, 200);
+    for (const project of [a, b]) assert.equal((await patiently(() => project.get('/v1/smiths'))).status, 200);
     for (const { smith, runId } of [ending, lasting]) {
       const run = await waitFor('the end of a turn', PATIENCE_MS, async () => {
         const { body } = await smith.project.get(`${smith.runs}/${runId}`);

@@ -17,7 +17,7 @@ const FILE_LIMIT = 300 * MIB;
 const STORED = 256 * MIB;
 const FAR_TOO_LARGE = 2048 * MIB;
 /** The first start of an embedded database on a busy machine, and a few uploads. */
-const BEFORE = { timeout: 180_000 };
+const BEFORE = { timeout: 400_000 };
 /**
  * Half of the file. Up to 64 MiB of buffers that nobody holds any more, beside its young objects, V8 lets gather before it looks
  * for garbage, and more while its threads get no processor; that is the same for a file of any size.

@@ -28,7 +28,7 @@ export interface FileReport {
   /** What tests wanted to be told to whoever runs them. */
   readonly diagnostics: readonly string[];
   readonly durationMs: number;
-  /** Of the worker process, not of processes that the file starts. */
+  /** Of the worker process, and of processes that the file has started and ended. */
   readonly processorMs: number;
 }
 

@@ -1,5 +1,10 @@
 /** What the runner prints. */
 import type { FileReport, Outcome } from './messages.ts';
+import type { Store } from './select-files.ts';
+
+export interface TaskReport extends FileReport {
+  readonly store: Store;
+}
 
 const SLOWEST = 10;
 
@@ -12,26 +17,35 @@ export interface Totals {
 }
 
 /** One line for a file that is through, and its failures in full. */
-export function describeFile(report: FileReport, done: number, total: number): string {
+export function describeFile(report: TaskReport, done: number, total: number): string {
   const { tests, failed, skipped } = countOutcomes([report]);
   const extra = [failed > 0 && `${failed} FAILED`, skipped > 0 && `${skipped} skipped`].filter(
     (part) => part !== false,
   );
   const counter = `[${String(done).padStart(String(total).length)}/${total}]`;
-  const counts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`, ...extra].join(', ');
+  const counts = [...onServer(report), `${tests} ${tests === 1 ? 'test' : 'tests'}`, ...extra].join(', ');
   const lines = [`${counter} ${failed > 0 ? '✖' : '✔'} ${report.file} (${counts}, ${seconds(report.durationMs)})`];
   for (const text of report.diagnostics) lines.push(`  ℹ ${text}`);
   return [...lines, ...describeFailures(report)].join('\n');
 }
 
-function describeFailures({ file, outcomes }: FileReport): string[] {
+/** Where nothing is said, the store is the embedded one. */
+function onServer({ store }: TaskReport): string[] {
+  return store === 'server' ? ['server'] : [];
+}
+
+function describeFailures(report: TaskReport): string[] {
+  const { file, outcomes } = report;
   return outcomes
     .filter(({ state }) => state === 'failed')
-    .map(({ path, error }) => `  ✖ ${[file, ...path].join(' › ')}\n${error.replaceAll(/^/gm, '    ')}`);
+    .map(
+      ({ path, error }) =>
+        `  ✖ ${[file, ...onServer(report), ...path].join(' › ')}\n${error.replaceAll(/^/gm, '    ')}`,
+    );
 }
 
 /** Everything that went wrong, the slowest files, and the totals. */
-export function describeRun(reports: readonly FileReport[], troubles: readonly string[], wallMs: number): string {
+export function describeRun(reports: readonly TaskReport[], troubles: readonly string[], wallMs: number): string {
   const { tests, passed, failed, skipped, todo } = countOutcomes(reports);
   const processorMs = reports.reduce((sum, report) => sum + report.processorMs, 0);
   const slowest = reports.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
@@ -39,9 +53,10 @@ export function describeRun(reports: readonly FileReport[], troubles: readonly s
   return [
     ...(failures.length === 0 ? [] : ['', 'What failed:', ...failures]),
     '',
-    'The slowest files (and the time of the processor in their own process):',
+    'The slowest files (and their time of the processor, with that of the processes that they started):',
     ...slowest.map(
-      (report) => `  ${seconds(report.durationMs).padStart(8)} (${seconds(report.processorMs)}) ${report.file}`,
+      (report) =>
+        `  ${seconds(report.durationMs).padStart(8)} (${seconds(report.processorMs)}) ${[report.file, ...onServer(report)].join(', ')}`,
     ),
     '',
     `ℹ files ${reports.length}`,
@@ -50,7 +65,7 @@ export function describeRun(reports: readonly FileReport[], troubles: readonly s
     `ℹ fail ${failed + troubles.length}`,
     `ℹ skipped ${skipped}`,
     `ℹ todo ${todo}`,
-    `ℹ duration ${seconds(wallMs)}, ${seconds(processorMs)} of processor time in the processes of the tests`,
+    `ℹ duration ${seconds(wallMs)}, ${seconds(processorMs)} of processor time in the tests and the processes that they started`,
   ].join('\n');
 }
 

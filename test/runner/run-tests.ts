@@ -1,6 +1,6 @@
 /**
  * Runs test files: worker processes take them from one queue, and what each process makes once (a platform, a database) its
- * files share. `node test/runner/run-tests.ts [--selection all|process|embedded|server] [--workers N] [FILE OR GLOB
+ * files share. `node test/runner/run-tests.ts [--selection all|process|embedded|server|stores] [--workers N] [FILE OR GLOB
  * …]`; files that are named run whatever selection they belong to. The exit code is 1 when anything failed, or no test ran.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cacheFolder } from '../support/cache-folder.ts';
-import type { FileReport } from './messages.ts';
-import { keepDurations, orderFiles } from './order-files.ts';
-import { countOutcomes, describeFile, describeRun } from './report.ts';
-import { isHeavy, reasonToRunAlone, root, SELECTIONS, selectFiles } from './select-files.ts';
+import { keepDurations, orderTasks } from './order-tasks.ts';
+import { countOutcomes, describeFile, describeRun, type TaskReport } from './report.ts';
+import { reasonToRunAlone, root, SELECTIONS, STORES, type Store, selectTasks, type Task } from './select-files.ts';
+import { TaskQueue } from './task-queue.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const CORES = availableParallelism();
@@ -26,66 +26,69 @@ const WORKERS = {
   process: Math.min(MAX_WORKERS, CORES + 1),
   embedded: Math.min(MAX_WORKERS, CORES + 1),
   server: 2,
+  stores: Math.min(MAX_WORKERS, CORES + 2),
 } as const;
 /** Of one file with all its tests. Those of real processes wait for them to start, drain and recover. */
-const LIMIT_MS = { all: 300_000, process: 600_000, embedded: 600_000, server: 600_000 } as const;
+const LIMIT_MS = { all: 300_000, process: 600_000, embedded: 600_000, server: 600_000, stores: 600_000 } as const;
 
 interface Run {
+  readonly queue: TaskQueue;
   readonly total: number;
   readonly scratch: string;
   readonly limitMs: number;
-  readonly reports: FileReport[];
+  readonly reports: TaskReport[];
   /** Failures that are no test's. */
   readonly troubles: string[];
+  /** Processes that have run a file, and may run more. */
+  readonly idle: Record<Store, WorkerProcess[]>;
   started: number;
-  /** Files under way that load the machine with more than their own process. */
-  heavy: number;
 }
 
-function startWorker(run: Run): WorkerProcess {
+function startWorker(run: Run, store: Store): WorkerProcess {
   run.started += 1;
   return new WorkerProcess({
     cwd: root,
     scratch: join(run.scratch, String(run.started)),
+    variables: store === 'server' ? {} : { IRONCRAFT_TEST_DATABASE_URL: undefined },
     onOutput: (text) => process.stdout.write(text),
     onTrouble: (text) => void run.troubles.push(text),
   });
 }
 
-/** The next file, or a later one where the next would be one heavy file too many; undefined where nothing is left to take. */
-function takeFile(run: Run, queue: string[]): string | undefined {
-  const index = queue.findIndex((file) => run.heavy < CORES || !isHeavy(file));
-  return index === -1 ? undefined : queue.splice(index, 1)[0];
-}
-
-/** Takes files until none is left. A worker that died with its file is replaced. */
-async function work(run: Run, queue: string[]): Promise<void> {
-  let worker: WorkerProcess | undefined;
-  for (let file = takeFile(run, queue); file !== undefined; file = takeFile(run, queue)) {
-    const load = isHeavy(file) ? 1 : 0;
-    run.heavy += load;
-    const alone = reasonToRunAlone(file) === undefined ? undefined : startWorker(run);
-    if (alone === undefined && worker?.isAlive !== true) worker = startWorker(run);
-    const report = await (alone ?? (worker as WorkerProcess)).run(file, run.limitMs);
-    run.heavy -= load;
+/** Takes tasks until none is left. A worker that died with its file is replaced. */
+async function work(run: Run): Promise<void> {
+  for (let task = run.queue.take(); task !== undefined; task = run.queue.take()) {
+    const { file, store } = task;
+    const isAlone = reasonToRunAlone(file) !== undefined;
+    const worker = (isAlone ? undefined : run.idle[store].pop()) ?? startWorker(run, store);
+    const report = { ...(await worker.run(file, run.limitMs)), store };
+    run.queue.end(task);
     run.reports.push(report);
     console.log(describeFile(report, run.reports.length, run.total));
-    await alone?.end();
+    if (isAlone) await worker.end();
+    else if (worker.isAlive) run.idle[store].push(worker);
+    await endIdle(run);
   }
-  await worker?.end();
 }
 
-async function runFiles(files: readonly string[], workers: number, limitMs: number): Promise<number> {
+/** What processes share takes memory, and some of the processor, for as long as they live. */
+async function endIdle({ queue, idle }: Run): Promise<void> {
+  const needless = STORES.filter((store) => !queue.has(store)).flatMap((store) => idle[store].splice(0));
+  await Promise.all(needless.map((worker) => worker.end()));
+}
+
+async function runTasks(tasks: readonly Task[], workers: number, limitMs: number): Promise<number> {
   const startMs = performance.now();
   const run: Run = {
-    total: files.length,
+    queue: new TaskQueue(orderTasks(tasks)),
+    total: tasks.length,
     limitMs,
     // Short, as are the names inside: the path of a socket has no more than 104 characters on macOS.
     scratch: mkdtempSync(join(tmpdir(), 'ic-')),
     reports: [],
     troubles: [],
+    idle: { embedded: [], server: [] },
     started: 0,
-    heavy: 0,
   };
   // Root's boxes of commands have users of their own, who pass through it.
   chmodSync(run.scratch, 0o711);
@@ -95,8 +98,7 @@ async function runFiles(files: readonly string[], workers: number, limitMs: numb
       process.exit(128 + constants.signals[signal]);
     });
   }
-  const queue = orderFiles(files);
-  await Promise.all(Array.from({ length: Math.min(workers, files.length) }, () => work(run, queue)));
+  await Promise.all(Array.from({ length: Math.min(workers, tasks.length) }, () => work(run)));
   rmSync(run.scratch, { recursive: true, force: true });
   keepDurations(run.reports);
   console.log(describeRun(run.reports, run.troubles, performance.now() - startMs));
@@ -115,4 +117,4 @@ const workers = Number(values.workers ?? WORKERS[selection]);
 if (!Number.isInteger(workers) || workers < 1) throw new Error('--workers is a number of processes, 1 or more');
 // A process that starts loads what another has compiled; those that tests start inherit it.
 process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
-process.exitCode = await runFiles(selectFiles(selection, positionals), workers, LIMIT_MS[selection]);
+process.exitCode = await runTasks(selectTasks(selection, positionals), workers, LIMIT_MS[selection]);

@@ -27,7 +27,7 @@ interface Watched {
 
 let workers = 0;
 
-function startWorker(t: TestContext): Watched {
+function startWorker(t: TestContext, variables: NodeJS.ProcessEnv = {}): Watched {
   workers += 1;
   const troubles: string[] = [];
   let output = '';
@@ -35,6 +35,7 @@ function startWorker(t: TestContext): Watched {
     cwd: root,
     scratch: join(scratch, String(workers)),
     graceMs: 1_000,
+    variables,
     onOutput: (text) => {
       output += text;
     },
@@ -113,11 +114,26 @@ test('what fails after its test has passed is no success', async (t) => {
   assert.match(output(), /too late for the test/);
 });
 
+test('a worker process of one store knows nothing of the other', async (t) => {
+  const { worker } = startWorker(t, { IRONCRAFT_TEST_DATABASE_URL: 'postgres://127.0.0.1:1/none' });
+  const { diagnostics } = await worker.run(fixture('tells-store'), LIMIT_MS);
+  assert.deepEqual(diagnostics, ['postgres://127.0.0.1:1/none']);
+  const { worker: other } = startWorker(t, { IRONCRAFT_TEST_DATABASE_URL: undefined });
+  assert.deepEqual((await other.run(fixture('tells-store'), LIMIT_MS)).diagnostics, ['the embedded store']);
+});
+
+test('what a file computed includes what its processes did', async (t) => {
+  const { worker } = startWorker(t);
+  const report = await worker.run(fixture('child-computes'), 10 * LIMIT_MS);
+  assert.deepEqual(summarize(report), ['passed: a child computes']);
+  if (process.platform === 'linux') assert.ok(report.processorMs >= 100, `${report.processorMs} ms`);
+});
+
 test('the exit code tells, failures are repeated, and nothing is left in the scratch folder', async () => {
   const run = async (...args: string[]) => {
     const child = spawn(process.execPath, ['test/runner/run-tests.ts', ...args], {
       cwd: root,
-      env: { ...process.env, TMPDIR: scratch },
+      env: { ...process.env, TMPDIR: scratch, IRONCRAFT_TEST_DATABASE_URL: '' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

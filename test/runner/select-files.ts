@@ -6,11 +6,21 @@ export const root = resolve(import.meta.dirname, '../..');
 
 /**
  * `all` is every file that starts no server process, `process` is the others, `embedded` is both together; `server` is what
- * tests what the stores do.
+ * tests what the stores do. `stores` is `embedded` on the embedded store and `server` on the server, from one queue.
  */
-export type Selection = 'all' | 'process' | 'embedded' | 'server';
+export type Selection = 'all' | 'process' | 'embedded' | 'server' | 'stores';
 
-export const SELECTIONS: readonly Selection[] = ['all', 'process', 'embedded', 'server'];
+export const SELECTIONS: readonly Selection[] = ['all', 'process', 'embedded', 'server', 'stores'];
+
+/** Which store the tests of a file have: the embedded one, or the server of IRONCRAFT_TEST_DATABASE_URL. */
+export type Store = 'embedded' | 'server';
+
+export const STORES: readonly Store[] = ['embedded', 'server'];
+
+export interface Task {
+  readonly file: string;
+  readonly store: Store;
+}
 
 const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
 /** Real processes of the program, as an operator runs, kills and scripts them. */
@@ -91,8 +101,19 @@ export function isHeavy(file: string): boolean {
   return /^test\/(?:faults|hostile)\//.test(file);
 }
 
-/** Repository paths in the order of the file system; with `patterns` those alone, whatever selection they belong to. */
-export function selectFiles(selection: Selection, patterns: readonly string[]): string[] {
+/** What to run; with `patterns` those files alone, whatever selection they belong to. */
+export function selectTasks(selection: Selection, patterns: readonly string[]): Task[] {
+  const hasServer = (process.env.IRONCRAFT_TEST_DATABASE_URL ?? '') !== '';
+  const on = (store: Store, files: readonly string[]): Task[] => files.map((file) => ({ file, store }));
+  if (selection === 'stores') {
+    if (!hasServer) throw new Error('set IRONCRAFT_TEST_DATABASE_URL to test on both stores');
+    return [...on('embedded', selectFiles('embedded', patterns)), ...on('server', selectFiles('server', patterns))];
+  }
+  return on(hasServer ? 'server' : 'embedded', selectFiles(selection, patterns));
+}
+
+/** Repository paths in the order of the file system. */
+function selectFiles(selection: Exclude<Selection, 'stores'>, patterns: readonly string[]): string[] {
   if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();
   const files = globSync(EVERYWHERE, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
   if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)) && isOfStores(file));
@@ -113,11 +134,11 @@ function findPattern(pattern: string): string[] {
 }
 
 /** From which imports lead to a database: what else there is does the same on every store. */
-const STORES = ['test/support/database.ts', 'test/faults/fleet.ts'].map((path) => join(root, path));
+const STORE_MODULES = ['test/support/database.ts', 'test/faults/fleet.ts'].map((path) => join(root, path));
 /** At the beginning of a line, where the formatter puts them; a type alone loads nothing. */
 const IMPORT = /^(?:import|export)\b(?! type\b)[^;']*'(?<path>\.[^']+\.ts)'/gm;
 
-const known = new Map<string, boolean>(STORES.map((path) => [path, true]));
+const known = new Map<string, boolean>(STORE_MODULES.map((path) => [path, true]));
 
 function reachesStore(path: string): boolean {
   const found = known.get(path);

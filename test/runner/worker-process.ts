@@ -14,6 +14,8 @@ export interface WorkerOptions {
   readonly scratch: string;
   /** What a worker that honours the limit of a file may need beyond it, and at its end. Default 15,000. */
   readonly graceMs?: number;
+  /** Beside those of this process. */
+  readonly variables?: NodeJS.ProcessEnv;
   /** What the worker and the files print. */
   onOutput(text: string): void;
   onTrouble(text: string): void;
@@ -34,7 +36,8 @@ export class WorkerProcess {
     mkdirSync(options.scratch, { recursive: true });
     this.#child = fork(workerFile, {
       cwd: options.cwd,
-      env: { ...process.env, TMPDIR: options.scratch },
+      // Under node's own runner the worker would report to that.
+      env: { ...process.env, ...options.variables, TMPDIR: options.scratch, NODE_TEST_CONTEXT: undefined },
       execArgv: [`--test-reporter=${reporterFile}`],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { closeShared, keepShared } from '../support/shared.ts';
 import type { FileReport, Order, Outcome, RunFile, WorkerMessage } from './messages.ts';
 import { compareProcessState, type ProcessState, readProcessState } from './process-state.ts';
+import { processorMs } from './processor-time.ts';
 import { nextSuite } from './report-events.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -22,7 +23,7 @@ const scratch = new Map<string, string>();
 async function runFile({ file, limitMs }: RunFile): Promise<FileReport> {
   let state: ProcessState = new Map();
   const startMs = performance.now();
-  const processor = process.cpuUsage();
+  const startProcessorMs = processorMs();
   const ended = nextSuite();
   suite(file, { timeout: limitMs }, async () => {
     // Here, because node:test itself listens from its first suite on.
@@ -30,14 +31,13 @@ async function runFile({ file, limitMs }: RunFile): Promise<FileReport> {
     await import(pathToFileURL(join(root, file)).href);
   });
   const { outcomes, diagnostics } = await ended;
-  const { user, system } = process.cpuUsage(processor);
   for (const name of listScratch()) if (!scratch.has(name)) scratch.set(name, file);
   return {
     file,
     outcomes: [...outcomes, ...judgeWhole(outcomes, compareProcessState(state, readProcessState()))],
     diagnostics,
     durationMs: performance.now() - startMs,
-    processorMs: (user + system) / 1_000,
+    processorMs: processorMs() - startProcessorMs,
   };
 }
 

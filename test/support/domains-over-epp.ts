@@ -2,18 +2,22 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import type { PriceBook } from '../../src/domains/prices/price-book.ts';
-import type { EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
-import type { ChooseWrongAnswer, SpecialNames } from '../../src/domains/registry/simulated/index.ts';
+import type { ChooseDelivery, EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
+import type { ChooseWrongAnswer, MessageHabits, SpecialNames } from '../../src/domains/registry/simulated/index.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
-import { startDomains, type TestDomains, type TestWorkspace } from './domains.ts';
-import { openTestEpp, type TestEpp } from './epp.ts';
+import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
+import { openTestEpp, openWire, type TestEpp } from './epp.ts';
 
 export interface TestDomainsOverEpp extends TestDomains {
   readonly epp: TestEpp;
   /** In place of those before; undefined: every answer is right. */
   answerWrongly(choose: ChooseWrongAnswer | undefined): void;
+  /** What becomes of commands from now on, in place of before; undefined: they are carried out and answered. */
+  deliver(choose: ChooseDelivery | undefined): void;
+  /** Cuts what is open: who waits for an answer gets none, and connects anew. */
+  cutConnections(): void;
   /** With money and an address, as registries want one; the names are registered. */
   owner(...names: readonly string[]): Promise<TestWorkspace>;
   /** So much later, with everything done that is due by then. */
@@ -27,8 +31,14 @@ export async function startDomainsOverEpp({
   mailer,
   prices,
   special,
+  endpoint = {},
+  messages,
+  parts = {},
   ...options
 }: {
+  readonly endpoint?: Partial<EppRegistryOptions>;
+  readonly messages?: MessageHabits;
+  readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
   readonly autoRenewGraceDays?: number;
   readonly mailer?: Mailer;
   /** What is sold; default: the program's own table. */
@@ -41,16 +51,21 @@ export async function startDomainsOverEpp({
   const database = await openTestDatabase();
   const { db } = database;
   let choose: ChooseWrongAnswer | undefined;
+  let deliver: ChooseDelivery | undefined;
   const epp = await openTestEpp(db, {
     ...(options.autoRenewGraceDays === undefined ? {} : { autoRenewGraceDays: options.autoRenewGraceDays }),
     ...(special === undefined ? {} : { special }),
+    messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),
+    deliver: (command) => deliver?.(command),
   });
-  const adapter = await epp.connect(options);
+  const wire = await openWire(epp.server.port);
+  const adapter = await epp.connect({ ...options, port: wire.port, ...endpoint });
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
+    ...parts,
     ...(mailer === undefined ? {} : { mailer }),
     ...(prices === undefined ? {} : { parts: { prices } }),
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
@@ -61,6 +76,13 @@ export async function startDomainsOverEpp({
     epp,
     answerWrongly(next) {
       choose = next;
+    },
+    deliver(next) {
+      deliver = next;
+    },
+    cutConnections() {
+      wire.setDown(true);
+      wire.setDown(false);
     },
     async owner(...names) {
       const workspace = await service.createWorkspace();
@@ -80,6 +102,7 @@ export async function startDomainsOverEpp({
     },
     async close() {
       await service.close();
+      await wire.close();
       await epp.close();
       await database.close();
     },

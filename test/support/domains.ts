@@ -6,6 +6,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { createDomains, type Domains } from '../../src/domains/app.ts';
 import type { GivenDependencies } from '../../src/domains/dependencies.ts';
+import type { Delegations } from '../../src/domains/dns/delegation/index.ts';
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import { BASE_PATH } from '../../src/domains/operation.ts';
@@ -57,6 +58,7 @@ export interface TestDomainsOptions {
   readonly registry?: (parts: { db: Database; clock: Clock; logger: Logger }) => Registry;
   readonly simulated?: Partial<SimulatedRegistryOptions>;
   readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
+  readonly delegations?: Delegations;
   readonly payments?: Payments;
   readonly mailer?: Mailer;
   readonly parts?: Partial<GivenDependencies>;
@@ -107,6 +109,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     registry,
     prices: standardPrices,
     publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
+    delegations: options.delegations ?? notThere<Delegations>('delegations'),
     payments: options.payments ?? notThere<Payments>('payments'),
     mailer: options.mailer ?? notThere<Mailer>('mailer'),
     nameservers: NAMESERVERS,

@@ -6,6 +6,7 @@ import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'n
 import { fileURLToPath } from 'node:url';
 import { encodeFrame, FrameReader } from '../../src/domains/registry/epp/frames.ts';
 import {
+  type ChooseDelivery,
   createEppRegistry,
   type EppRegistryOptions,
   type EppServer,
@@ -17,6 +18,7 @@ import type { MutationOutcome, SingleRegistry } from '../../src/domains/registry
 import {
   answerWrongly,
   type ChooseWrongAnswer,
+  type MessageHabits,
   type PriceList,
   type RegistryDelays,
   type SpecialNames,
@@ -73,6 +75,7 @@ export async function openTestEpp(
   options: {
     readonly delays?: Partial<RegistryDelays>;
     readonly autoRenewGraceDays?: number | undefined;
+    readonly messages?: MessageHabits | undefined;
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
@@ -80,9 +83,11 @@ export async function openTestEpp(
     readonly habits?: Partial<ServerHabits>;
     readonly prices?: PriceList;
     readonly clock?: ManualClock;
+    /** What becomes of clients' commands and their answers. */
+    readonly deliver?: ChooseDelivery;
   } = {},
 ): Promise<TestEpp> {
-  const { habits = {}, limits, wrongAnswers, ...rules } = options;
+  const { deliver, habits = {}, limits, wrongAnswers, ...rules } = options;
   const registry = await openTestRegistry(db, rules);
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
@@ -96,6 +101,7 @@ export async function openTestEpp(
     ],
     logger: silent,
     habits,
+    deliver,
     ...(limits === undefined ? {} : { limits }),
   });
   const adapters: SingleRegistry[] = [];

@@ -6,12 +6,16 @@ export interface NotedStatement extends Statement {
   readonly isInTransaction: boolean;
 }
 
-/** It lives as long as the one that it stands for. */
-export function noteStatements(of: Database): { readonly db: Database; readonly seen: NotedStatement[] } {
+/** It lives as long as the one that it stands for. A statement goes on once `before` has let it. */
+export function noteStatements(
+  of: Database,
+  before: (statement: Statement) => Promise<void> | undefined = () => undefined,
+): { readonly db: Database; readonly seen: NotedStatement[] } {
   const seen: NotedStatement[] = [];
   const noting = (executor: Executor, isInTransaction: boolean): Executor['query'] => {
-    return (statement) => {
+    return async (statement) => {
       seen.push({ ...statement, isInTransaction });
+      await before(statement);
       return executor.query(statement);
     };
   };

@@ -3,6 +3,7 @@
  * ledger, orders and the scheduler.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { createBackgroundWork } from '../../src/domains/background-work.ts';
 import {
   createOrderWorker,
   type OrderDependencies,
@@ -65,14 +66,16 @@ export class RenewalWorld {
   constructor(db: Database, start: Date) {
     this.#db = db;
     this.clock = createManualClock(start);
+    const logger = createLogger({ logLevel: 'silent' });
     this.#services = {
       db,
       clock: this.clock,
       vault: createVault([createSecretKey(randomBytes(32))]),
       registry: this.registry.asPort(),
       payments: unconfiguredPayments,
-      logger: createLogger({ logLevel: 'silent' }),
+      logger,
       nameservers: [],
+      background: createBackgroundWork(logger),
     };
     this.#orders = createOrderWorker(this.#services);
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   createRegistryCore,
+  type MessageHabits,
   type PollMessage,
   type PriceList,
   type RegistryCore,
@@ -46,6 +47,7 @@ export interface TestRegistryOptions {
   readonly prices?: PriceList;
   /** Default: one of its own. */
   readonly clock?: ManualClock;
+  readonly messages?: MessageHabits | undefined;
 }
 
 const start = new Date('2026-03-01T12:00:00Z');
@@ -53,10 +55,18 @@ let count = 0;
 
 export async function openTestRegistry(
   db: Database,
-  { at = start, autoRenewGraceDays, delays = {}, prices = testPrices, special, ...given }: TestRegistryOptions = {},
+  {
+    at = start,
+    autoRenewGraceDays,
+    delays = {},
+    messages,
+    prices = testPrices,
+    special,
+    ...given
+  }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
   const clock = given.clock ?? createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, special });
+  const core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, messages, special });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

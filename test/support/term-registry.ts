@@ -63,6 +63,7 @@ export class TermRegistry {
       create: unused,
       transfer: unused,
       transferOf: unused,
+      decideTransfer: unused,
       update: unused,
       delete: unused,
       restore: unused,

@@ -143,6 +143,11 @@ export async function framesUntil(frames: AsyncGenerator<Frame>, test: (frame: F
   }
 }
 
+/** Reads frames to their end, into those that were read before. */
+export async function readOn(frames: AsyncGenerator<Frame>, seen: Frame[]): Promise<void> {
+  for await (const frame of frames) seen.push(frame);
+}
+
 /** Opens a response's frames to be read one by one. */
 export function openFrames(response: Response): AsyncGenerator<Frame> {
   assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);

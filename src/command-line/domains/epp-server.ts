@@ -19,6 +19,12 @@ interface Options {
   readonly clientCa?: string;
   readonly registrar: readonly Registrar[];
   readonly wrongAnswers: number;
+  readonly silent: number;
+  readonly cut: number;
+  readonly slowMs: number;
+  readonly newestMessagesFirst?: true;
+  readonly messagesTwice?: true;
+  readonly announce?: string;
   readonly seed: number;
   readonly autoRenewGraceDays?: number;
   readonly tlds?: readonly string[];
@@ -58,7 +64,18 @@ export function addEppServer(domains: Command): void {
       parseShare,
       0,
     )
-    .option('--seed <number>', 'which answers are wrong', parseSeed, 1)
+    .option('--silent <share>', 'of commands about names: neither carried out nor answered', parseShare, 0)
+    .option(
+      '--cut <share>',
+      'of commands about names: carried out, and the connection cut in place of the answer',
+      parseShare,
+      0,
+    )
+    .option('--slow-ms <ms>', 'answer commands about names so much later', parseMs, 0)
+    .option('--newest-messages-first', 'hand out the newest message of a queue first')
+    .option('--messages-twice', 'hand out each message once more after it was acknowledged')
+    .option('--announce <text>', 'put a text that is about no name into the queue of each registrar')
+    .option('--seed <number>', 'which answers are wrong or missing', parseSeed, 1)
     .option(
       '--auto-renew-grace-days <days>',
       'renew names at the end of their terms, and take that back within so many days',
@@ -124,6 +141,11 @@ function parseShare(text: string): number {
   throw new InvalidArgumentError('Use a share from 0 to 1, such as 0.01.');
 }
 
+function parseMs(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Use a number of milliseconds, at most 999999.');
+}
+
 function parseGraceDays(text: string): number {
   const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (days >= 1) return days;
@@ -147,16 +169,21 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const stop = listenForStop();
   const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
   for (const source of migrationSources) await migrate(db, source);
-  const { startEppServer } = await import('../../domains/registry/epp/index.ts');
+  const { deliverAtRandom, startEppServer } = await import('../../domains/registry/epp/index.ts');
   const { answerWrongly, createRegistryCore, wrongAnswersAtRandom } = await import(
     '../../domains/registry/simulated/index.ts'
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
   const { standardPriceBook } = await import('../../domains/prices/price-book.ts');
   const { autoRenewGraceDays, contacts, hosts, premium, reserved, tlds } = options;
-  const prices = simulatedFees(standardPriceBook(), systemClock, tlds);
-  const special = { premium, reserved };
-  const core = createRegistryCore({ db, clock: systemClock, prices, autoRenewGraceDays, special });
+  const core = createRegistryCore({
+    db,
+    clock: systemClock,
+    prices: simulatedFees(standardPriceBook(), systemClock, tlds),
+    autoRenewGraceDays,
+    special: { premium, reserved },
+    messages: { newestFirst: options.newestMessagesFirst === true, twice: options.messagesTwice === true },
+  });
   const [first] = options.registrar;
   const habits = { contacts, nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr' } as const;
   const {
@@ -167,12 +194,27 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     clientCa,
     registrar: registrars,
     wrongAnswers,
+    silent: silentShare,
+    cut: cutShare,
+    slowMs,
     seed,
   } = options;
   const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
-  const server = await startEppServer({ core: served, tls, host, port, registrars, logger, habits });
+  const server = await startEppServer({
+    core: served,
+    tls,
+    host,
+    port,
+    registrars,
+    logger,
+    habits,
+    deliver: deliverAtRandom({ silentShare, cutShare, slowMs, seed }),
+  });
   if (first !== undefined) await registerAll(core, first.id, options.registered);
+  if (options.announce !== undefined) {
+    for (const { id } of registrars) await core.announce(id, options.announce);
+  }
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Finish } from '../command-error.ts';
 import { addEppServer } from './epp-server.ts';
+import { addMessages } from './messages.ts';
 import { addNames } from './names.ts';
 import { addOrders } from './orders.ts';
 import { addPortfolio } from './portfolio.ts';
@@ -15,6 +16,7 @@ export function addDomains(program: Command, finish: Finish): void {
   addWallets(domains);
   addNames(domains);
   addOrders(domains);
+  addMessages(domains);
   addPortfolio(domains, finish);
   addRegistries(domains);
   addEppServer(domains);

@@ -5,6 +5,7 @@ import type { DomainsConfig } from '../../kernel/config/config.ts';
 import type { Environment } from '../../kernel/config/read-environment.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { createParentServers, createRegistryDelegations, type Delegations } from '../dns/delegation/index.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { createPriceBook, type PriceBook, standardPriceBook } from '../prices/price-book.ts';
@@ -13,7 +14,7 @@ import { createRoutingRegistry } from '../registry/routing-registry.ts';
 import { createSimulatedRegistry, type PriceList } from '../registry/simulated/index.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
-import { readSetup } from './setup/read-setup.ts';
+import type { DomainsSetup } from './setup/read-setup.ts';
 import type { RegistryFileOptions } from './setup/registry-options.ts';
 
 interface Dependencies {
@@ -47,6 +48,12 @@ export function simulatedFees(prices: PriceBook, clock: Clock, tlds?: readonly s
   };
 }
 
+/** Loaded where there is a file: it needs the whole of TypeBox. */
+async function readFileOf(path: string, environment: Environment): Promise<DomainsSetup> {
+  const { readSetup } = await import('./setup/read-setup.ts');
+  return readSetup(path, environment);
+}
+
 export interface OpenedRegistry {
   readonly registry: Registry;
   readonly prices: PriceBook;
@@ -58,7 +65,7 @@ export async function openRegistry(
   deps: Dependencies & { readonly environment: Environment },
 ): Promise<OpenedRegistry> {
   const { autoRenewGraceDays, configFile, epp } = config;
-  const setup = configFile === undefined ? undefined : await readSetup(configFile, deps.environment);
+  const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
   const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
   const [first, ...others] = setup?.registries ?? [];
   if (first !== undefined) {
@@ -83,6 +90,11 @@ export async function openRegistry(
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
   return { registry, prices };
+}
+
+/** Real names are delegated in the DNS of the world, those of the simulated registry in none. */
+export function openDelegations(registry: Registry, resolvers: readonly string[]): Delegations {
+  return registry.kind === 'simulated' ? createRegistryDelegations(registry) : createParentServers({ resolvers });
 }
 
 export async function openPublisher(

@@ -10,6 +10,7 @@ export {
   closeDueZones,
   closeZone,
   closeZoneLater,
+  followDelegation,
   keepZoneOpen,
   openZone,
   type StoredRecord,

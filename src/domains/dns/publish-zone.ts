@@ -6,7 +6,7 @@
  *                                        └───────────────────────────────────────┘
  *
  * What is published is what the rows hold when the call begins, so a burst of changes is published once. A zone that
- * is closed is removed from the publisher, and then its row is.
+ * is closed is removed from the publisher, and then its row is; one that is withdrawn keeps its row.
  */
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import type { ZonePublisher } from './publisher.ts';
@@ -96,7 +96,8 @@ export async function bringUpToDate(
     return;
   }
   if (zone.publishedVersion >= zone.version) return;
-  await publisher.publish(await zoneContent(executor, zone, nameservers));
+  if (zone.isWithdrawn) await publisher.remove(zone.name);
+  else await publisher.publish(await zoneContent(executor, zone, nameservers));
   await executor.query({
     text: `update domains.zones set published_version = $3, failure = null
       where workspace_id = $1 and domain_id = $2 and published_version < $3`,

@@ -28,6 +28,8 @@ export interface ZoneRow extends ZoneRef {
   readonly dsRecords: readonly DsRecord[];
   /** The zone is to be removed from the publisher. */
   readonly isClosed: boolean;
+  /** It is kept, and to be removed from the publisher. */
+  readonly isWithdrawn: boolean;
 }
 
 /** Notifies reconcilers and nameservers of a changed zone; its name is the payload. */
@@ -63,6 +65,26 @@ export async function closeZoneLater(tx: Transaction, zone: ZoneRef, at: Date): 
 /** Takes back `closeZoneLater`. */
 export async function keepZoneOpen(tx: Transaction, zone: ZoneRef): Promise<void> {
   await setCloseAt(tx, zone, null);
+  const reset =
+    'is_withdrawn = false, delegation_look_at = null, delegation_moved_at = null, delegation_ttl_seconds = null';
+  const { rowCount } = await tx.query({
+    text: `update domains.zones set ${reset} where workspace_id = $1 and domain_id = $2 and is_withdrawn`,
+    values: [zone.workspaceId, zone.domainId],
+  });
+  if (rowCount > 0) return zoneChanged(tx, zone);
+  await tx.query({
+    text: `update domains.zones set ${reset} where workspace_id = $1 and domain_id = $2`,
+    values: [zone.workspaceId, zone.domainId],
+  });
+}
+
+/** Has the zone of a name that left to another registrar served only until the name is delegated elsewhere. */
+export async function followDelegation(tx: Transaction, { workspaceId, domainId }: ZoneRef, now: Date): Promise<void> {
+  await tx.query({
+    text: `update domains.zones set delegation_look_at = $3
+      where workspace_id = $1 and domain_id = $2 and not is_closed and not is_withdrawn`,
+    values: [workspaceId, domainId, now],
+  });
 }
 
 async function setCloseAt(tx: Transaction, { workspaceId, domainId }: ZoneRef, at: Date | null): Promise<void> {
@@ -139,13 +161,14 @@ interface FoundZone {
   dnssec: ZoneRow['dnssec'];
   ds_records: DsRecord[];
   is_closed: boolean;
+  is_withdrawn: boolean;
 }
 
 /** Any workspace's zone, by its name. */
 export async function findZone(executor: Executor, name: string): Promise<ZoneRow | undefined> {
   const { rows } = await executor.query<FoundZone>({
     text: `select z.workspace_id, z.domain_id, z.name, z.version, z.published_version, z.serial, z.dnssec, z.ds_records,
-        z.is_closed
+        z.is_closed, z.is_withdrawn
       from domains.zones z where z.name = $1`,
     values: [name],
   });
@@ -161,5 +184,6 @@ export async function findZone(executor: Executor, name: string): Promise<ZoneRo
     dnssec: row.dnssec,
     dsRecords: row.ds_records,
     isClosed: row.is_closed,
+    isWithdrawn: row.is_withdrawn,
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { toASCII } from 'tr46';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type DomainName, normalizeName, underSuffix } from './normalize-name.ts';
 
@@ -242,4 +243,23 @@ test('a name stays what it is: its ASCII and its Unicode form normalize to itsel
     { numRuns: 3_000 },
   );
   assert.ok(taken > 500, `only ${taken} names were taken`);
+});
+
+test('a name of letters, digits and hyphens is what UTS 46 makes of it', () => {
+  const strict = { checkBidi: true, checkHyphens: true, checkJoiners: true, useSTD3ASCIIRules: true };
+  const label = fc.oneof(
+    fc.stringMatching(/^[a-zA-Z\d-]{1,8}$/),
+    fc.stringMatching(/^[a-z\d-]{60,66}$/),
+    fc.constantFrom('xn--a', 'ab--c', 'a.--b', 'a--b', 'XN--BCHER-KVA'),
+  );
+  fc.assert(
+    fc.property(label, fc.constantFrom('com', 'co.uk', 'COM', 'com.'), (text, suffix) => {
+      const asked = `${text}.${suffix}`;
+      const mapped = toASCII(asked.replace(/\.$/, ''), strict);
+      const found = tryNormalize(asked);
+      if (found !== undefined) assert.equal(found.ascii, mapped);
+      else assert.ok(mapped === null || text.includes('.') || /xn--/i.test(text) || text.length > 63, asked);
+    }),
+    { numRuns: 2_000 },
+  );
 });

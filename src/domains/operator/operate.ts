@@ -9,6 +9,7 @@ import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { listBookings } from './list-bookings.ts';
+import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
 import { createOrderVerbs } from './order-verbs.ts';
 import { createPortfolioVerbs } from './portfolio-verbs.ts';
@@ -38,6 +39,7 @@ export function createOperator({
     ...createNameVerbs({ db, clock, ...(registryZones === undefined ? {} : { registryZones }) }),
     ...createOrderVerbs({ db, clock }),
     ...createPortfolioVerbs({ db, registry }),
+    ...createMessageVerbs({ db }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);
       const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));

@@ -1,5 +1,5 @@
 /** What an operator can ask the domain service for, and what is answered. */
-import Type from 'typebox';
+import { Type } from '../../kernel/http/type-builder.ts';
 import type { AnswerOf, OperatorVerbs } from '../../kernel/operator/index.ts';
 
 const workspace = Type.Optional(Type.String());
@@ -107,6 +107,29 @@ const verbs = {
   recover_name: {
     request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
     answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
+  },
+  /** Messages of the registry that nothing follows from by itself, in the order in which they came. */
+  unknown_messages: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      messages: Type.Array(
+        Type.Object({
+          number: Type.Integer(),
+          /** The registry's. */
+          message_id: Type.String(),
+          queued_at: Type.String(),
+          received_at: Type.String(),
+          /** Empty where it is about no name. */
+          name: Type.String(),
+          text: Type.String(),
+        }),
+      ),
+    }),
+  },
+  /** It is seen to. */
+  dismiss_message: {
+    request: Type.Object({ number: Type.Integer() }),
+    answer: Type.Object({ number: Type.Integer() }),
   },
   /** Orders that do not end by themselves, the oldest need first. */
   orders_needing_attention: { request: Type.Object({}), answer: Type.Object({ orders: Type.Array(order) }) },

@@ -3,6 +3,7 @@
  * from what was there before: a name that our registrar account had already is nobody's who happens to order it.
  */
 import { json } from '../../kernel/db/values.ts';
+import { READ_MS } from '../deadline.ts';
 import type { Registry } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import type { Baseline } from '../tables.ts';
@@ -10,13 +11,13 @@ import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
 
-/** Undefined where the registry does not answer: then it is asked before the first command. */
+/** Undefined where the registry does not answer soon: then it is asked before the first command. */
 export async function readBaseline(
   { registry, clock }: Pick<OrderDependencies, 'registry' | 'clock'>,
   name: string,
 ): Promise<Baseline | undefined> {
   try {
-    return await askBaseline({ registry, clock }, name);
+    return await askBaseline({ registry, clock }, name, READ_MS);
   } catch (error) {
     if (error instanceof RegistryUnavailable) return undefined;
     throw error;
@@ -26,9 +27,10 @@ export async function readBaseline(
 async function askBaseline(
   { registry, clock }: { readonly registry: Pick<Registry, 'info'>; readonly clock: OrderDependencies['clock'] },
   name: string,
+  timeoutMs?: number,
 ): Promise<Baseline> {
   const at = clock.now().toISOString();
-  const info = await registry.info(name);
+  const info = await registry.info(name, { timeoutMs });
   if (info === undefined) return { kind: 'absent', at };
   const { registryId, expiresAt, isOurs } = info;
   return { kind: isOurs ? 'ours' : 'foreign', at, registryId, expiresAt };

@@ -2,6 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import { LATE } from '../background-work.ts';
+import type { Deadline } from '../deadline.ts';
 import type { RegistryFee } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
@@ -11,20 +13,25 @@ import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from '.
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
 import { findOrder } from './store.ts';
 
-/** Waits between reads of an order whose outcome is not known, before the caller gets `internal`: about three seconds. */
+/** Waits between reads of an order whose outcome is not known, until the caller's deadline. */
 const POLL_DELAYS_MS = [250, 500, 1_000, 1_500];
 
 /**
- * Buys it and answers the order once the registry has done it or has taken it. Throws the refusals of `placeOrder`, the
- * order's failure (`registration_failed`, `renew_failed`, `transfer_failed`, `payment_failed`), and `internal` while the
- * outcome is not known: the hold stays, and a repetition under the same key joins the order.
+ * Buys it and answers the order once the registry has done it or has taken it, or the deadline is there: then it goes on by itself, with
+ * its hold. Throws the refusals of `placeOrder`, the order's failure (`registration_failed`, `renew_failed`, `transfer_failed`,
+ * `payment_failed`), and `internal` while it is not known whether a card was charged: a repetition under the same key joins the order.
  */
-export async function buy(deps: OrderDependencies, purchase: Purchase, term?: RenewedTerm): Promise<OrderRow> {
+export async function buy(
+  deps: OrderDependencies,
+  purchase: Purchase,
+  { deadline, term }: { readonly deadline: Deadline; readonly term?: RenewedTerm },
+): Promise<OrderRow> {
   // A card is charged first: what the registry has then may be another thing.
   const isSentAtOnce = term === undefined && purchase.instrument === undefined;
   const baseline = isSentAtOnce ? await readBaseline(deps, purchase.name) : undefined;
   const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
-  return waitForOutcome(deps, isNew ? await advanceOrder(deps, order, { isFirst: true }) : orderOutcome(order));
+  const first = isNew ? advanceOrder(deps, order, { isFirst: true }) : Promise.resolve(orderOutcome(order));
+  return waitForOutcome(deps, order, first, deadline);
 }
 
 /**
@@ -36,30 +43,37 @@ export async function joinOrder(
   deps: OrderDependencies,
   workspaceId: string,
   claim: IdempotencyClaim | undefined,
+  deadline: Deadline,
 ): Promise<OrderRow | undefined> {
   const order = await findEarlier(deps, deps.db, workspaceId, claim);
-  return order === undefined ? undefined : waitForOutcome(deps, orderOutcome(order));
+  return order === undefined ? undefined : waitForOutcome(deps, order, Promise.resolve(orderOutcome(order)), deadline);
 }
 
-/** Reads the order until its outcome is known or the time is up. */
-async function waitForOutcome(deps: OrderDependencies, first: OrderOutcome): Promise<OrderRow> {
-  let outcome = first;
-  for (const delayMs of POLL_DELAYS_MS) {
-    if (outcome.kind !== 'unknown') break;
-    await wait(delayMs);
-    outcome = await readOutcome(deps, first.order);
-  }
-  return requireBought(outcome);
-}
-
-async function readOutcome(
+/** Looks at the order until its outcome is known or the time is up. What is under way then goes on. */
+async function waitForOutcome(
   deps: OrderDependencies,
-  { workspace_id: workspaceId, id }: OrderRow,
-): Promise<OrderOutcome> {
-  await leaseAndAdvanceOrder(deps, workspaceId, id);
-  const order = await findOrder(workspaceDb(deps.db, workspaceId), id);
+  order: OrderRow,
+  first: Promise<OrderOutcome>,
+  deadline: Deadline,
+): Promise<OrderRow> {
+  let outcome = await deps.background.within(first, deadline.leftMs);
+  for (const delayMs of POLL_DELAYS_MS) {
+    if (outcome === LATE || outcome.kind !== 'unknown' || deadline.leftMs <= delayMs) break;
+    await wait(delayMs);
+    outcome = await deps.background.within(readOutcome(deps, order), deadline.leftMs);
+  }
+  return requireBought(outcome === LATE ? orderOutcome(await getOrder(deps, order)) : outcome);
+}
+
+async function readOutcome(deps: OrderDependencies, order: OrderRow): Promise<OrderOutcome> {
+  await leaseAndAdvanceOrder(deps, order.workspace_id, order.id);
+  return orderOutcome(await getOrder(deps, order));
+}
+
+async function getOrder({ db }: OrderDependencies, { workspace_id: workspaceId, id }: OrderRow): Promise<OrderRow> {
+  const order = await findOrder(workspaceDb(db, workspaceId), id);
   if (order === undefined) throw new Error(`the order ${id} is not there`);
-  return orderOutcome(order);
+  return order;
 }
 
 function requireBought({ kind, order }: OrderOutcome): OrderRow {
@@ -76,9 +90,11 @@ function requireBought({ kind, order }: OrderOutcome): OrderRow {
       });
     }
     case 'unknown':
+      // The money is set aside, and the order is brought to its end whatever the registry does: that is as good as taken.
+      if (order.state !== 'paying') return order;
       throw new ApiError('internal', {
         message:
-          `The outcome at ${order.state === 'paying' ? 'the payment provider' : 'the registry'} is not known yet, and is being checked. ` +
+          'The outcome at the payment provider is not known yet, and is being checked. ' +
           'Repeat the call with the same Idempotency-Key to learn it; nothing is bought or charged twice.',
         details: { order_id: order.id, state: 'unknown' },
       });

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
+import type { BackgroundWork } from '../background-work.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
@@ -13,6 +14,8 @@ export interface OrderDependencies {
   readonly registry: Registry;
   readonly payments: Payments;
   readonly logger: Logger;
+  /** Orders whose callers were answered before they ended. */
+  readonly background: BackgroundWork;
   /** The service's own nameservers, which a new name gets. */
   readonly nameservers: readonly string[];
 }

@@ -11,3 +11,4 @@ export { authCodeContext } from './place-order.ts';
 export { endByHand, findAnyOrder, isEnded, isWorkedOn, retryOrder } from './settle-by-hand.ts';
 export { findLiveOrder } from './store.ts';
 export { adoptName, assignName, listUnassigned } from './unassigned-names.ts';
+export { defineMessageAudit, dismissMessage, listUnknownMessages } from './unknown-messages.ts';

@@ -5,6 +5,7 @@
 import pLimit from 'p-limit';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import {
+  announceTransfer,
   areTooManyMissing,
   findDomainById,
   findOwner,
@@ -22,6 +23,7 @@ import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
+import { keepUnknownMessage } from './unknown-messages.ts';
 
 /** Orders, messages and names of one sweep. */
 const BATCH_SIZE = 50;
@@ -128,12 +130,19 @@ async function applyMessage(deps: OrderDependencies, message: RegistryMessage): 
     case 'transfer_failed':
       return failByName(deps, name, 'transfer', failure);
     case 'transferred_away':
+      await announceTransfer(deps.db, name, deps.clock.now());
+      return syncLostDomain(deps, name);
     case 'deleted':
       return syncLostDomain(deps, name);
     case 'transfer_requested':
-    case 'other':
+    case 'transfer_out_ended':
+      return announceTransfer(deps.db, name, deps.clock.now());
+    case 'notice':
       deps.logger.info({ name, kind, text }, 'message of the registry');
       return;
+    case 'other':
+      deps.logger.warn({ name, kind, text }, 'a message of the registry is kept for the operator');
+      return keepUnknownMessage(deps, message);
     default:
       return kind satisfies never;
   }

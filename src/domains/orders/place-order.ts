@@ -145,7 +145,7 @@ async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm)
   const { domainId, isStillDue } = term;
   const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
   if (row === undefined || row.state !== 'active') throw new ApiError('not_found');
-  if (row.deletion_sent_at !== null) {
+  if (row.deletion_sent_at !== null || row.deletion_wanted_at !== null) {
     throw new ApiError('renew_failed', {
       message: `${row.name} is being deleted. Nothing was charged; see GET /domains/${row.name} for what has become of it.`,
     });

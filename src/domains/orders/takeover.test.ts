@@ -158,7 +158,7 @@ test('nothing is sent for an order before the registry has said what it has of t
     Array.from({ length: 8 }, () => silent),
   );
   const order = workspace.post('/domains', { domain: name, confirm_price }, { 'idempotency-key': 'silent' });
-  assert.deepEqual(refusal(await order), [500, 'internal']);
+  assert.equal((await order).body.status, 'Pending');
   assert.deepEqual(await balance(workspace), [98_810, 1_190]);
   assert.equal(await core.infoDomain(elsewhere, { name }).then(({ ok }) => ok), false, 'no command has come');
   plan(name, []);

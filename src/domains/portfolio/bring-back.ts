@@ -6,6 +6,12 @@ import { notMissing } from './missing-names.ts';
 import { KEPT_MS, retireDomain } from './record-info.ts';
 import { type DomainRow, findDomainById, findOwner, lockDomain } from './store.ts';
 
+/** What the row of a name has that nobody has asked to be deleted. */
+const notDeleted = { deletion_sent_at: null, deletion_wanted_at: null, deletion_look_at: null } as const;
+
+/** What became of it before is no explanation of what may come. */
+const notTransferred = { transfer_out: null, transfer_out_untold: false, transfer_out_look_at: null } as const;
+
 export type BroughtBack =
   | { readonly kind: 'done'; readonly row: DomainRow }
   | { readonly kind: 'never_here' | 'too_late' }
@@ -35,7 +41,7 @@ export async function bringBack(tx: Transaction, name: string, now: Date): Promi
   await lockDomain(db, last.id);
   await db
     .updateTable('domains')
-    .set({ state: 'active', gone_at: null, synced_at: null, ...notMissing, deletion_sent_at: null })
+    .set({ state: 'active', gone_at: null, synced_at: null, ...notMissing, ...notDeleted, ...notTransferred })
     .where('id', '=', last.id)
     .execute();
   await keepZoneOpen(tx, { workspaceId: last.workspace_id, domainId: last.id, name });

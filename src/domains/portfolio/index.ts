@@ -1,5 +1,6 @@
 /** The names that workspaces have: their rows, and how they are updated from the registry. */
 
+export { announceTransfer } from './announce-transfer.ts';
 export { defineMissingNames } from './audit-names.ts';
 export { bringBack, retireByHand } from './bring-back.ts';
 export { areTooManyMissing, confirmMissing, listMissing, MISSING_LOOK_MS } from './missing-names.ts';

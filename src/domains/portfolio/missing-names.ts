@@ -13,7 +13,7 @@
  */
 import { sql } from 'kysely';
 import type { Executor } from '../../kernel/db/database.ts';
-import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { type ReadOptions, type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { DomainRow } from './store.ts';
 
@@ -52,10 +52,10 @@ export async function confirmMissing(
   registry: Pick<Registry, 'check'>,
   name: string,
   info: RegistryDomain | undefined,
-  isAnnounced = false,
+  { isAnnounced = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
 ): Promise<boolean> {
   if (info?.registryId === '' && !isAnnounced) return false;
-  const [found] = await registry.check([name]);
+  const [found] = await registry.check([name], { timeoutMs });
   if (found === undefined || found.availability === 'unknown') {
     throw new RegistryUnavailable(`the registry does not say whether ${name} is taken`);
   }

@@ -1,9 +1,12 @@
 /** What the registry says of a name, written into its row. */
+import { sql } from 'kysely';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
-import { closeZone, closeZoneLater } from '../dns/index.ts';
-import type { Registry, RegistryDomain } from '../registry/registry.ts';
+import { startDeadline } from '../deadline.ts';
+import { closeZone, closeZoneLater, followDelegation } from '../dns/index.ts';
+import type { ReadOptions, Registry, RegistryDomain } from '../registry/registry.ts';
 import { zoneOf } from '../registry/routing-registry.ts';
+import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import {
   areTooManyMissing,
@@ -48,7 +51,16 @@ export function reported(info: RegistryDomain, { registry, now }: Reporting) {
     expires_at: endOfPaidTermInRow(registry.habitsOf(info.name), new Date(info.expiresAt)),
     ...notMissing,
     deletion_sent_at: deletionUnlessOver(now),
+    transfer_out_look_at: lookAtTransferOut(info, now),
   } as const;
+}
+
+/** Now, where the name's status and what is known of its transfer to another registrar differ. */
+function lookAtTransferOut({ statuses }: RegistryDomain, now: Date) {
+  const differs = statuses.includes('pendingTransfer')
+    ? sql`transfer_out ->> 'state' is distinct from 'pending'`
+    : sql`transfer_out ->> 'state' = 'pending'`;
+  return sql<Date | null>`case when ${differs} then ${now} else transfer_out_look_at end`;
 }
 
 /** Takes a name that never became ours out of the portfolio, and its zone with it. */
@@ -57,21 +69,28 @@ export async function dropAcquisition(tx: Transaction, place: Place, now: Date):
   await closeZone(tx, place);
 }
 
-/** Takes a name that is not ours any more out of the portfolio. Its zone is kept and served for a while: it may come back. */
+/**
+ * Takes a name that is not ours any more out of the portfolio. Its zone is kept and served for a while, as it may come back; that of a name
+ * that another registrar has is served until its delegation has moved.
+ */
 export async function retireDomain(tx: Transaction, place: Place, now: Date): Promise<void> {
-  await endDomain(tx, place, now);
+  const transfer = await endDomain(tx, place, now);
   await closeZoneLater(tx, place, new Date(now.getTime() + KEPT_MS));
+  const isTransferred = transfer?.state === 'approved' || transfer?.state === 'pending';
+  if (isTransferred) await followDelegation(tx, place, now);
 }
 
 /** How long a retired name can be brought back, with its zone. */
 export const KEPT_MS = 60 * 86_400_000;
 
-async function endDomain(tx: Transaction, place: Place, now: Date): Promise<void> {
-  await workspaceDb(tx, place.workspaceId)
+async function endDomain(tx: Transaction, place: Place, now: Date): Promise<TransferOut | null | undefined> {
+  const ended = await workspaceDb(tx, place.workspaceId)
     .updateTable('domains')
     .set({ state: 'gone', gone_at: now })
     .where('id', '=', place.domainId)
-    .execute();
+    .returning('transfer_out')
+    .executeTakeFirst();
+  return ended?.transfer_out;
 }
 
 /**
@@ -82,18 +101,24 @@ async function endDomain(tx: Transaction, place: Place, now: Date): Promise<void
 export async function syncDomain(
   parts: { readonly db: Database; readonly registry: Registry; readonly now: Date },
   row: DomainRow,
-  { isAnnounced = false }: { readonly isAnnounced?: boolean } = {},
+  { isAnnounced: isNamed = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
 ): Promise<DomainRow | undefined> {
   const { db, registry, now } = parts;
   // A name that is being acquired is updated by its order alone.
   if (row.state !== 'active') return row;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  const info = await registry.info(row.name);
+  // What the registry says of its transfer announces that it leaves, too.
+  const isAnnounced = isNamed || row.transfer_out?.state === 'approved';
+  const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
+  const info = await registry.info(row.name, { timeoutMs });
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');
   const isConfirmed =
     !isOurs &&
     isMissingForGood(row, now) &&
-    (await confirmMissing(registry, row.name, info, isAnnounced || row.missing_announced));
+    (await confirmMissing(registry, row.name, info, {
+      isAnnounced: isAnnounced || row.missing_announced,
+      timeoutMs: deadline?.leftMs,
+    }));
   return db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);

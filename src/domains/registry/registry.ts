@@ -94,6 +94,7 @@ export type RejectionCode =
   | 'status_prohibits'
   | 'not_eligible'
   | 'pending_transfer'
+  | 'not_pending_transfer'
   | 'wrong_expiry'
   | 'policy'
   | 'other';
@@ -145,8 +146,18 @@ export interface UpdateCommand extends Command {
 export interface RegistryTransfer {
   /** Whether this service's registrar asked for it. */
   readonly isOurs: boolean;
-  readonly state: 'pending' | 'approved' | 'ended';
+  readonly state: 'pending' | 'approved' | 'rejected' | 'cancelled';
+  /** The registry's id of the registrar that asked. */
+  readonly requestedBy: string;
   readonly requestedAt: string;
+  /** While it is pending, when the registry approves it by itself; afterwards, when it ended. */
+  readonly actsAt: string;
+}
+
+export type TransferDecision = 'approve' | 'reject';
+
+export interface DecideCommand extends Command {
+  readonly decision: TransferDecision;
 }
 
 /** A message of the registry's queue, such as the end of a pending operation. It stays first until it is acknowledged. */
@@ -164,9 +175,20 @@ export interface RegistryMessage {
     /** Another registrar took the name, or asks for it. */
     | 'transferred_away'
     | 'transfer_requested'
+    /** What it asked for was rejected or cancelled. */
+    | 'transfer_out_ended'
     | 'deleted'
+    /** It is understood, and nothing follows from it. */
+    | 'notice'
+    /** It is not understood. */
     | 'other';
   readonly text: string;
+}
+
+/** Of a read. */
+export interface ReadOptions {
+  /** There is no answer after so long. Default: as the adapter has it. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What a registry does by itself, and asks of registrars. */
@@ -202,19 +224,21 @@ export interface Registry {
   /** Of the registry that a name is at, or would be. */
   habitsOf(name: string): RegistryHabits;
   /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
-  check(names: readonly string[]): Promise<Availability[]>;
+  check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
   /** What a command would cost us now; undefined: the registry does not say. Throws `RegistryUnavailable`. */
   feeOf(question: FeeQuestion): Promise<RegistryFee | undefined>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.
    */
-  info(name: string): Promise<RegistryDomain | undefined>;
+  info(name: string, options?: ReadOptions): Promise<RegistryDomain | undefined>;
   /** Undefined: there was none, or the registry does not tell us. Throws `RegistryUnavailable`. */
   transferOf(name: string): Promise<RegistryTransfer | undefined>;
   create(command: CreateCommand): Promise<MutationOutcome>;
   renew(command: RenewCommand): Promise<MutationOutcome>;
   transfer(command: TransferCommand): Promise<MutationOutcome>;
+  /** Of a name of ours that another registrar asks for. */
+  decideTransfer(command: DecideCommand): Promise<MutationOutcome>;
   update(command: UpdateCommand): Promise<MutationOutcome>;
   delete(command: Command): Promise<MutationOutcome>;
   /** Brings a name back out of the redemption period (RFC 3915). */

@@ -2,6 +2,7 @@
 import {
   type Availability,
   type MutationOutcome,
+  type ReadOptions,
   type Registry,
   type RegistryHabits,
   RegistryUnavailable,
@@ -33,12 +34,13 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     kind: members[0].kind,
     members,
     habitsOf: (name) => findMember(name)?.habits ?? NO_HABITS,
-    check: (names) => checkEverywhere(names, findMember),
+    check: (names, options) => checkEverywhere(names, findMember, options),
     feeOf: (question) => read(question.name, (member) => member.feeOf(question)),
-    info: (name) => read(name, (member) => member.info(name)),
+    info: (name, options) => read(name, (member) => member.info(name, options)),
     transferOf: (name) => read(name, (member) => member.transferOf(name)),
     create: (command) => change(command, (member, sent) => member.create(sent)),
     renew: (command) => change(command, (member, sent) => member.renew(sent)),
+    decideTransfer: (command) => change(command, (member, sent) => member.decideTransfer(sent)),
     transfer: (command) => change(command, (member, sent) => member.transfer(sent)),
     update: (command) => change(command, (member, sent) => member.update(sent)),
     delete: (command) => change(command, (member, sent) => member.delete(sent)),
@@ -65,13 +67,14 @@ function notRouted(name: string): string {
 async function checkEverywhere(
   names: readonly string[],
   findMember: (name: string) => SingleRegistry | undefined,
+  options: ReadOptions | undefined,
 ): Promise<Availability[]> {
   const groups = Map.groupBy(names, findMember);
   const answers = await Promise.all(
     [...groups].map(([member, group]) =>
       member === undefined
         ? group.map((name): Availability => ({ name, availability: 'unknown', reason: notRouted(name) }))
-        : member.check(group),
+        : member.check(group, options),
     ),
   );
   const byName = new Map(answers.flat().map((answer) => [answer.name, answer]));

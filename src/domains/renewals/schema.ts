@@ -1,6 +1,7 @@
 /** The `renewal` object of a domain. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, nullable, oneOf, timestamp } from '../../kernel/http/schema.ts';
+import { Type } from '../../kernel/http/type-builder.ts';
 
 const renewalTerms = [
   'not_due',

@@ -29,7 +29,7 @@ async function workAll(): Promise<void> {
 }
 
 test('a locked name is suspended and, once paid for, freed: its lock stays', async () => {
-  const name = 'unpaid-under-lock.com';
+  const name = 'bolted-unpaid.com';
   const owner = await service.fundedWorkspace(100_000);
   const registered = await owner.post('/domains', { domain: name, confirm_price: PRICE });
   assert.ok(registered.status < 300, registered.text);

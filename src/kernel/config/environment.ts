@@ -176,7 +176,7 @@ export const ENVIRONMENT = [
     name: 'IRONCRAFT_DNS_SERVERS',
     default: '',
     meaning:
-      'Nameservers that are asked whose mail domains are and who may sign mail, comma-separated addresses such as 192.0.2.53 or 127.0.0.1:5353; absent: the system’s',
+      'Nameservers that are asked whose mail domains are, who may sign mail, and which servers the zones above names have, comma-separated addresses such as 192.0.2.53 or 127.0.0.1:5353; absent: the system’s',
   },
   {
     name: 'IRONCRAFT_MAIL_DOMAIN_PROOF',

@@ -1,4 +1,6 @@
 /** A worker thread that owns PGlite, seen as the socket that a `pg` client speaks PostgreSQL's wire protocol over. */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Duplex } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
@@ -13,8 +15,10 @@ const MAX_YOUNG_MEBIBYTES = 8;
 
 /** Starts the thread; resolves when the store inside is open, rejects with the reason why it cannot be opened. */
 export async function startWorker(options: WorkerOptions): Promise<WorkerStream> {
-  const worker = new Worker(new URL('./embedded-worker.ts', import.meta.url), {
-    workerData: options,
+  // Node names the folder of its own version within the one that the program chose.
+  const compiled = getCompileCacheDir();
+  const worker = new Worker(new URL('./start-embedded-worker.js', import.meta.url), {
+    workerData: { ...options, compiledFolder: compiled === undefined ? undefined : dirname(compiled) },
     // Flags such as --input-type, which only fit the main program, would stop the thread.
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MEBIBYTES },

@@ -5,11 +5,11 @@ import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import Type from 'typebox';
 import { startSmallService } from '../../../test/support/small-service.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
+import { Type } from './type-builder.ts';
 
 const LIMIT = 1_000_000;
 const MIB = 1024 * 1024;

@@ -1,15 +1,17 @@
 /** Answers what is no HTTP request, or comes on a connection too many. No hook has seen it, so what every answer carries is written here again. */
 import { randomUUID } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiVersion } from './check-request.ts';
 import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
+import { nodeHttp } from './node-http.ts';
 import { addressKey, type Meter, type Quota, quotaHeaders } from './rate-limit.ts';
+import { HEADERS_TOO_LARGE } from './request-head.ts';
 
 /** Node's errors that have a status of their own; every other is 400. */
 const STATUSES: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again.' },
-  HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large. Send fewer, or shorter ones.' },
+  HPE_HEADER_OVERFLOW: HEADERS_TOO_LARGE,
 };
 const OTHER = { status: 400, message: 'This is no HTTP/1.1 request. Check its request line, headers and framing.' };
 /** How long who has been answered may go on before the connection is cut off. */
@@ -71,7 +73,7 @@ function renderAnswer(
   const status = refusal.detail.status ?? errors[codeIn(errors, errorDialect, refusal.code)]?.status ?? 500;
   const body = JSON.stringify(errorBody(errors, refusal, errorDialect));
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,

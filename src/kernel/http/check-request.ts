@@ -1,20 +1,25 @@
 /**
- * The checks of a request before its body is read, in their order: CORS → API version → `Host` → load shedding → token
+ * The checks of a request before its body is read, in their order: CORS → API version → `Host` → length of its address and headers → load shedding → token
  * (who has no good one takes from the address's budget) → posture → scope → budget of the owner → room for the body. Every answer shows the
  * budget that its request took from, or would have.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database } from '../db/database.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
 import { createLatenessMonitor } from './lateness.ts';
 import type { Operation, OperationFacts } from './operation.ts';
 import { addressKey, type Meter } from './rate-limit.ts';
+import { checkHead } from './request-head.ts';
 import { setHeader, setQuota } from './request-state.ts';
 
 /** Who may call what: the service gives the posture and scope words of its operations their meaning. */
 export interface Gate<Caller> {
-  /** Throws the refusal of a missing, malformed, expired or revoked token. */
-  authenticate(authorization: string | undefined): Promise<Caller>;
+  /**
+   * Throws the refusal of a missing, malformed, expired or revoked token. `onClaimed` is told who the token is of, as soon as its
+   * signature says so and before it is known whether it still stands: for what may be read meanwhile and thrown away.
+   */
+  authenticate(authorization: string | undefined, onClaimed?: (caller: Caller) => void): Promise<Caller>;
   /** Throws the refusal by posture, scope or subject. Sees the path, never the body. */
   authorize(operation: OperationFacts, caller: Caller, params: Readonly<Record<string, string>>): void;
   /** The codes that `authorize` may refuse the operation with, for its description. */
@@ -41,6 +46,7 @@ export interface ApiVersion {
 
 export interface CheckOptions<Caller> {
   readonly gate: Gate<Caller>;
+  readonly db: Database;
   readonly meters: Meters;
   /** Absent: the version is in the path. */
   readonly apiVersion?: ApiVersion;
@@ -59,19 +65,20 @@ const OVERLOAD_RETRY_AFTER_SECONDS = 2;
 /** Adds the checks, as hooks in the order in which they run. */
 export function checkRequests<Caller>(app: FastifyInstance, options: CheckOptions<Caller>): void {
   const isForAnyOrigin = ({ url }: FastifyRequest) => options.corsPrefixes.some((prefix) => url.startsWith(prefix));
-  app.addHook('onRequest', async (request, reply) => {
+  // What waits for nothing is no promise: each would cost every request a turn of its own.
+  app.addHook('onRequest', (request, reply, done) => {
     const operation = request.routeOptions.config.operation;
     request.state = { caller: undefined, operation, headers: {} };
     setHeader(request, reply, 'x-request-id', request.id);
     if (isForAnyOrigin(request)) allowAnyOrigin(request, reply);
     if (options.apiVersion !== undefined) checkApiVersion(request, reply, options.apiVersion);
     checkHost(request);
+    checkHead(request.originalUrl, request.raw.rawHeaders);
+    done();
   });
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'OPTIONS' && isForAnyOrigin(request)) {
-      await showQuota(request, reply, options);
-      return reply.code(204).send();
-    }
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method !== 'OPTIONS' || !isForAnyOrigin(request)) return done();
+    showQuota(request, reply, options).then(() => reply.code(204).send(), done);
   });
   shedLoad(app, options.overloadDelayMs ?? DEFAULT_OVERLOAD_DELAY_MS);
   app.addHook('onRequest', async (request, reply) => {
@@ -96,10 +103,11 @@ function shedLoad(app: FastifyInstance, limitMs: number): void {
   app.addHook('preClose', async () => {
     isClosing = true;
   });
-  app.addHook('onRequest', async ({ state }) => {
+  app.addHook('onRequest', ({ state }, _reply, done) => {
     if (isClosing || (state.operation !== undefined && lateness.isOverloaded())) {
       throw new ApiError('service_overloaded', { retryAfterSeconds: OVERLOAD_RETRY_AFTER_SECONDS });
     }
+    done();
   });
 }
 
@@ -128,7 +136,7 @@ async function checkCaller<Caller>(
   if (operation?.posture === 'public') return takeFromAddress();
   let caller: Caller;
   try {
-    caller = await gate.authenticate(request.headers.authorization);
+    caller = await gate.authenticate(request.headers.authorization, readAheadOf(request, options));
   } catch (refusal) {
     // A store that fails is not the caller's doing.
     if (!(refusal instanceof ApiError)) throw refusal;
@@ -148,6 +156,30 @@ async function checkCaller<Caller>(
     }
   }
   setQuota(request, reply, await meters.owner.take(owner));
+}
+
+/** Begins what the operation reads first while its caller's token is asked about: the two wait together. */
+function readAheadOf<Caller>(
+  request: FastifyRequest,
+  { gate, db }: CheckOptions<Caller>,
+): ((caller: Caller) => void) | undefined {
+  const operation = request.state.operation as Operation<Caller> | undefined;
+  const { readAhead } = operation ?? {};
+  if (operation === undefined || readAhead === undefined) return undefined;
+  return (caller) => {
+    const params = request.params as Record<string, string>;
+    try {
+      gate.authorize(operation, caller, params);
+    } catch {
+      // The check itself refuses the call, once the token is known to stand.
+      return;
+    }
+    const { headers } = request;
+    const read = readAhead({ caller, headers, params, db: operation.handles.db(db, caller) });
+    // Whoever asks for it is told of its failure.
+    read?.catch(() => undefined);
+    request.state.ahead = { read, begunAtMs: performance.now() };
+  };
 }
 
 /** Shows what is left of the caller's budget on an answer that took nothing from it. */

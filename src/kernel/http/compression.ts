@@ -36,7 +36,7 @@ export function isCompressible<Caller>({ kind, answers, streams }: Operation<Cal
 
 type Encoding = 'br' | 'gzip';
 
-/** A text that is asked for often: compressed once for each encoding, when it is first asked for. */
+/** A text that is asked for often: compressed once for each encoding, when it is first asked for, if it is large enough. */
 export class CompressedText {
   readonly #text: Buffer;
   readonly #compressed = new Map<Encoding, Promise<Buffer>>();
@@ -45,9 +45,15 @@ export class CompressedText {
     this.#text = Buffer.from(text);
   }
 
+  /** Of the text itself. */
+  get byteLength(): number {
+    return this.#text.byteLength;
+  }
+
   /** The bytes in the best encoding that the header allows; without `encoding`, as they are. */
   async bytesFor(acceptEncoding: string | undefined): Promise<{ bytes: Buffer; encoding: Encoding | undefined }> {
-    const encoding = (['br', 'gzip'] as const).find((one) => accepts(acceptEncoding, one));
+    const isSmall = this.#text.byteLength < COMPRESSION_THRESHOLD_BYTES;
+    const encoding = isSmall ? undefined : (['br', 'gzip'] as const).find((one) => accepts(acceptEncoding, one));
     if (encoding === undefined) return { bytes: this.#text, encoding };
     let bytes = this.#compressed.get(encoding);
     if (bytes === undefined) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Type from 'typebox';
 import { createDeferredCompiler } from './deferred-compiler.ts';
 import { createSerializers } from './serialization.ts';
+import { Type } from './type-builder.ts';
 import { createValidators } from './validation.ts';
 
 const components = new Map();

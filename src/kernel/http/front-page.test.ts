@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
-import Type from 'typebox';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { startSmallService } from '../../../test/support/small-service.ts';
 import { ByteContent } from './byte-content.ts';
@@ -10,6 +9,7 @@ import { COMPRESSION_THRESHOLD_BYTES } from './compression.ts';
 import { EventStream, eventFrame } from './event-stream.ts';
 import { operationsFor } from './operation.ts';
 import { html } from './reply.ts';
+import { Type } from './type-builder.ts';
 
 const { read, change, turn } = operationsFor<undefined>();
 const LARGE = 'large '.repeat(COMPRESSION_THRESHOLD_BYTES);

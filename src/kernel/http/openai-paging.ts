@@ -2,9 +2,10 @@
  * Lists of the OpenAI dialect: `limit`, `order`, and the id of an object of the list as `after` or `before`. Clients page
  * on the last id that they were given.
  */
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
+import { Type } from './type-builder.ts';
 
 const OPENAI_PAGE_SIZE = 20;
 const OPENAI_MAX_PAGE_SIZE = 100;

@@ -1,12 +1,12 @@
 /** Operations that tell their errors in a protocol's own way: whatever refuses them. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import Type from 'typebox';
 import { type SmallCaller, startSmallService } from '../../../test/support/small-service.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
 import { jsonRpcErrors, oauthErrors, pageErrors } from './operation-errors.ts';
 import { closedObject } from './schema.ts';
+import { Type } from './type-builder.ts';
 
 const { read, change } = operationsFor<SmallCaller>();
 const body = closedObject({ id: Type.Optional(Type.Integer()), method: Type.String() });

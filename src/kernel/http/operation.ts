@@ -217,15 +217,38 @@ export interface IdempotencyClaim {
   readonly fingerprint: string;
 }
 
-export interface TurnSpec<Caller, P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Db>
-  extends OperationFacts,
+/** A request whose signature has been verified, and whose body has not been read. */
+export interface EarlyRequest<Caller, Db> extends Pick<RequestContext<Caller>, 'caller' | 'headers'> {
+  /** As they stand in the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly db: Db;
+}
+
+export interface TurnSpec<
+  Caller,
+  P extends TSchema,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  Db,
+  Ahead = undefined,
+> extends OperationFacts,
     Schemas<P, Q, B, R>,
     Answer {
   /** Hands the claim of `Idempotency-Key` to the handler. Default: false. */
   readonly idempotent?: boolean;
+  /**
+   * Reads what the handler needs first, while the store is asked whether the token still stands: changes nothing, and is thrown
+   * away where the call is refused. Undefined where the request does not say yet what to read.
+   */
+  readonly readAhead?: (request: EarlyRequest<Caller, Db>) => Promise<Ahead> | undefined;
   readonly handler: (
     request: RequestContext<Caller> &
-      RequestParts<P, Q, B> & { readonly db: Db; readonly idempotency: IdempotencyClaim | undefined },
+      RequestParts<P, Q, B> & {
+        readonly db: Db;
+        readonly idempotency: IdempotencyClaim | undefined;
+        readonly ahead: Promise<Ahead> | undefined;
+      },
   ) => Promise<Reply<R> | EventStream>;
 }
 
@@ -247,6 +270,8 @@ export interface Operation<Caller> extends OperationFacts, Answer {
   readonly precheck: ((request: ErasedRequest<Caller>) => Promise<void>) | undefined;
   /** Present: makes something elsewhere before the transaction. */
   readonly prepare: Preparation<ErasedRequest<Caller>, unknown> | undefined;
+  /** Present: reads while the token is asked about. */
+  readonly readAhead: ((request: EarlyRequest<Caller, unknown>) => Promise<unknown> | undefined) | undefined;
   /** Present: finds out who the caller is from what it sent. */
   readonly verify: ((request: ErasedRequest<unknown>) => Promise<unknown>) | undefined;
   readonly handles: Handles<Caller, unknown, unknown>;
@@ -269,6 +294,8 @@ export interface ErasedRequest<Caller> extends RequestContext<Caller> {
   readonly idempotency: IdempotencyClaim | undefined;
   /** What `prepare` has made. */
   readonly prepared: unknown;
+  /** What `readAhead` reads. */
+  readonly ahead: Promise<unknown> | undefined;
   readonly file: StoredUpload | undefined;
   readonly files: readonly StoredUpload[];
 }
@@ -337,10 +364,12 @@ export function operationsWith<Caller, Db, Tx>(handles: Handles<Caller, Db, Tx>)
       return { ...erased, socket, ...(verify !== undefined && { verify: (request) => verify(request as never) }) };
     },
     /** Outlives any transaction (a turn, a stream); keeps its own account of idempotency. */
-    turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema>(
-      spec: TurnSpec<Caller, P, Q, B, R, Db>,
+    turn<P extends TSchema, Q extends TSchema, B extends TSchema, R extends TSchema, Ahead = undefined>(
+      spec: TurnSpec<Caller, P, Q, B, R, Db, Ahead>,
     ): Operation<Caller> {
-      return erase(spec, 'turn', spec.idempotent ?? false, (request) => spec.handler(request as never));
+      const { readAhead, ...rest } = spec;
+      const erased = erase(rest, 'turn', spec.idempotent ?? false, (request) => spec.handler(request as never));
+      return { ...erased, ...(readAhead !== undefined && { readAhead: (request) => readAhead(request as never) }) };
     },
   };
 }
@@ -352,6 +381,13 @@ function eraseTypes<Caller>(
   handle: Operation<Caller>['handle'],
 ): Omit<Operation<Caller>, 'handles'> {
   const { params, query, body, bodyFormat = 'json', example, reply } = spec;
-  const none = { upload: undefined, socket: undefined, precheck: undefined, prepare: undefined, verify: undefined };
+  const none = {
+    upload: undefined,
+    socket: undefined,
+    precheck: undefined,
+    prepare: undefined,
+    readAhead: undefined,
+    verify: undefined,
+  };
   return { ...spec, ...none, kind, idempotent, params, query, body, bodyFormat, example, reply, handle };
 }

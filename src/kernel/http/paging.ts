@@ -3,9 +3,10 @@
  * Native lists run newest first and hand out an opaque cursor; see openai-paging.ts for the other dialect.
  */
 import { createHash } from 'node:crypto';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { failsWith, nullable } from './schema.ts';
+import { Type } from './type-builder.ts';
 
 export const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;

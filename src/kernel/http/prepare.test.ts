@@ -1,11 +1,11 @@
 /** What a change makes elsewhere before its transaction: made once, and taken back where the change was refused. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import Type from 'typebox';
 import { type SmallCaller, startSmallService } from '../../../test/support/small-service.ts';
 import { ApiError } from './errors.ts';
 import type { IdempotencyStore, StoredAnswer } from './idempotency.ts';
 import { operationsFor } from './operation.ts';
+import { Type } from './type-builder.ts';
 
 type Outcome = 'done' | 'refuse' | 'break';
 let outcome: Outcome = 'done';

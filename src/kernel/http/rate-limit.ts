@@ -4,6 +4,7 @@
  * OpenAI's clients read.
  */
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from './errors.ts';
 
@@ -81,6 +82,21 @@ export function quotaHeaders(quota: Quota): Record<string, string> {
 
 /** The key an address is counted under: an IPv6 subscriber usually holds a whole /64, so that is one caller. */
 export function addressKey(address: string): string {
+  const known = keys.get(address);
+  if (known !== undefined) return known;
+  const key = readAddress(address);
+  // What proxies pass on may be any text.
+  if (address.length > LONGEST_ADDRESS) return key;
+  keys.set(address, key);
+  return key;
+}
+
+/** With a zone. */
+const LONGEST_ADDRESS = 64;
+/** Of the addresses that called last: to read one takes longer than to count it. */
+const keys = new LRUCache<string, string>({ max: 10_000 });
+
+function readAddress(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();

@@ -1,11 +1,11 @@
 /** Pages, texts and redirects out of handlers. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import Type from 'typebox';
 import { startSmallService } from '../../../test/support/small-service.ts';
 import { createNonce, hashSource, nonceSource, pagePolicy } from './content-security-policy.ts';
 import { operationsFor } from './operation.ts';
 import { escapeHtml, html, plainText, redirect, xml } from './reply.ts';
+import { Type } from './type-builder.ts';
 
 const { read, change } = operationsFor<undefined>();
 const facts = { method: 'GET', posture: 'public', summary: 'Show' } as const;

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { after, describe, test } from 'node:test';
-import Type from 'typebox';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { type SmallCaller, startSmallService } from '../../../test/support/small-service.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
+import { Type } from './type-builder.ts';
 
 const SECRET = 'whisper';
 const OWNER_LIMIT = 5;

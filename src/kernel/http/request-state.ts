@@ -9,6 +9,8 @@ export interface RequestState {
   operation: Operation<unknown> | undefined;
   /** Set on the answer so far; lower-cased names. */
   headers: Record<string, string>;
+  /** What the operation reads ahead of its handler. */
+  ahead?: { readonly read: Promise<unknown> | undefined; readonly begunAtMs: number } | undefined;
   /** The sender's `Content-Type`, while a raw body is read. */
   contentType?: string | undefined;
 }

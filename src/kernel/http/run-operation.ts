@@ -29,6 +29,8 @@ export interface RunOptions<Caller> {
 }
 
 const LARGE_BODY_BYTES = 256 * 1024;
+/** How long what an operation reads ahead counts as read by its handler. */
+const AHEAD_FRESH_MS = 5_000;
 
 /**
  * Runs the handler and answers. A change commits together with its stored answer, before the answer is sent. Throws what
@@ -321,7 +323,13 @@ function erasedRequest<Caller>(
     tx,
     idempotency: claim,
     prepared,
+    ahead: readAheadOf(request),
   };
+}
+
+/** What was read before a body that took long to arrive is not how things stand. */
+function readAheadOf({ state: { ahead } }: FastifyRequest): Promise<unknown> | undefined {
+  return ahead === undefined || performance.now() - ahead.begunAtMs > AHEAD_FRESH_MS ? undefined : ahead.read;
 }
 
 /** The reply's JSON as the schema shapes it: what is stored for replay is what was sent. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import Type from 'typebox';
 import {
   closedObject,
   component,
@@ -14,6 +13,7 @@ import {
   readTimestamp,
   timestamp,
 } from './schema.ts';
+import { Type } from './type-builder.ts';
 
 const asJson = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as unknown;
 

@@ -1,5 +1,6 @@
 /** Schema pieces that every service uses. TypeBox builds JSON Schema, which is what validates, types and documents. */
-import Type, { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe } from 'typebox';
+import type { Static, TProperties, TSchema, TSchemaOptions, TUnsafe } from 'typebox';
+import { Type } from './type-builder.ts';
 
 const definition = Symbol('component definition');
 

@@ -2,9 +2,15 @@
  * Replies are written by their schema, so a member that the schema lacks cannot leak. Most schemas are references to the
  * same few components: each is compiled once, when the first reply needs it.
  */
-import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
+import { createRequire } from 'node:module';
 import type { TSchema } from 'typebox';
-import { createDeferredCompiler, type DeferredCompiler } from './deferred-compiler.ts';
+import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded for the first reply, with a validator of its own. */
+const loadCompiler = once(
+  () => require('@fastify/fast-json-stringify-compiler') as typeof import('@fastify/fast-json-stringify-compiler'),
+);
 
 type Serialize = (data: unknown) => string;
 
@@ -17,7 +23,7 @@ export function createSerializers(
   compiler: DeferredCompiler = createDeferredCompiler(),
 ): (route: { schema: unknown }) => Serialize {
   const compile = (schema: unknown): Serialize => {
-    const select = SerializerSelector()(definitionsFor(schema, components), {});
+    const select = loadCompiler().SerializerSelector()(definitionsFor(schema, components), {});
     return select({ schema, method: '', url: '', httpStatus: '' });
   };
   const known = new Map<string, Serialize>();

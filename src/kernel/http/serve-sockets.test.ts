@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
-import Type from 'typebox';
 import { type ClientOptions, WebSocket } from 'ws';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { type SmallCaller, startSmallService } from '../../../test/support/small-service.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
 import type { MessageSocket } from './socket.ts';
+import { Type } from './type-builder.ts';
 
 const MAX_MESSAGE_BYTES = 1_000;
 const { socket, change } = operationsFor<SmallCaller>();

@@ -5,11 +5,12 @@
  *   upgrade ─▶ checks ─▶ handler ─▶ 101 ─▶ session ─▶ closed
  *                └─────────┴──▶ HTTP refusal
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { ApiError } from './errors.ts';
+import { nodeHttp } from './node-http.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
   GOING_AWAY,
@@ -52,7 +53,7 @@ export interface Sockets {
 export function serveSockets(app: FastifyInstance): Sockets {
   const running = new Map<SocketConnection, Promise<void>>();
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    const response = new ServerResponse(request);
+    const response = new nodeHttp.ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.end());

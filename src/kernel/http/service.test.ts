@@ -5,7 +5,6 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import Type from 'typebox';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { describeSmallService, type SmallCaller } from '../../../test/support/small-service.ts';
 import { createLogger } from '../log/log.ts';
@@ -14,6 +13,7 @@ import { mountHealth } from './health.ts';
 import { HttpReply, type Operation, operationsFor } from './operation.ts';
 import { closedObject, component } from './schema.ts';
 import { createService, type ServiceOptions } from './service.ts';
+import { Type } from './type-builder.ts';
 
 const { read, change } = operationsFor<SmallCaller>();
 const Thing = component('Thing', Type.Object({ id: Type.String(), when: Type.Optional(Type.String()) }));
@@ -303,7 +303,7 @@ describe('a service whose event loop is overloaded', () => {
     const { address, close } = await listen(withDefaultLimit([grind]));
     try {
       const statuses = new Set<number>();
-      while (!statuses.has(503)) {
+      while (statuses.size < 2) {
         const answers = Array.from({ length: 60 }, () => fetch(`${address}/v1/grind`, { headers: as('guest') }));
         for (const answer of await Promise.all(answers)) {
           await answer.text();
@@ -317,14 +317,20 @@ describe('a service whose event loop is overloaded', () => {
   });
 
   test('is none after one pause for garbage collection', async () => {
-    const { address, close } = await listen(withDefaultLimit(operations));
-    try {
-      const answers = Array.from({ length: 5 }, () => fetch(`${address}/v1/things/a`, { headers: as('guest') }));
-      block(240);
-      for (const answer of answers) assert.equal((await answer).status, 200);
-    } finally {
-      await close();
-    }
+    const askAround = async () => {
+      const { address, close } = await listen(withDefaultLimit(operations));
+      try {
+        const answers = Array.from({ length: 5 }, () => fetch(`${address}/v1/things/a`, { headers: as('guest') }));
+        block(240);
+        return (await Promise.all(answers)).map(({ status }) => status);
+      } finally {
+        await close();
+      }
+    };
+    let statuses = await askAround();
+    // A busy machine may add pauses of its own: what is asked for is one without.
+    for (let again = 0; again < 4 && statuses.includes(503); again += 1) statuses = await askAround();
+    assert.deepEqual(statuses, Array(5).fill(200));
   });
 });
 

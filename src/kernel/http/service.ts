@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Database } from '../db/database.ts';
 import { ownIteration } from '../event-loop/own-iteration.ts';
@@ -28,10 +28,12 @@ import type { Operation } from './operation.ts';
 import { createMeter } from './rate-limit.ts';
 import type { Topic } from './reference-topics.ts';
 import { acceptBodies } from './request-body.ts';
+import { MAX_HEAD_BYTES, MAX_URL_LENGTH } from './request-head.ts';
 import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
+import { Type } from './type-builder.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 import { deadlinesFor } from './watch-connections.ts';
 
@@ -82,8 +84,6 @@ export interface ServiceOptions<Caller> {
 const DOCUMENT_REQUESTS_PER_MINUTE = 600;
 /** Of one address, for health: a whole fleet of load balancers behind one address may ask every second. */
 const PROBE_REQUESTS_PER_MINUTE = 6_000;
-/** Node takes no longer header block (`maxHeaderSize`). */
-const MAX_URL_LENGTH = 16_384;
 const LARGE_ANSWER_CHARS = 256 * 1024;
 
 /** Builds the server; it does not listen yet. */
@@ -120,6 +120,7 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     return503OnClosing: false,
     http: {
       requireHostHeader: false,
+      maxHeaderSize: MAX_HEAD_BYTES,
       shouldUpgradeCallback: isSocketUpgrade,
       headersTimeout: deadlines.headersMs,
       connectionsCheckingInterval: deadlines.sweepMs,
@@ -135,6 +136,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
     onConstructorPoisoning: 'error',
     // Empty bodies are a matter for validation.
     ajv: { customOptions: { strict: false } },
+    // Those that are set below. Fastify would load its own all the same.
+    schemaController: { compilersFactory: { buildValidator: refuseToBuild, buildSerializer: refuseToBuild } },
   });
   const components = collectComponents(options.operations);
   for (const [name, schema] of components) app.addSchema({ ...schema, $id: name });
@@ -183,6 +186,10 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   return app;
 }
 
+function refuseToBuild(): never {
+  throw new Error('a schema was compiled before the compilers were set');
+}
+
 /**
  * A path whose percent signs encode no UTF-8 would be refused by the router itself, without envelope and headers. Its
  * percent signs stand for themselves instead: then nothing answers to it.
@@ -220,7 +227,7 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
     'operation',
     'status',
   ]);
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const operation = request.state?.operation?.id ?? 'none';
     seconds.observe({ operation, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
     request.log.info(
@@ -233,14 +240,18 @@ function countRequests(app: FastifyInstance, metrics: Metrics): void {
       },
       'request',
     );
+    done();
   });
 }
 
 /** The named schemas of all operations, by name. Throws where two share one. */
 function collectComponents(operations: readonly Operation<never>[]): Map<string, TSchema> {
   const found = new Map<string, TSchema>();
+  // Operations share most of what their schemas are made of.
+  const seen = new Set<object>();
   const visit = (schema: unknown): void => {
-    if (schema === null || typeof schema !== 'object') return;
+    if (schema === null || typeof schema !== 'object' || seen.has(schema)) return;
+    seen.add(schema);
     const named = componentOf(schema);
     if (named !== undefined) {
       const known = found.get(named.name);

@@ -1,13 +1,13 @@
 /** Failures of a store, as callers are told of them. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import Type from 'typebox';
 import { startSmallService } from '../../../test/support/small-service.ts';
 import { BlobStoreUnavailableError } from '../blobs/blobs.ts';
 import { StoreUnavailableError, StoreUnreachableError } from '../db/sql-errors.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
 import { refusalFor } from './storage-faults.ts';
+import { Type } from './type-builder.ts';
 
 const { change } = operationsFor<{ name: string }>();
 const Fault = Type.Object({ state: Type.String(), where: Type.Optional(Type.String()) });

@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
-import Type from 'typebox';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { describeSmallService, type SmallCaller, smallErrors } from '../../../test/support/small-service.ts';
 import { ApiError } from './errors.ts';
 import { operationsFor } from './operation.ts';
 import { createService, type ServiceOptions } from './service.ts';
+import { Type } from './type-builder.ts';
 import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
 
 const MAX_BYTES = 100_000;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { ApiError } from './errors.ts';
 import { closedObject, component, componentOf, failsWith, missingFailsWith, nullable, oneOf } from './schema.ts';
+import { Type } from './type-builder.ts';
 import { createValidators, type RequestPart, refusalOf } from './validation.ts';
 
 const Message = component('Message', closedObject({ role: oneOf(['user', 'system']), text: Type.String() }));

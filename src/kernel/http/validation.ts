@@ -1,12 +1,19 @@
 /** Turns a schema violation into an error that names the field and says what would be right. */
+import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
 import { ApiError } from './errors.ts';
 import { jsonBytes } from './json-size.ts';
 import { MAX_JSON_BYTES } from './schema.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded for the first validator that is compiled: a hundred modules, which a start does without. */
+const loadAjv = once(() => ({
+  ...(require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')),
+  addFormats: (require('ajv-formats') as typeof import('ajv-formats')).default,
+}));
 
 export type RequestPart = 'body' | 'params' | 'querystring' | 'headers';
 
@@ -45,6 +52,7 @@ export function createValidators(
 }
 
 function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { readonly coerceTypes: boolean }) {
+  const { Ajv2020, addFormats } = loadAjv();
   const ajv = new Ajv2020({
     allErrors: false,
     verbose: true,
@@ -58,7 +66,7 @@ function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { 
     keywords: ['x-error-code', 'x-required-code', 'example'],
     coerceTypes,
   });
-  addFormats.default(ajv);
+  addFormats(ajv);
   ajv.addKeyword({ keyword: MAX_JSON_BYTES, schemaType: 'number', errors: true, validate: isWithinBytes });
   for (const [name, schema] of components) ajv.addSchema({ ...schema, $id: name }, name);
   return ajv;

@@ -5,12 +5,12 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import Type from 'typebox';
 import { startSmallService } from '../../../test/support/small-service.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ByteContent } from './byte-content.ts';
 import { EventStream, eventFrame } from './event-stream.ts';
 import { operationsFor } from './operation.ts';
+import { Type } from './type-builder.ts';
 import { deadlinesFor } from './watch-connections.ts';
 
 const STALL_MS = 300;

@@ -1,6 +1,7 @@
 /** Metrics on an address of their own, away from the one that clients reach: a page for each service of the process. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { nodeHttp } from '../http/node-http.ts';
 import type { Metrics } from './metrics.ts';
 import { holdsMetricsToken } from './metrics-token.ts';
 
@@ -26,7 +27,7 @@ const MAX_CONNECTIONS = 100;
 
 /** Rejects, as `listen` does, when the address cannot be listened on. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const server = createServer(
+  const server = nodeHttp.createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: IDLE_TIMEOUT_MS },
     (request, response) => {
       answer(request, response, options).catch(() => response.destroy());

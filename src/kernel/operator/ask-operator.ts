@@ -1,6 +1,7 @@
 /** The command line's end of the operator's socket. */
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { nodeHttp } from '../http/node-http.ts';
 import { checkSocketPath } from './operator-socket.ts';
 import {
   type AnswerOf,
@@ -36,7 +37,7 @@ export async function askOperator<Table extends VerbTable, Verb extends keyof Ta
 }
 
 async function post(socketPath: string, path: string, text: string): Promise<{ status: number; body: unknown }> {
-  const asked = httpRequest({
+  const asked = nodeHttp.request({
     socketPath,
     method: 'POST',
     path,

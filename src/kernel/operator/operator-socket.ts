@@ -5,9 +5,10 @@
  */
 import { once } from 'node:events';
 import { lstat, unlink } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { nodeHttp } from '../http/node-http.ts';
 import type { Logger } from '../log/log.ts';
 import { matchesSchema, type OperatedService, OperatorError } from './verbs.ts';
 
@@ -46,7 +47,7 @@ export function checkSocketPath(path: string): void {
 
 /** Call it only where this process holds the data folder's lock: a socket that nobody answers on is replaced. */
 export async function startOperatorSocket({ path, logger, services }: OperatorSocketOptions): Promise<OperatorSocket> {
-  const server = createServer((request, response) => {
+  const server = nodeHttp.createServer((request, response) => {
     answer(services, request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'an operator’s command failed');
       send(response, 500, { message: 'The server failed at this command; its log says why.' });

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { component, oneOf } from '../../kernel/http/schema.ts';
+import { Type } from '../../kernel/http/type-builder.ts';
 
 /** Who did it, as events and runs show it. */
 export const Actor = component(

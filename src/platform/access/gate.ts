@@ -10,8 +10,8 @@ const SMITH_PARAMETER = 'sid';
 
 export function createGate(verifier: TokenVerifier): Gate<Caller> {
   return {
-    authenticate(authorization) {
-      return verifier.verify(bearerOf(authorization));
+    authenticate(authorization, onClaimed) {
+      return verifier.verify(bearerOf(authorization), onClaimed);
     },
     authorize(operation, caller, params) {
       checkPosture(operation.posture, caller);

@@ -22,8 +22,11 @@ const PATIENCE_MS = 20;
 const TOKEN = new RegExp(`^(${Object.values(HANDLE_PREFIXES).join('|')})([\\w-]+)\\.([\\w-]+)\\.([\\w-]+)$`);
 
 export interface TokenVerifier {
-  /** Throws `unauthenticated` for a token that is malformed, forged, expired or revoked, or has the prefix of another kind. */
-  verify(token: string): Promise<Caller>;
+  /**
+   * Throws `unauthenticated` for a token that is malformed, forged, expired or revoked, or has the prefix of another kind.
+   * `onClaimed` is called once it is known not to be malformed, forged or expired.
+   */
+  verify(token: string, onClaimed?: (caller: Caller) => void): Promise<Caller>;
 }
 
 interface Remembered {
@@ -37,7 +40,7 @@ export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Cloc
   const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
   const isLive = createLivenessCheck(db);
   return {
-    async verify(token) {
+    async verify(token, onClaimed) {
       let entry = remembered.get(token);
       if (entry === undefined) {
         entry = await verifySignature(token, keys, clock);
@@ -47,7 +50,9 @@ export function createTokenVerifier(db: Database, keys: SigningKeys, clock: Cloc
         remembered.delete(token);
         throw new ApiError('unauthenticated', { message: 'The token has expired. Mint a new one.' });
       }
-      if (!(await isLive(entry))) {
+      const standing = isLive(entry);
+      onClaimed?.(entry.caller);
+      if (!(await standing)) {
         remembered.delete(token);
         throw new ApiError('unauthenticated', {
           message: 'The token no longer stands: it, its project or its smith has ended. Mint a new one.',

@@ -1,5 +1,5 @@
 /** The settings that agents and smiths share, as requests may give them. Null means "not set here". */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   closedObject,
@@ -10,6 +10,7 @@ import {
   nullable,
   oneOf,
 } from '../../kernel/http/schema.ts';
+import { Type } from '../../kernel/http/type-builder.ts';
 
 import { MAX_INSTRUCTIONS_BYTES } from './render-instructions.ts';
 

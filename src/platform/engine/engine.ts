@@ -83,8 +83,10 @@ export interface Engine {
   start(): Promise<void>;
   /** Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. */
   admit(projectId: string): Admission;
-  /** Executes a turn whose row this replica holds. */
+  /** Executes a turn whose row this replica holds, or is about to. */
   execute(execution: Execution): LiveTurn;
+  /** Whether a turn of the smith is executed whose start is under way still. */
+  isStarting(smithId: string): boolean;
   findLive(runId: string): LiveTurn | undefined;
   /** Takes note of a run that was settled without being executed. */
   runSettled(run: RunPlace): void;
@@ -108,6 +110,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   const { db, logger } = deps;
   const replicaId = mintId('rep');
   const live = new Map<string, LiveTurn>();
+  const starting = new Set<string>();
   const draining = new AbortController();
   const turns = createTurnWriter(db, replicaId, deps.credits.terms);
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
@@ -166,6 +169,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     },
     admit: places.admit,
     execute,
+    isStarting: (smithId) => starting.has(smithId),
     findLive: (runId) => live.get(runId),
     runSettled(run) {
       held.endRun(run.runId);
@@ -193,6 +197,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   function execute(execution: Execution): LiveTurn {
     const { key, state, lastSeq, restarted } = execution;
     const turn = new LiveTurn(key, lastSeq);
+    if (execution.starting !== undefined) awaitStart(turn, execution.starting);
     const admission = execution.admission ?? places.reserve(key.projectId);
     // An execution that has lost its lease without knowing it yet.
     live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
@@ -212,6 +217,19 @@ export function createEngine(deps: EngineDependencies): Engine {
       }
     });
     return turn;
+  }
+
+  /** Nothing of the turn is written before its start is, and what has begun ends where that fails. */
+  function awaitStart(turn: LiveTurn, start: Promise<unknown>): void {
+    const { runId, smithId } = turn.key;
+    turn.starting = start;
+    starting.add(smithId);
+    start
+      .then(() => {
+        turn.starting = undefined;
+      })
+      .catch(() => turn.abort.abort(new LeaseLostError(runId)))
+      .finally(() => starting.delete(smithId));
   }
 
   /** A run that names its replica already. */

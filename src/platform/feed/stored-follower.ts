@@ -2,6 +2,7 @@
  * A follower of the feed that keeps its place in the store: what it does with a batch and its new place commit together, so
  * each event is taken once, whichever replica does it and whenever it dies.
  */
+import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import {
   FEED_START,
@@ -18,7 +19,8 @@ export interface StoredFollower {
   readonly eventsABatch: number;
   /** Where it goes on once the database was restored from a dump, which counts transactions anew. */
   readonly afterRestore: 'start' | 'end';
-  readonly take: (tx: Transaction, events: readonly FollowedEvent[]) => Promise<void>;
+  /** False: nothing was written, and the new place may be lost with the database, for these are then looked at again. */
+  readonly take: (tx: Transaction, events: readonly FollowedEvent[]) => Promise<boolean>;
   readonly logger: { warn(fields: object, message: string): void };
 }
 
@@ -38,8 +40,8 @@ async function takeBatch(tx: Transaction, follower: StoredFollower): Promise<boo
   if (cursor === undefined) return false;
   try {
     const batch = await followFeed(tx, cursor, follower.eventsABatch);
-    if (batch.events.length > 0) await follower.take(tx, batch.events);
-    if (batch.cursor !== cursor) await moveCursor(tx, follower, batch.cursor);
+    const hasWritten = batch.events.length > 0 && (await follower.take(tx, batch.events));
+    if (batch.cursor !== cursor) await moveCursor(tx, follower, batch.cursor, hasWritten);
     return batch.isFull;
   } catch (error) {
     if (!(error instanceof FeedCursorAheadError)) throw error;
@@ -49,13 +51,19 @@ async function takeBatch(tx: Transaction, follower: StoredFollower): Promise<boo
       { follower: follower.name, cursor: next },
       'the database was restored: the feed is followed from a new place',
     );
-    await moveCursor(tx, follower, next);
+    await moveCursor(tx, follower, next, true);
     return true;
   }
 }
 
-async function moveCursor(tx: Transaction, { name }: StoredFollower, cursor: FeedCursor): Promise<void> {
-  await tx.query({ text: 'update feed_followers set cursor = $2 where name = $1', values: [name, cursor] });
+async function moveCursor(
+  tx: Transaction,
+  { name }: StoredFollower,
+  cursor: FeedCursor,
+  waitsForDisk: boolean,
+): Promise<void> {
+  const commit = waitsForDisk ? '' : `returning ${ASYNC_COMMIT}`;
+  await tx.query({ text: `update feed_followers set cursor = $2 where name = $1 ${commit}`, values: [name, cursor] });
 }
 
 /** Restored events name transactions that this database has not come to; they are older than whatever it has written. */

@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { createDemoModel } from './builtin-demo.ts';
+import type { PartSource } from './chat-model.ts';
 import { WORDS } from './demo/word-list.ts';
 import {
   estimateTokens,
@@ -18,7 +19,6 @@ import {
   streamModelCall,
   wrapSection,
 } from './index.ts';
-import { adaptSdkModel } from './sdk-model.ts';
 
 const model = createDemoModel(makeInstance);
 const WEATHER: LanguageModelV4FunctionTool = {
@@ -36,13 +36,16 @@ function result(toolName: string, output: LanguageModelV4ToolResultOutput): Lang
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'call_1', toolName, output }] };
 }
 
+async function* readParts(source: PartSource) {
+  for (let parts = await source.read(); parts !== undefined; parts = await source.read()) yield* parts;
+}
+
 type Prompt = string | LanguageModelV4Message[];
 
-async function ask(prompt: Prompt, options: Partial<LanguageModelV4CallOptions> = {}) {
+async function ask(prompt: Prompt, options: Partial<LanguageModelV4CallOptions> = {}, isBuffered = false) {
   const messages = typeof prompt === 'string' ? [user(prompt)] : prompt;
-  const { stream } = await model.doStream({ ...options, prompt: messages });
   const parts: LanguageModelV4StreamPart[] = [];
-  for await (const part of stream) parts.push(part);
+  for await (const part of readParts(await model.ask({ ...options, prompt: messages }, isBuffered))) parts.push(part);
   const deltas = parts.flatMap((part) => (part.type === 'text-delta' ? [part.delta] : []));
   const finish = parts.find((part) => part.type === 'finish');
   assert.ok(finish !== undefined);
@@ -101,14 +104,12 @@ describe('an ordinary message', () => {
     assert.match(text, /"What is this\?"/);
   });
 
-  test('generated in one piece is what the stream says', async () => {
+  test('asked for in one piece is what the stream says', async () => {
     const streamed = await ask('Think about rivers');
-    const generated = await model.doGenerate({ prompt: [user('Think about rivers')] });
-    assert.deepEqual(generated.content, [
-      { type: 'reasoning', text: streamed.reasoning },
-      { type: 'text', text: streamed.text },
-    ]);
-    assert.deepEqual(generated.usage, streamed.usage);
+    const buffered = await ask('Think about rivers', {}, true);
+    assert.deepEqual(buffered.deltas, [streamed.text]);
+    assert.equal(buffered.reasoning, streamed.reasoning);
+    assert.deepEqual(buffered.usage, streamed.usage);
   });
 });
 
@@ -297,9 +298,9 @@ describe('Write N words', () => {
 
   test('at a rate gives the k-th word at k/rate seconds after the first, with no drift', async () => {
     const startedAt = performance.now();
-    const { stream } = await model.doStream({ prompt: [user('Write 60 words at 200 words per second')] });
+    const source = await model.ask({ prompt: [user('Write 60 words at 200 words per second')] }, false);
     const times: number[] = [];
-    for await (const part of stream) if (part.type === 'text-delta') times.push(performance.now());
+    for await (const part of readParts(source)) if (part.type === 'text-delta') times.push(performance.now());
     assert.equal(times.length, 60);
     const lags = times.map((time, index) => time - startedAt - index * 5);
     assert.ok(Math.min(...lags) > -1.5, 'no word comes before its time');
@@ -331,7 +332,7 @@ describe('Write N words', () => {
       const controller = new AbortController();
       let aborted = 0;
       await assert.rejects(async () => {
-        const call = { model: adaptSdkModel(model), options: { prompt }, signal: controller.signal };
+        const call = { model, options: { prompt }, signal: controller.signal };
         for await (const parts of streamModelCall(call)) {
           if (parts.some((part) => part.type === 'text-delta')) {
             setImmediate(() => {
@@ -460,7 +461,7 @@ test('Refuse to answer ends with content-filter', async () => {
 test('Fail with a status fails as a provider would', async () => {
   const attempts: number[] = [];
   const onRetry = ({ attempt }: { attempt: number }) => attempts.push(attempt);
-  const call = { model: adaptSdkModel(model), sleep: async () => {}, onRetry };
+  const call = { model: model, sleep: async () => {}, onRetry };
   const drain = async (text: string) => {
     for await (const parts of streamModelCall({ ...call, options: { prompt: [user(text)] } }))
       assert.ok(parts.every((part) => part.type !== 'finish'));
@@ -483,7 +484,7 @@ test('Fail with a status fails as a provider would', async () => {
 test('A prompt beyond the window is refused as context_length', async () => {
   const drain = async () => {
     const options = { prompt: [user('word '.repeat(9000))] };
-    for await (const _ of streamModelCall({ model: adaptSdkModel(model), options }));
+    for await (const _ of streamModelCall({ model, options }));
   };
   await assert.rejects(drain, (error) => error instanceof ModelCallError && error.kind === 'context_length');
 });

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto';
 import type {
-  LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
-  LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { MakeInstance } from '../schemas/index.ts';
+import { BufferedAnswer, listParts } from './buffered-answer.ts';
 import { DEMO_CONTEXT_WINDOW, DEMO_MODEL_ID } from './catalogue.ts';
-import { streamParts } from './demo/demo-stream.ts';
+import type { ChatModel } from './chat-model.ts';
+import { DemoStream } from './demo/demo-stream.ts';
 import { planReply, type Reply } from './demo/reply.ts';
 import { type FlowEnd, generateWords, limitFlow, splitWords } from './demo/text-flow.ts';
 import { estimatePromptTokens, estimateTokens, TokenCounter } from './tokens.ts';
@@ -48,23 +48,18 @@ type Part = LanguageModelV4StreamPart;
  *
  * `makeInstance` makes what a schema asks for.
  */
-export function createDemoModel(makeInstance: MakeInstance): LanguageModelV4 {
-  const start = (options: LanguageModelV4CallOptions) => startStream(options, makeInstance);
+export function createDemoModel(makeInstance: MakeInstance): ChatModel {
   return {
-    specificationVersion: 'v4',
     provider: PROVIDER,
     modelId: MODEL,
-    // Addresses are named in the reply and never fetched.
-    supportedUrls: { '*/*': [/.*/] },
-    doStream: start,
-    doGenerate: async (options) => collect(await start(options)),
+    async ask(options, buffered) {
+      const stream = await startStream(options, makeInstance);
+      return buffered ? new BufferedAnswer(listParts(await collect(stream))) : stream;
+    },
   };
 }
 
-async function startStream(
-  options: LanguageModelV4CallOptions,
-  makeInstance: MakeInstance,
-): Promise<LanguageModelV4StreamResult> {
+async function startStream(options: LanguageModelV4CallOptions, makeInstance: MakeInstance): Promise<DemoStream> {
   options.abortSignal?.throwIfAborted();
   const inputTokens = estimatePromptTokens(options.prompt, options.tools);
   if (inputTokens > DEMO_CONTEXT_WINDOW) {
@@ -78,7 +73,7 @@ async function startStream(
   options.abortSignal?.throwIfAborted();
   const wordsPerSecond = reply.type === 'words' ? reply.wordsPerSecond : undefined;
   const parts = emitParts(reply, options, inputTokens);
-  return { stream: streamParts(parts, { wordsPerSecond, signal: options.abortSignal }) };
+  return new DemoStream(parts, { wordsPerSecond, signal: options.abortSignal });
 }
 
 async function makeFailure(statusCode: number, message: string, code: string | undefined): Promise<Error> {
@@ -188,16 +183,18 @@ function makeUsage(input: number, text: number, reasoning: number): LanguageMode
   };
 }
 
-async function collect({ stream }: LanguageModelV4StreamResult): Promise<LanguageModelV4GenerateResult> {
+async function collect(stream: DemoStream): Promise<LanguageModelV4GenerateResult> {
   const content: LanguageModelV4Content[] = [];
   let reasoning = '';
   let text = '';
   let finish: Extract<Part, { type: 'finish' }> | undefined;
-  for await (const part of stream) {
-    if (part.type === 'reasoning-delta') reasoning += part.delta;
-    else if (part.type === 'text-delta') text += part.delta;
-    else if (part.type === 'tool-call') content.push(part);
-    else if (part.type === 'finish') finish = part;
+  for (let parts = await stream.read(); parts !== undefined; parts = await stream.read()) {
+    for (const part of parts) {
+      if (part.type === 'reasoning-delta') reasoning += part.delta;
+      else if (part.type === 'text-delta') text += part.delta;
+      else if (part.type === 'tool-call') content.push(part);
+      else if (part.type === 'finish') finish = part;
+    }
   }
   if (text !== '') content.unshift({ type: 'text', text });
   if (reasoning !== '') content.unshift({ type: 'reasoning', text: reasoning });

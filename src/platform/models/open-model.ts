@@ -33,7 +33,7 @@ export async function openModel(
   const id = `${provider}/${model}`;
   if (provider === 'builtin') {
     const { createDemoModel } = await import('./builtin-demo.ts');
-    return identifyModel(adaptSdkModel(createDemoModel(makeInstance)), id, []);
+    return identifyModel(createDemoModel(makeInstance), id, []);
   }
   if (provider === 'bedrock') return openBedrock(model, credentials, waysOut.fetch);
 

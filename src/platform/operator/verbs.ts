@@ -1,5 +1,5 @@
 /** What an operator can ask the platform for, and what is answered. */
-import Type from 'typebox';
+import { Type } from '../../kernel/http/type-builder.ts';
 import type { OperatorVerbs } from '../../kernel/operator/index.ts';
 
 export const MAX_NAME_LENGTH = 200;

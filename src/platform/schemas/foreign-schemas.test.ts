@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { computedMs } from '../../../test/support/computed-time.ts';
 import { schemas as ordinary } from '../../../test/support/schemas.ts';
-import { withinMs } from '../../../test/support/turns.ts';
+import { eventually } from '../../../test/support/turns.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { JsonObject } from '../tables.ts';
 import { createForeignSchemas, type ForeignSchemasOptions } from './foreign-schemas.ts';
@@ -78,11 +78,10 @@ test('a schema that takes longer to compile than it may is refused, and not trie
       assert.deepEqual(found, { pointer: '', problem: 'that takes longer than 0.1 seconds to compile' });
     });
     assert.ok(pause < 1_000, `${pause} ms`);
-    await withinMs(100, async () => {
-      const startedAt = performance.now();
-      assert.ok(await schemas.findProblem('prj_1', slow), 'the refusal was kept');
-      return performance.now() - startedAt;
-    });
+    // Whoever asked a child again would hear that there are none any more.
+    await schemas.stop();
+    const kept = await schemas.findProblem('prj_1', slow);
+    assert.deepEqual(kept, { pointer: '', problem: 'that takes longer than 0.1 seconds to compile' });
   });
 });
 
@@ -97,7 +96,11 @@ test('an answer that takes longer to check than it may ends the check for good',
       });
     });
     assert.ok(pause < 1_000, `${pause} ms`);
-    assert.equal(await schemas.findAnswerProblem('prj_1', doubling, '{"a":{"a":1}}'), undefined);
+    // The next child has to start first, which a busy machine may make longer than a check may take.
+    await eventually(
+      async () => (await schemas.findAnswerProblem('prj_1', doubling, '{"a":{"a":1}}')) === undefined || undefined,
+      'another answer is checked',
+    );
   });
 });
 

@@ -1,9 +1,10 @@
+import { waitForDisk } from '../../kernel/db/async-commit.ts';
 import { type Engine, type LiveTurn, waitForRest as pollForRest, type RunRow } from '../engine/index.ts';
 import { isOver, type Segment } from './segment.ts';
 
 /**
- * The run once it rests; as it stands when `signal` fires or this server drains first. `live`: the segment's execution,
- * where this replica has begun it, which saves looking into the store.
+ * The run once it rests; as it stands when `signal` fires or this server drains first, and then its start is on the disk.
+ * `live`: the segment's execution, where this replica has begun it, which saves looking into the store.
  */
 export async function waitForRest(
   engine: Engine,
@@ -12,7 +13,10 @@ export async function waitForRest(
 ): Promise<RunRow> {
   if (isOver(segment)) return segment.run;
   const row = live === undefined ? undefined : await untilLeft(live, signal);
-  return row ?? pollForRest(engine, segment.run, signal);
+  if (row !== undefined) return row;
+  const rested = await pollForRest(engine, segment.run, signal);
+  if (rested.status === 'in_progress') await waitForDisk(engine.db);
+  return rested;
 }
 
 /** Undefined: the turn left this replica, or the caller has waited long enough. */

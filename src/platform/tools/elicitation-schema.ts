@@ -1,6 +1,7 @@
 /** A question of a tool, as approvals and frames show it. */
-import Type from 'typebox';
+
 import { component, jsonObject } from '../../kernel/http/schema.ts';
+import { Type } from '../../kernel/http/type-builder.ts';
 
 export const Elicitation = component(
   'Elicitation',

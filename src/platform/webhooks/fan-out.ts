@@ -19,8 +19,10 @@ export interface FanOutDependencies {
 /** Fans out what is final. Resolves with the number of new deliveries; zero too where another replica is at it. */
 export async function fanOut({ db, now, logger }: FanOutDependencies, signal: AbortSignal): Promise<number> {
   let written = 0;
-  const take = async (tx: Transaction, events: readonly FollowedEvent[]): Promise<void> => {
-    written += await writeDeliveries(tx, events, now());
+  const take = async (tx: Transaction, events: readonly FollowedEvent[]): Promise<boolean> => {
+    const count = await writeDeliveries(tx, events, now());
+    written += count;
+    return count > 0;
   };
   // What happened before the restore has been delivered, as far as anybody knows; a replay delivers it again.
   await followStored(db, { name: 'webhooks', eventsABatch: EVENTS_A_BATCH, afterRestore: 'end', take, logger }, signal);

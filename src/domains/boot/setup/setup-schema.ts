@@ -1,6 +1,11 @@
 /** The file of registries, TLDs and prices (IRONCRAFT_DOMAINS_CONFIG_FILE), as an operator writes it. docs/registrar.md explains it. */
-import Type, { type Static } from 'typebox';
-import { closedObject, oneOf } from '../../../kernel/http/schema.ts';
+import Type, { type Static, type TProperties } from 'typebox';
+import { oneOf } from '../../../kernel/http/schema.ts';
+
+/** What is misspelt must not be lost in silence. */
+function closedObject<P extends TProperties>(properties: P) {
+  return Type.Object(properties, { additionalProperties: false });
+}
 
 const file = Type.String({ minLength: 1, maxLength: 4_096 });
 const currency = Type.String({ pattern: '^[A-Z]{3}$' });

@@ -100,7 +100,7 @@ export class ZoneCache {
   async #read(name: string): Promise<ZoneTree | undefined> {
     const { db, nameservers } = this.#options;
     const zone = await findZone(db, name);
-    if (zone === undefined || zone.isClosed) return undefined;
+    if (zone === undefined || zone.isClosed || zone.isWithdrawn) return undefined;
     return buildZoneTree(await zoneContent(db, zone, nameservers));
   }
 

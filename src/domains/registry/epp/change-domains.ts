@@ -1,5 +1,5 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
-import type { CreateCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
+import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import type { ContactReference, ContactType } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
@@ -91,6 +91,14 @@ export async function transferDomain(link: RegistryLink, command: TransferComman
   // Some answer 1000 and mean that they have taken the request.
   if (isSuccess(response.code) && transfer?.status === 'pending') return { kind: 'pending' };
   return link.outcomeOf(response, transfer?.expiresAt);
+}
+
+export async function decideTransfer(
+  link: RegistryLink,
+  { name, transactionId, decision }: DecideCommand,
+): Promise<MutationOutcome> {
+  const command = { kind: 'domain:transfer', operation: decision, name } as const;
+  return link.outcomeOf(await link.askOnce(command, transactionIdOf(transactionId, 'decide')));
 }
 
 export async function deleteDomain(

@@ -142,7 +142,10 @@ test('a transfer needs the auth code, is pending, and ends with a message', asyn
   assert.deepEqual(await registry.transfer(command), { kind: 'pending' });
   assert.equal(rejectionOf(await registry.transfer(command)), 'pending_transfer');
   assert.ok((await infoOf(command.name)).statuses.includes('pendingTransfer'));
-  const asked = { isOurs: true, requestedAt: epp.clock.now().toISOString() };
+  const begun = epp.clock.now();
+  const actsAt = new Date(begun.getTime() + 5 * DAY_MS).toISOString();
+  const requestedBy = epp.ours.registrarId;
+  const asked = { isOurs: true, requestedBy, requestedAt: begun.toISOString(), actsAt };
   assert.deepEqual(await registry.transferOf(command.name), { ...asked, state: 'pending' });
   assert.equal(await registry.transferOf('taken-by-nobody.com'), undefined);
   epp.clock.advance(6 * DAY_MS);
@@ -260,9 +263,9 @@ test('messages show how pending commands ended, and what happened to names', asy
   assert.deepEqual(
     (await drain(adapter)).map(({ name, kind }) => [name, kind]),
     [
-      ['good.com', 'other'],
-      ['good.com', 'other'],
-      ['good.com', 'other'],
+      ['good.com', 'notice'],
+      ['good.com', 'notice'],
+      ['good.com', 'notice'],
       ['good.com', 'deleted'],
     ],
   );

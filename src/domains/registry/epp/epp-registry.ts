@@ -1,7 +1,14 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { RegistryMember, SingleRegistry } from '../registry.ts';
-import { createDomain, deleteDomain, renewDomain, restoreDomain, transferDomain } from './change-domains.ts';
+import {
+  createDomain,
+  decideTransfer,
+  deleteDomain,
+  renewDomain,
+  restoreDomain,
+  transferDomain,
+} from './change-domains.ts';
 import { EppClient, type EppClientOptions } from './client/epp-client.ts';
 import { read, settle } from './outcomes.ts';
 import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
@@ -55,13 +62,14 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     kind: 'epp',
     members: [member],
     habitsOf: () => habits,
-    check: (names) => checkNames(link, names),
+    check: (names, options) => checkNames(link, names, options),
     feeOf: ({ command, name, years }) => read(() => askFee(link, name, command, years)),
-    info: (name) => read(async () => (await infoDomain(link, name))?.domain),
+    info: (name, options) => read(async () => (await infoDomain(link, name, options))?.domain),
     transferOf: (name) => read(() => queryTransfer(link, name)),
     create: (command) => settle(() => createDomain(link, command)),
     renew: (command) => settle(() => renewDomain(link, command)),
     transfer: (command) => settle(() => transferDomain(link, command)),
+    decideTransfer: (command) => settle(() => decideTransfer(link, command)),
     update: (command) => settle(() => updateDomain(link, command)),
     delete: (command) => settle(() => deleteDomain(link, command)),
     restore: (command) => settle(() => restoreDomain(link, command)),

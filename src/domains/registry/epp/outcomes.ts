@@ -14,6 +14,7 @@ const rejections: Readonly<Record<number, RejectionCode>> = {
   2201: 'not_authorized',
   2202: 'bad_auth_code',
   2300: 'pending_transfer',
+  2301: 'not_pending_transfer',
   2302: 'object_exists',
   2303: 'object_does_not_exist',
   2304: 'status_prohibits',

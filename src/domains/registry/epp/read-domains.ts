@@ -1,5 +1,6 @@
 /** check and info. */
-import type { Availability, RegistryDomain, RegistryFee, RegistryTransfer } from '../registry.ts';
+import { type Deadline, startDeadline } from '../../deadline.ts';
+import type { Availability, ReadOptions, RegistryDomain, RegistryFee, RegistryTransfer } from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
 import {
@@ -19,22 +20,26 @@ import type { RegistryLink } from './registry-link.ts';
 import { findText } from './xml/element.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
-export async function checkNames(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
+export async function checkNames(
+  link: RegistryLink,
+  names: readonly string[],
+  { timeoutMs = link.rules.checkTimeoutMs }: ReadOptions = {},
+): Promise<Availability[]> {
   const size = link.rules.checkBatchSize;
   const batches = Array.from({ length: Math.ceil(names.length / size) }, (_, index) =>
     names.slice(index * size, (index + 1) * size),
   );
-  const found = await Promise.all(batches.map((batch) => checkBatch(link, batch)));
+  const found = await Promise.all(batches.map((batch) => checkBatch(link, batch, startDeadline(timeoutMs))));
   const byName = new Map(found.flat().map((item) => [item.name, item]));
   return names.map((name) => byName.get(name) ?? { name, availability: 'unknown' });
 }
 
-async function checkBatch(link: RegistryLink, names: readonly string[]): Promise<Availability[]> {
+async function checkBatch(link: RegistryLink, names: readonly string[], deadline: Deadline): Promise<Availability[]> {
   try {
-    const { checkTimeoutMs, fees } = link.rules;
-    const asksFees = fees !== undefined && (await link.supports(FEE, checkTimeoutMs));
+    const { fees } = link.rules;
+    const asksFees = fees !== undefined && (await link.supports(FEE, deadline.leftMs));
     const ask = (question: FeeQuestion | undefined) =>
-      link.askRepeatable({ kind: 'domain:check', names, fees: question }, undefined, checkTimeoutMs);
+      link.askRepeatable({ kind: 'domain:check', names, fees: question }, undefined, deadline.leftMs);
     let response = await ask(asksFees ? { currency: fees.currency, commands: YEARLY_COMMANDS } : undefined);
     // Some refuse all of it for a currency, or a command, that they do not price.
     if (asksFees && !isSuccess(response.code)) response = await ask(undefined);
@@ -131,14 +136,19 @@ export interface DomainAtRegistry {
 const NO_DATE = new Date(0).toISOString();
 
 /** Undefined: there is no such name. Throws what asking throws, and `RegistryUnavailable` for other refusals. */
-export async function infoDomain(link: RegistryLink, name: string): Promise<DomainAtRegistry | undefined> {
-  const response = await link.askRepeatable({ kind: 'domain:info', name });
+export async function infoDomain(
+  link: RegistryLink,
+  name: string,
+  { timeoutMs }: ReadOptions = {},
+): Promise<DomainAtRegistry | undefined> {
+  const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
+  const response = await link.askRepeatable({ kind: 'domain:info', name }, undefined, deadline?.leftMs);
   if (response.code === OBJECT_DOES_NOT_EXIST) return undefined;
   if (response.code === NOT_AUTHORIZED) return ofAnother(name);
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = readDomainData(requireData(response, DOMAIN, 'infData'));
   const isOurs = data.sponsor === link.rules.clientId;
-  const isPrivate = isOurs && (await isDataPrivate(link, data.registrant));
+  const isPrivate = isOurs && (await isDataPrivate(link, data.registrant, deadline));
   const rgpStatuses = readRgpStatuses(response.extensions);
   const dnssec = response.extensions.find(({ uri, local }) => uri === SEC_DNS && local === 'infData');
   return {
@@ -191,24 +201,39 @@ export async function queryTransfer(link: RegistryLink, name: string): Promise<R
   const response = await link.askRepeatable({ kind: 'domain:transfer', operation: 'query', name });
   if (NO_TRANSFER.includes(response.code)) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const { status, requestedBy, requestedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
-  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  const { status, requestedBy, requestedAt, actedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
   return {
     isOurs: requestedBy === link.rules.clientId,
-    state: status === 'pending' ? 'pending' : isApproved ? 'approved' : 'ended',
+    state: TRANSFER_STATES[status] ?? 'cancelled',
+    requestedBy,
     requestedAt: new Date(requestedAt).toISOString(),
+    actsAt: new Date(actedAt).toISOString(),
   };
 }
 
+/** RFC 5730 2.9.3.4. */
+const TRANSFER_STATES: Readonly<Record<string, RegistryTransfer['state']>> = {
+  pending: 'pending',
+  clientApproved: 'approved',
+  serverApproved: 'approved',
+  clientRejected: 'rejected',
+  clientCancelled: 'cancelled',
+  serverCancelled: 'cancelled',
+};
+
 /** A registry that knows nothing of the registrant shows nothing either. */
-async function isDataPrivate(link: RegistryLink, registrant: string | undefined): Promise<boolean> {
+async function isDataPrivate(
+  link: RegistryLink,
+  registrant: string | undefined,
+  deadline: Deadline | undefined,
+): Promise<boolean> {
   const { contactModel } = link.rules;
   if (contactModel !== 'objects') return contactModel === 'none';
-  return registrant !== undefined && (await isContactPrivate(link, registrant));
+  return registrant !== undefined && (await isContactPrivate(link, registrant, deadline));
 }
 
-async function isContactPrivate(link: RegistryLink, id: string): Promise<boolean> {
-  const response = await link.askRepeatable({ kind: 'contact:info', id });
+async function isContactPrivate(link: RegistryLink, id: string, deadline?: Deadline): Promise<boolean> {
+  const response = await link.askRepeatable({ kind: 'contact:info', id }, undefined, deadline?.leftMs);
   // One that is not ours to see, such as a former registrar's, was not hidden by us.
   if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return false;
   if (!isSuccess(response.code)) throw refusalOf(response);

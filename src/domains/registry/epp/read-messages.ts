@@ -56,7 +56,7 @@ function classifyMessage(response: Response, clientId: string): { readonly name:
   }
   const change = findChange(response.extensions);
   const isPurge = change?.operation === 'autoPurge' || (change?.operation === 'delete' && change.detail === 'purge');
-  return { name: nameIn(response), kind: isPurge ? 'deleted' : 'other' };
+  return { name: nameIn(response), kind: isPurge ? 'deleted' : change === undefined ? 'other' : 'notice' };
 }
 
 function nameIn({ data }: Response): string {
@@ -73,7 +73,14 @@ function pendingKind(step: string | undefined, succeeded: boolean): Kind {
     case 'transfer':
       return succeeded ? 'transfer_completed' : 'transfer_failed';
     case 'delete':
-      return succeeded ? 'deleted' : 'other';
+      return succeeded ? 'deleted' : 'notice';
+    // Nothing waits for the end of these: each is looked at again by itself.
+    case 'update':
+    case 'contact':
+    case 'host':
+    case 'restore':
+    case 'decide':
+      return 'notice';
     default:
       return 'other';
   }
@@ -87,9 +94,9 @@ function transferKind(status: string, isRequestedByUs: boolean): Kind {
     case 'clientRejected':
     case 'clientCancelled':
     case 'serverCancelled':
-      return isRequestedByUs ? 'transfer_failed' : 'other';
+      return isRequestedByUs ? 'transfer_failed' : 'transfer_out_ended';
     case 'pending':
-      return isRequestedByUs ? 'other' : 'transfer_requested';
+      return isRequestedByUs ? 'notice' : 'transfer_requested';
     default:
       return 'other';
   }

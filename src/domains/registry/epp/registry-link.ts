@@ -77,7 +77,7 @@ export class RegistryLink {
 }
 
 /** Steps of an operation, each a command of its own. Notices of pending commands repeat it, and are classified by it. */
-export type Step = 'contact' | 'host' | 'create' | 'renew' | 'transfer' | 'update' | 'delete' | 'restore';
+export type Step = 'contact' | 'host' | 'create' | 'renew' | 'transfer' | 'decide' | 'update' | 'delete' | 'restore';
 
 const MAX_ID = 64;
 

@@ -15,7 +15,7 @@ import { deleteDomain, restoreDomain } from './delete-domain.ts';
 import { listDueNames, lockDomain } from './domain-store.ts';
 import { checkHosts, createHost, deleteHost, infoHost, updateHost } from './hosts.ts';
 import { infoDomain } from './info-domain.ts';
-import { findOldestMessage, removeMessage } from './message-store.ts';
+import { findFirstMessage, type MessageHabits, putMessage, removeMessage } from './message-store.ts';
 import { checkPassword, ensureRegistrar, setPassword } from './registrars.ts';
 import type { PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
 import { renewDomain } from './renew-domain.ts';
@@ -34,6 +34,8 @@ export interface RegistryCoreOptions {
   /** Names are renewed at the end of their term, which can be taken back for so many days. Default: they are not. */
   readonly autoRenewGraceDays?: number | undefined;
   readonly special?: SpecialNames | undefined;
+  /** Default: each message once, in their order. */
+  readonly messages?: MessageHabits | undefined;
 }
 
 /** Names that `runDue` takes in one call. */
@@ -41,9 +43,11 @@ const DUE_BATCH = 200;
 
 /** All of its state is in the database: any number of these, in any number of processes, are one registry. */
 export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
-  const { db, clock, delays = {}, autoRenewGraceDays, special = {} } = options;
+  const { db, clock, delays = {}, autoRenewGraceDays, messages = {}, special = {} } = options;
   const prices = withPremiumNames(options.prices, special.premium);
   const reservedNames = special.reserved ?? new Set<string>();
+  /** Messages that have come once. Of this process: a restart may bring one a third time. */
+  const repeated = new Set<string>();
   const rules = { prices, reservedNames, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
 
   function createContext(session: Session, svTRID: string): CommandContext {
@@ -114,8 +118,17 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
     updateHost: (session, command) => runChange(session, (context) => updateHost(context, command)),
     deleteHost: (session, { name }) => runChange(session, (context) => deleteHost(context, name)),
 
-    requestMessage: (session) => runRead(session, requestMessage),
-    acknowledgeMessage: (session, id) => runChange(session, (context) => acknowledgeMessage(context, id)),
+    requestMessage: (session) => runRead(session, (context) => requestMessage(context, messages)),
+    acknowledgeMessage: (session, id) =>
+      runChange(session, (context) => acknowledgeMessage(context, id, messages, repeated)),
+    announce: (registrar, text) =>
+      putMessage(registryDb(db), {
+        registrar,
+        queued_at: clock.now(),
+        name: '',
+        text,
+        data: { type: 'announcement' },
+      }),
 
     async runDue() {
       const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);
@@ -134,14 +147,25 @@ async function ageOne(context: Omit<CommandContext, 'session' | 'svTRID'>, name:
   return (await applyDue(context, domain)) === domain ? 0 : 1;
 }
 
-async function requestMessage({ db, session }: CommandContext) {
-  const oldest = await findOldestMessage(db, session.registrarId);
-  return { code: oldest === undefined ? 1300 : 1301, data: oldest } as const;
+async function requestMessage({ db, session }: CommandContext, habits: MessageHabits) {
+  const first = await findFirstMessage(db, session.registrarId, habits);
+  return { code: first === undefined ? 1300 : 1301, data: first } as const;
 }
 
-async function acknowledgeMessage({ db, session }: CommandContext, id: string) {
-  const isOurs = /^\d{1,15}$/.test(id) && (await removeMessage(db, session.registrarId, Number(id)));
-  if (!isOurs) throw new Refusal(2303, `there is no message ${id}`, 'msgID');
-  const next = await findOldestMessage(db, session.registrarId);
+async function acknowledgeMessage(
+  { db, session }: CommandContext,
+  id: string,
+  habits: MessageHabits,
+  repeated: Set<string>,
+) {
+  const removed = /^\d{1,15}$/.test(id) ? await removeMessage(db, session.registrarId, Number(id)) : undefined;
+  if (removed === undefined) throw new Refusal(2303, `there is no message ${id}`, 'msgID');
+  const { id: _, ...message } = removed;
+  const key = `${message.name} ${message.queued_at.toISOString()} ${message.text}`;
+  if (habits.twice === true && !repeated.has(key)) {
+    repeated.add(key);
+    await putMessage(db, message);
+  }
+  const next = await findFirstMessage(db, session.registrarId, habits);
   return completed(next === undefined ? { count: 0 } : { count: next.count, nextId: next.message.id });
 }

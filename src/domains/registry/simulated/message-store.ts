@@ -16,27 +16,49 @@ export async function queueNotices(db: RegistryDb, notices: readonly Notice[]): 
   await db.insertInto('registry_messages').values(rows).execute();
 }
 
+/** How a registry's queue behaves that is no queue. */
+export interface MessageHabits {
+  /** The newest comes first. */
+  readonly newestFirst?: boolean;
+  /** Each comes once more after it was acknowledged. */
+  readonly twice?: boolean;
+}
+
 /** The first of the registrar's queue, and how many there are. */
-export async function findOldestMessage(
+export async function findFirstMessage(
   db: RegistryDb,
   registrarId: string,
+  { newestFirst = false }: MessageHabits = {},
 ): Promise<{ message: PollMessage; count: number } | undefined> {
   const row = await db
     .selectFrom('registry_messages')
     .selectAll()
     .select(sql<number>`count(*) over ()`.as('count'))
     .where('registrar', '=', registrarId)
-    .orderBy('id')
+    .orderBy('id', newestFirst ? 'desc' : 'asc')
     .limit(1)
     .executeTakeFirst();
   return row === undefined ? undefined : { message: messageOf(row), count: row.count };
 }
 
-/** False: the registrar has no such message. */
-export async function removeMessage(db: RegistryDb, registrarId: string, id: number): Promise<boolean> {
+/** Undefined: the registrar has no such message. */
+export async function removeMessage(db: RegistryDb, registrarId: string, id: number) {
   const removed = db.deleteFrom('registry_messages').where('id', '=', id).where('registrar', '=', registrarId);
-  return (await removed.executeTakeFirst()).numDeletedRows > 0n;
+  return removed.returningAll().executeTakeFirst();
 }
+
+/** Puts a message that was removed back, with its id, or another one that is queued now. */
+export async function putMessage(db: RegistryDb, message: PutMessage): Promise<void> {
+  await db
+    .insertInto('registry_messages')
+    .values({ ...message, data: json(message.data) })
+    .execute();
+}
+
+type PutMessage = Pick<
+  Selectable<RegistryTables['registry_messages']>,
+  'registrar' | 'queued_at' | 'name' | 'text' | 'data'
+>;
 
 function messageOf(row: Selectable<RegistryTables['registry_messages']>): PollMessage {
   const { id, queued_at: queuedAt, text, name, data } = row;
@@ -54,6 +76,7 @@ function revive(data: PollMessage['data']): PollMessage['data'] {
       return { ...data, transfer: { ...transfer, ...dates } };
     }
     case 'lifeCycle':
+    case 'announcement':
       return data;
   }
 }

@@ -11,6 +11,7 @@ const rejections: Partial<Record<RefusalCode, RejectionCode>> = {
   2201: 'not_authorized',
   2202: 'bad_auth_code',
   2300: 'pending_transfer',
+  2301: 'not_pending_transfer',
   2302: 'object_exists',
   2303: 'object_does_not_exist',
   2304: 'status_prohibits',
@@ -48,14 +49,24 @@ export function registryDomainOf(info: DomainInfo, registrarId: string): Registr
 }
 
 export function registryTransferOf(transfer: DomainTransfer, registrarId: string): RegistryTransfer {
-  const { requestedAt, requestedBy, status } = transfer;
-  const isApproved = status === 'clientApproved' || status === 'serverApproved';
+  const { actedAt, requestedAt, requestedBy, status } = transfer;
   return {
     isOurs: requestedBy === registrarId,
-    state: status === 'pending' ? 'pending' : isApproved ? 'approved' : 'ended',
+    state: transferStates[status],
+    requestedBy,
     requestedAt: requestedAt.toISOString(),
+    actsAt: actedAt.toISOString(),
   };
 }
+
+const transferStates = {
+  pending: 'pending',
+  clientApproved: 'approved',
+  serverApproved: 'approved',
+  clientRejected: 'rejected',
+  clientCancelled: 'cancelled',
+  serverCancelled: 'cancelled',
+} as const;
 
 export function registryMessageOf(message: PollMessage, registrarId: string): RegistryMessage {
   const { id, name, queuedAt, text } = message;
@@ -74,9 +85,11 @@ function kindOf({ data }: PollMessage, registrarId: string): RegistryMessage['ki
       if (status === 'pending') return 'transfer_requested';
       const isApproved = status === 'clientApproved' || status === 'serverApproved';
       if (isApproved) return isOurs ? 'transfer_completed' : 'transferred_away';
-      return isOurs ? 'transfer_failed' : 'other';
+      return isOurs ? 'transfer_failed' : 'transfer_out_ended';
     }
     case 'lifeCycle':
-      return data.event === 'deleted' ? 'deleted' : 'other';
+      return data.event === 'deleted' ? 'deleted' : 'notice';
+    case 'announcement':
+      return 'other';
   }
 }

@@ -299,7 +299,9 @@ export interface PollMessage {
     /** A transfer was asked for or has ended; sent to the side that did not act (both, when the registry did). */
     | { readonly type: 'transfer'; readonly transfer: DomainTransfer }
     /** The name is deleted, or enters the next phase after its term. */
-    | { readonly type: 'lifeCycle'; readonly event: 'expired' | 'redemption' | 'pendingDelete' | 'deleted' };
+    | { readonly type: 'lifeCycle'; readonly event: 'expired' | 'redemption' | 'pendingDelete' | 'deleted' }
+    /** Free text, about no name. */
+    | { readonly type: 'announcement' };
 }
 
 export interface RegistryCore {
@@ -357,8 +359,10 @@ export interface RegistryCore {
   /** 2305 while a name is delegated to it. */
   deleteHost(session: Session, host: { name: string }): Promise<Reply<undefined>>;
 
-  /** The oldest message and how many there are: code 1301; 1300 and undefined when there is none. */
+  /** The oldest message (see `MessageHabits`) and how many there are: code 1301; 1300 and undefined when there is none. */
   requestMessage(session: Session): Promise<Reply<{ message: PollMessage; count: number } | undefined>>;
+  /** Queues a text that is about no name. */
+  announce(registrarId: string, text: string): Promise<void>;
   /** Answers how many are left, and the id of the next. 2303: no such message, or acknowledged already. */
   acknowledgeMessage(session: Session, id: string): Promise<Reply<{ count: number; nextId?: string }>>;
 

@@ -230,7 +230,7 @@ test('each end of what was pending has a kind of message', async () => {
   await read();
   assert.deepEqual(kinds.toSorted(), [
     'deleted',
-    'other',
+    'notice',
     'registration_completed',
     'registration_completed',
     'registration_failed',

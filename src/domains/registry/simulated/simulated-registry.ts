@@ -15,6 +15,7 @@ import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/perio
 import {
   type Availability,
   type CreateCommand,
+  type DecideCommand,
   type FeeCommand,
   type FeeQuestion,
   type MutationOutcome,
@@ -185,6 +186,17 @@ class SimulatedRegistry implements SingleRegistry {
     const command = { name, authInfo: authCode, years, feeCents: fee?.cents };
     return this.#change('transfer', name, async () =>
       outcomeOf(await this.#core.requestTransfer(this.#session(transactionId), command)),
+    );
+  }
+
+  decideTransfer({ decision, name, transactionId }: DecideCommand): Promise<MutationOutcome> {
+    const session = this.#session(transactionId);
+    return this.#change('transfer', name, async () =>
+      outcomeOf(
+        await (decision === 'approve'
+          ? this.#core.approveTransfer(session, { name })
+          : this.#core.rejectTransfer(session, { name })),
+      ),
     );
   }
 

@@ -8,7 +8,17 @@ import { resultMessages } from '../result-codes.ts';
 import type { RegistryCore, Reply, Session } from './registry-core.ts';
 
 export type WrongCode = 2201 | 2303 | 2400;
-export type NamedCommand = 'check' | 'info' | 'create' | 'renew' | 'transfer' | 'update' | 'delete' | 'restore';
+/** `transfer`: a request or a query; `decide`: what the registrar that has the name says to a request. */
+export type NamedCommand =
+  | 'check'
+  | 'info'
+  | 'create'
+  | 'renew'
+  | 'transfer'
+  | 'decide'
+  | 'update'
+  | 'delete'
+  | 'restore';
 
 /** What a command about a name is answered wrongly with; undefined: rightly. */
 export type ChooseWrongAnswer = (command: NamedCommand, name: string) => WrongCode | undefined;
@@ -42,6 +52,8 @@ export function answerWrongly(core: RegistryCore, choose: ChooseWrongAnswer): Re
     renewDomain: sometimes('renew', core.renewDomain),
     requestTransfer: sometimes('transfer', core.requestTransfer),
     queryTransfer: sometimes('transfer', core.queryTransfer),
+    approveTransfer: sometimes('decide', core.approveTransfer),
+    rejectTransfer: sometimes('decide', core.rejectTransfer),
     updateDomain: sometimes('update', core.updateDomain),
     deleteDomain: sometimes('delete', core.deleteDomain),
     restoreDomain: sometimes('restore', core.restoreDomain),

@@ -9,6 +9,8 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { createMeter } from '../../../kernel/http/rate-limit.ts';
 import { answerOnce } from '../../answer-once.ts';
+import type { BackgroundWork } from '../../background-work.ts';
+import { CHANGE_MS, startDeadline } from '../../deadline.ts';
 import type { AnswerStore } from '../../idempotency-store.ts';
 import type { Mailer, Message } from '../../mail/index.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
@@ -26,6 +28,7 @@ export interface AuthCodeDependencies {
   readonly registry: Registry;
   readonly mailer: Mailer;
   readonly answers: AnswerStore;
+  readonly background: BackgroundWork;
 }
 
 /** Messages of one domain: enough to try again, too few to fill a mailbox. */
@@ -44,11 +47,12 @@ export function sendAuthCode(deps: AuthCodeDependencies) {
       const { workspaceId } = request.caller;
       const row = await ownDomain(workspaceDb(deps.db, workspaceId), request.params.name);
       await meter.take(row.id);
+      const deadline = startDeadline(CHANGE_MS);
       const info = await readAtRegistry(deps.registry, row);
       requireUnlocked(info);
       const owner = await getRegistrant(workspaceDb(deps.db, workspaceId));
       const authCode = makeAuthCode();
-      const outcome = await updateAtRegistry(deps.registry, info, { authCode });
+      const outcome = await updateAtRegistry(deps, info, { authCode }, deadline);
       await mail(deps.mailer, compose(owner, row.name, authCode));
       const status = outcome === 'pending' ? 'Pending' : 'Completed';
       return { domain: row.name, sent_to: maskAddress(owner.email), status };

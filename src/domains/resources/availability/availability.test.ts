@@ -21,6 +21,7 @@ function registryOfFreeNames(): Registry {
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,
+    decideTransfer: silent,
     create: silentMutation,
     renew: silentMutation,
     transfer: silentMutation,

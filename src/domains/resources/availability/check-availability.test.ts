@@ -4,9 +4,10 @@ import { openTestDatabase, type TestDatabase } from '../../../../test/support/da
 import { standardPrices } from '../../../../test/support/prices.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { Availability } from '../../registry/registry.ts';
+import type { Availability, Registry } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { checkAvailability, DEFAULT_TLDS } from './check-availability.ts';
+import { createNameLookUp } from './look-up-names.ts';
 
 let database: TestDatabase;
 before(async () => {
@@ -31,8 +32,13 @@ const registry = {
 
 const parts = { prices: standardPrices, clock: systemClock };
 
+/** Remembers nothing of what it was asked before. */
+function lookUpIn(source: Pick<Registry, 'check'>) {
+  return createNameLookUp({ registry: source, db: database.db, clock: systemClock });
+}
+
 async function checkAll(query: string) {
-  return (await checkAvailability({ ...parts, registry, db: database.db }, query)).results;
+  return (await checkAvailability({ ...parts, lookUp: lookUpIn(registry) }, query)).results;
 }
 
 async function checkOne(query: string) {
@@ -72,7 +78,7 @@ test('no answer in time is unknown, and never available', async () => {
 
 test('a name that the registry’s answer leaves out is unknown', async () => {
   const silent = { check: async () => [] };
-  const { results } = await checkAvailability({ ...parts, registry: silent, db: database.db }, 'left-out');
+  const { results } = await checkAvailability({ ...parts, lookUp: lookUpIn(silent) }, 'left-out');
   for (const { available, status } of results) assert.deepEqual([available, status], [null, 'unknown']);
 });
 

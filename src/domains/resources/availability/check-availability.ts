@@ -1,11 +1,10 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
-import type { Executor } from '../../../kernel/db/database.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
-import type { Availability, Registry } from '../../registry/registry.ts';
+import type { Availability } from '../../registry/registry.ts';
+import type { LookUpNames } from './look-up-names.ts';
 import { priceOf } from './price-of.ts';
 import type { AvailabilityReport, AvailabilityResult, PriceQuote } from './schema.ts';
-import { findOwnedNames } from './store.ts';
 
 /** Where a name without a TLD is looked up. */
 export const DEFAULT_TLDS = ['com', 'net', 'org', 'io', 'dev', 'app', 'ai', 'eu'] as const;
@@ -14,25 +13,23 @@ export const DEFAULT_TLDS = ['com', 'net', 'org', 'io', 'dev', 'app', 'ai', 'eu'
 const DOT = /[.\u3002\uff0e\uff61]/u;
 
 export interface AvailabilityDependencies {
-  readonly registry: Pick<Registry, 'check'>;
+  readonly lookUp: LookUpNames;
   readonly prices: PriceBook;
   readonly clock: Clock;
 }
 
 /**
  * What is known of the name that was asked for, or of the label under those of `DEFAULT_TLDS` that are sold. Throws `bad_request` for
- * text that is no name. The registry is asked once for all; what it does not answer is `unknown`, never `available`.
+ * text that is no name. All names are looked up together; what the registry does not answer is `unknown`, never `available`.
  */
 export async function checkAvailability(
-  { clock, db, prices, registry }: AvailabilityDependencies & { readonly db: Executor },
+  { clock, lookUp, prices }: AvailabilityDependencies,
   query: string,
 ): Promise<AvailabilityReport> {
   const now = clock.now();
   const names = readNames(query, prices, now);
   const asked = names.filter(({ ascii, tld }) => prices.find(tld, now) !== undefined && !prices.isReserved(ascii));
-  const ascii = asked.map((name) => name.ascii);
-  const [answers, owned] =
-    ascii.length === 0 ? [[], new Set()] : await Promise.all([registry.check(ascii), findOwnedNames(db, ascii)]);
+  const answers = asked.length === 0 ? [] : await lookUp(asked);
   const byName = new Map(answers.map((answer) => [answer.name, answer]));
   const results = names.map((name): AvailabilityResult => {
     const terms = prices.find(name.tld, now);
@@ -40,8 +37,6 @@ export async function checkAvailability(
     const answer = byName.get(name.ascii) ?? NO_ANSWER;
     const price = priceOf({ prices, terms, now }, answer.fees);
     if (prices.isReserved(name.ascii)) return renderResult(name, 'reserved', price, 'The name is not sold here.');
-    // A registration that is under way is known here before the registry reports it.
-    if (owned.has(name.ascii)) return renderResult(name, 'taken', price);
     const { availability } = answer;
     if (availability !== 'available' || price !== null) return renderResult(name, availability, price);
     return renderResult(

@@ -1,9 +1,13 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
-import { type AvailabilityDependencies, checkAvailability } from './check-availability.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
+import { checkAvailability } from './check-availability.ts';
+import { createNameLookUp, type LookUpDependencies } from './look-up-names.ts';
 import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
 
-export function availabilityOperations({ clock, prices, registry }: AvailabilityDependencies) {
+export function availabilityOperations(deps: LookUpDependencies & { readonly prices: PriceBook }) {
+  const { clock, prices } = deps;
+  const lookUp = createNameLookUp(deps);
   return [
     open.read({
       id: 'availability.check',
@@ -16,8 +20,8 @@ export function availabilityOperations({ clock, prices, registry }: Availability
         'no answer in time. Availability is no reservation: a spending call asks the registry again.',
       query: AvailabilityQuery,
       reply: AvailabilityReport,
-      handler: async ({ db, query }) =>
-        new HttpReply(200, await checkAvailability({ clock, db, prices, registry }, query.q), {
+      handler: async ({ query }) =>
+        new HttpReply(200, await checkAvailability({ clock, lookUp, prices }, query.q), {
           'cache-control': 'no-store',
         }),
     }),

@@ -1,6 +1,7 @@
 /** Whether names can be registered, and what they cost. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const AvailabilityQuery = Type.Object({
   q: Type.String({

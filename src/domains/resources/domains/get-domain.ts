@@ -1,5 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
+import { READ_MS } from '../../deadline.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts';
 import { RegistryUnavailable } from '../../registry/registry.ts';
@@ -10,8 +11,8 @@ import { renderDetails } from './render-domain.ts';
 import type { DomainDetails } from './schema.ts';
 
 /**
- * What the registry reports now. While it does not answer, what it reported last, at `syncedAt`. Throws
- * `pending_at_registry` for a name that it does not report yet.
+ * What the registry reports now. While it does not answer within a moment, what it reported last, at `syncedAt`. Throws
+ * `pending_at_registry` for a name that it has never reported.
  */
 export function getDomain(deps: DomainDependencies) {
   return async ({ db, caller, params }: WorkspaceRead<{ params: { name: string } }>) => {
@@ -30,15 +31,11 @@ export function getDomain(deps: DomainDependencies) {
 
 async function freshRow({ db, registry, clock }: DomainDependencies, row: DomainRow): Promise<DomainRow | undefined> {
   try {
-    return await syncDomain({ db, registry, now: clock.now() }, row);
+    return await syncDomain({ db, registry, now: clock.now() }, row, { timeoutMs: READ_MS });
   } catch (error) {
-    if (error instanceof RegistryUnavailable && row.snapshot !== null) return row;
-    throw error instanceof RegistryUnavailable ? unreachable(error) : error;
+    if (error instanceof RegistryUnavailable) return row;
+    throw error;
   }
-}
-
-function unreachable(cause: RegistryUnavailable): ApiError {
-  return new ApiError('internal', { message: 'The registry does not answer now. Repeat the call.', cause });
 }
 
 function notReported({ name, added_via: addedVia }: DomainRow): ApiError {

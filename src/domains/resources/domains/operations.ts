@@ -1,3 +1,4 @@
+import type { ResendDependencies } from '../../deletions/index.ts';
 import { workspace } from '../../operation.ts';
 import { deleteDomain } from './delete-domain.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -25,7 +26,7 @@ const SPENDS =
 
 const SPENDING_ERRORS = ['price_changed', 'insufficient_balance', 'payment_failed'] as const;
 
-export function domainOperations(deps: DomainDependencies) {
+export function domainOperations(deps: DomainDependencies & ResendDependencies) {
   return [
     workspace.read({
       id: 'domains.list',
@@ -48,7 +49,7 @@ export function domainOperations(deps: DomainDependencies) {
       summary: 'Get a domain from its registry, and how its renewal stands',
       params: DomainPath,
       reply: DomainDetails,
-      errors: ['pending_at_registry', 'internal'],
+      errors: ['pending_at_registry'],
       handler: getDomain(deps),
     }),
     workspace.turn({

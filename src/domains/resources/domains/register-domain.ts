@@ -1,4 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
@@ -12,7 +13,7 @@ import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function registerDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ body: Registration }>) =>
-    answerSpending(deps, request, 201, async () => {
+    answerSpending(deps, request, 201, async (deadline) => {
       const { body, caller, idempotency } = request;
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
@@ -25,7 +26,7 @@ export function registerDomain(deps: DomainDependencies) {
       if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
       }
-      return buy(deps, {
+      const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'registration',
         origin: 'request',
@@ -36,7 +37,8 @@ export function registerDomain(deps: DomainDependencies) {
         renewalFee,
         instrument,
         claim: idempotency,
-      });
+      } as const;
+      return buy(deps, purchase, { deadline });
     });
 }
 
@@ -67,7 +69,7 @@ async function isOwn({ db }: DomainDependencies, workspaceId: string, name: stri
 }
 
 async function requireAvailable({ registry }: DomainDependencies, name: string): Promise<void> {
-  const [found] = await registry.check([name]);
+  const [found] = await registry.check([name], { timeoutMs: READ_MS });
   if (found?.availability === 'available') return;
   if (found === undefined || found.availability === 'unknown') {
     throw new ApiError('internal', {

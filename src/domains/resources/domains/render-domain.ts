@@ -2,6 +2,7 @@
 import { toUnicode } from 'tr46';
 import type { DomainRow } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
+import { renderTransferOut } from '../transfers-out/index.ts';
 import type { DomainDetails, DomainEntry } from './schema.ts';
 
 /** `own`: the service's nameservers, sorted. */
@@ -19,6 +20,7 @@ export function renderEntry(row: DomainRow, own: readonly string[], now: Date): 
     registrar_lock: snapshot?.statuses.includes('clientTransferProhibited') ?? false,
     whois_privacy: snapshot?.isPrivate ?? row.whois_privacy,
     release_at: row.release_at?.toISOString() ?? null,
+    transfer_out: row.transfer_out === null ? null : renderTransferOut(row.transfer_out),
     addedVia: row.added_via,
     syncedAt: snapshot === null ? null : (row.synced_at?.toISOString() ?? null),
   };
@@ -46,11 +48,15 @@ export function renderDetails(
   };
 }
 
-function statusOf({ state, snapshot, expires_at }: DomainRow, now: Date): DomainEntry['status'] {
+function statusOf(row: DomainRow, now: Date): DomainEntry['status'] {
+  const { state, snapshot, expires_at, transfer_out: transfer } = row;
   if (state === 'acquiring' || snapshot === null) return 'Pending';
+  if (transfer?.state === 'approved' && row.missing_since !== null) return 'TransferredAway';
   const { statuses } = snapshot;
   if (statuses.includes('redemptionPeriod')) return 'Redemption';
   if (statuses.includes('pendingDelete')) return 'PendingDelete';
-  if (statuses.includes('pendingTransfer')) return 'PendingTransfer';
+  // What is known of the transfer may be newer.
+  const isTransferring = transfer === null ? statuses.includes('pendingTransfer') : transfer.state === 'pending';
+  if (isTransferring) return 'PendingTransfer';
   return expires_at !== null && expires_at <= now ? 'Expired' : 'Active';
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { type Deadline, READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
@@ -13,12 +14,13 @@ import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function renewDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>) =>
-    answerSpending(deps, request, 200, () => renew(deps, request));
+    answerSpending(deps, request, 200, (deadline) => renew(deps, request, deadline));
 }
 
 async function renew(
   deps: DomainDependencies,
   request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>,
+  deadline: Deadline,
 ): Promise<OrderRow> {
   const { body, caller, idempotency, params } = request;
   const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
@@ -43,17 +45,21 @@ async function renew(
       instrument,
       claim: idempotency,
     },
-    { domainId: row.id, fromExpiresAt },
+    { deadline, term: { domainId: row.id, fromExpiresAt } },
   );
 }
 
-/** The registry's object of now: a renewal names the expiry that it moves, and a snapshot may be a day old. */
+/**
+ * The registry's object of now: a renewal names the expiry that it moves. While the registry does not answer, what it reported last: it
+ * refuses a renewal of a term that has moved since, and nothing is charged then.
+ */
 async function reportedDomain({ registry }: DomainDependencies, row: DomainRow): Promise<RegistryDomain> {
   let info: RegistryDomain | undefined;
   try {
-    info = await registry.info(row.name);
+    info = await registry.info(row.name, { timeoutMs: READ_MS });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
+    if (row.state === 'active' && row.snapshot !== null) return row.snapshot;
     const message = 'The registry does not answer now. Nothing was charged; repeat the call.';
     throw new ApiError('internal', { message, cause: error });
   }

@@ -1,7 +1,9 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { DEFAULT_PAGE_SIZE } from '../../../kernel/http/paging.ts';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Renewal } from '../../renewals/index.ts';
+import { TransferOut } from '../transfers-out/index.ts';
 
 export const DomainPath = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 1000, description: 'The domain, in punycode or in Unicode.' }),
@@ -27,11 +29,20 @@ const STATUSES = `As the registry reported it last:
 - \`Pending\`: it has taken the registration or the transfer, and does not report the domain yet.
 - \`Active\`
 - \`PendingTransfer\`: another registrar has asked for it.
+- \`TransferredAway\`: it is with another registrar, and leaves the portfolio.
 - \`Expired\`: its term is over and it can still be renewed.
 - \`Redemption\`: it was deleted, and only a restoration brings it back.
 - \`PendingDelete\`: it is about to be free for anyone.`;
 
-const domainStatuses = ['Pending', 'Active', 'PendingTransfer', 'Expired', 'Redemption', 'PendingDelete'] as const;
+const domainStatuses = [
+  'Pending',
+  'Active',
+  'PendingTransfer',
+  'TransferredAway',
+  'Expired',
+  'Redemption',
+  'PendingDelete',
+] as const;
 
 const entry = {
   domain: Type.String({ description: 'In punycode, lower case.' }),
@@ -46,6 +57,9 @@ const entry = {
   registrar_lock: Type.Boolean(),
   whois_privacy: Type.Boolean(),
   release_at: nullable(timestamp(), { description: 'When it is left to expire, after DELETE scheduled its release.' }),
+  transfer_out: nullable(TransferOut, {
+    description: 'The present or last transfer that another registrar has asked for; null: none has.',
+  }),
   addedVia: oneOf(['registration', 'transfer']),
   syncedAt: nullable(timestamp(), { description: 'When the registry reported all of this; null while it has not.' }),
 };

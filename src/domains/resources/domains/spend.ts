@@ -3,6 +3,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import type { Caller } from '../../access/caller.ts';
 import { answerOnce } from '../../answer-once.ts';
+import { CHANGE_MS, type Deadline, startDeadline } from '../../deadline.ts';
 import { joinOrder, type OrderRow } from '../../orders/index.ts';
 import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
@@ -57,11 +58,12 @@ export async function answerSpending(
   deps: DomainDependencies,
   call: SpendingCall,
   status: number,
-  purchase: () => Promise<OrderRow>,
+  purchase: (deadline: Deadline) => Promise<OrderRow>,
 ): Promise<HttpReply<Spending>> {
   const spend = async () => {
-    const joined = await joinOrder(deps, call.caller.workspaceId, call.idempotency);
-    return renderSpending(deps, joined ?? (await purchase()));
+    const deadline = startDeadline(CHANGE_MS);
+    const joined = await joinOrder(deps, call.caller.workspaceId, call.idempotency, deadline);
+    return renderSpending(deps, joined ?? (await purchase(deadline)));
   };
   return answerOnce(deps, call, spend, status);
 }

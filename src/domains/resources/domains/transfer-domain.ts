@@ -8,13 +8,13 @@ import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
 
 export function transferDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: TransferOrder }>) =>
-    answerSpending(deps, request, 201, async () => {
+    answerSpending(deps, request, 201, async (deadline) => {
       const { body, caller, idempotency, params } = request;
       const { ascii: name, tld } = normalizeName(params.name, 'name');
       const { transferYears: years } = deps.prices.get(tld, deps.clock.now());
       const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'transfer', years });
       confirmPrice(priceCents, body);
-      return buy(deps, {
+      const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'transfer',
         origin: 'request',
@@ -26,6 +26,7 @@ export function transferDomain(deps: DomainDependencies) {
         instrument: instrumentOf(body),
         authCode: body.auth_code,
         claim: idempotency,
-      });
+      } as const;
+      return buy(deps, purchase, { deadline });
     });
 }

@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { contactMembers } from '../accounts/index.ts';
 
 const { organization, street, city, region, postal_code, country, phone } = contactMembers;

@@ -6,6 +6,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { answerOnce } from '../../answer-once.ts';
+import { CHANGE_MS, type Deadline, READ_MS, startDeadline } from '../../deadline.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
@@ -32,11 +33,12 @@ async function change(deps: SettingsDependencies, { caller, params, body }: Requ
   const { auto_renew: _, ...ofRegistry } = requested;
   if (Object.keys(ofRegistry).length === 0)
     return saveSettings(deps, { row, requested, seen: undefined, isPending: false });
+  const deadline = startDeadline(CHANGE_MS);
   const before = await readAtRegistry(deps.registry, row);
   const planned = await planChange(deps, { row, requested, info: before });
   if (Object.keys(planned).length === 0) return saveSettings(deps, { row, requested, seen: before, isPending: false });
-  const outcome = await updateAtRegistry(deps.registry, before, planned);
-  const seen = await readAfterwards(deps, row);
+  const outcome = await updateAtRegistry(deps, before, planned, deadline);
+  const seen = await readAfterwards(deps, row, deadline);
   return saveSettings(deps, { row, requested, seen, isPending: outcome === 'pending' });
 }
 
@@ -51,10 +53,17 @@ function readRequested(body: SettingsChange, row: DomainRow, own: readonly strin
   return { ...others, nameservers: nameservers === 'hosted' ? own : readNameservers(nameservers, row.name) };
 }
 
+/** A look may take so long after the deadline: an answer to the change itself came before. */
+const LAST_LOOK_MS = 500;
+
 /** The change is made: what cannot be read now is read by the next sync. */
-async function readAfterwards({ registry }: SettingsDependencies, row: DomainRow): Promise<RegistryDomain | undefined> {
+async function readAfterwards(
+  { registry }: SettingsDependencies,
+  row: DomainRow,
+  deadline: Deadline,
+): Promise<RegistryDomain | undefined> {
   try {
-    return await readAtRegistry(registry, row);
+    return await readAtRegistry(registry, row, Math.min(READ_MS, deadline.leftMs + LAST_LOOK_MS));
   } catch (error) {
     if (error instanceof ApiError) return undefined;
     throw error;

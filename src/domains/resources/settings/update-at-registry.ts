@@ -1,6 +1,8 @@
 /** A change of a name at its registry, with the API's errors. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { type BackgroundWork, LATE } from '../../background-work.ts';
+import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import {
   type MutationOutcome,
@@ -20,10 +22,14 @@ const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingU
  * What the registry says now of a name that is ours. Throws `pending_at_registry` for one that it does not report yet,
  * `not_found` for one that it does not have with us any more, and `internal` while it does not answer.
  */
-export async function readAtRegistry(registry: Registry, row: DomainRow): Promise<RegistryDomain> {
+export async function readAtRegistry(
+  registry: Registry,
+  row: DomainRow,
+  timeoutMs: number = READ_MS,
+): Promise<RegistryDomain> {
   let info: RegistryDomain | undefined;
   try {
-    info = await registry.info(row.name);
+    info = await registry.info(row.name, { timeoutMs });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     const message = 'The registry does not answer now, and nothing was changed. Repeat the call.';
@@ -40,16 +46,24 @@ export async function readAtRegistry(registry: Registry, row: DomainRow): Promis
   });
 }
 
+interface Changing {
+  readonly registry: Pick<Registry, 'update'>;
+  readonly background: BackgroundWork;
+}
+
 /**
  * Changes it; `pending` is done later. Throws `pending_operation` while another operation is pending, `bad_request`
- * with the registry's reason, and `internal` when the outcome is not known: the call can be repeated then.
+ * with the registry's reason, and `internal` when the outcome is not known in time: the call can be repeated then.
  */
 export async function updateAtRegistry(
-  registry: Registry,
+  { background, registry }: Changing,
   info: RegistryDomain,
   change: RegistryChange,
+  deadline: Deadline,
 ): Promise<'completed' | 'pending'> {
-  const outcome = await registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
+  const sent = registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
+  const outcome = await background.within(sent, deadline.leftMs);
+  if (outcome === LATE) throw notKnown('no answer in time');
   switch (outcome.kind) {
     case 'completed':
     case 'pending':
@@ -57,13 +71,17 @@ export async function updateAtRegistry(
     case 'rejected':
       throw refusalOf(outcome, info);
     case 'unknown':
-      throw new ApiError('internal', {
-        message: 'The registry did not answer, so it is not known whether this was changed. Repeat the call.',
-        cause: outcome.reason,
-      });
+      throw notKnown(outcome.reason);
     default:
       return outcome satisfies never;
   }
+}
+
+function notKnown(cause: string): ApiError {
+  return new ApiError('internal', {
+    message: 'The registry did not answer, so it is not known whether this was changed. Repeat the call.',
+    cause,
+  });
 }
 
 /** `info` is from just before. */

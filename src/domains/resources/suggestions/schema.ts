@@ -1,6 +1,7 @@
 /** Names that go with a text. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const DEFAULT_LIMIT = 10;
 

@@ -1,6 +1,7 @@
 /** What names cost under each TLD, and the terms that they are sold at. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 function euros(description: string) {
   return Type.Number({ minimum: 0, description });

@@ -1,7 +1,4 @@
-/**
- * A name of the caller's workspace whose records are kept here. One prepared statement each, since zones are read far more
- * often than anything else about a name.
- */
+/** A name of the caller's workspace whose records are kept here. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { StoredRecord, ZoneRef } from '../../dns/index.ts';
@@ -21,7 +18,7 @@ export interface ZoneQuery {
   readonly nameservers: readonly string[];
 }
 
-interface FoundZone {
+export interface FoundZone {
   id: string;
   name: string;
   nameservers: string[] | null;
@@ -31,23 +28,23 @@ interface FoundZone {
 }
 
 /** Dates are text in JSON. */
-type JsonRecord = Omit<StoredRecord, 'created_at'> & { readonly created_at: string };
+export type JsonRecord = Omit<StoredRecord, 'created_at'> & { readonly created_at: string };
 
-const columns = `d.id, d.name, d.snapshot -> 'nameservers' as nameservers, z.domain_id is not null as has_zone, z.serial,
+export const zoneColumns = `d.id, d.name, d.snapshot -> 'nameservers' as nameservers, z.domain_id is not null as has_zone, z.serial,
   z.published_version >= z.version as is_published`;
 
 const tables = `domains.domains d
   left join domains.zones z on z.workspace_id = d.workspace_id and z.domain_id = d.id
   where d.workspace_id = $1 and d.name = $2 and d.state <> 'gone'`;
 
-const records = `(select json_agg(json_build_object('id', r.id, 'subdomain', r.subdomain, 'type', r.type, 'value', r.value,
+export const recordsOfZone = `(select json_agg(json_build_object('id', r.id, 'subdomain', r.subdomain, 'type', r.type, 'value', r.value,
     'ttl', r.ttl, 'created_at', r.created_at) order by r.subdomain <> '@', r.subdomain, r.type, r.id)
-  from domains.dns_records r where r.workspace_id = d.workspace_id and r.domain_id = d.id) as records`;
+  from domains.dns_records r where r.workspace_id = d.workspace_id and r.domain_id = d.id)`;
 
 /** Throws `not_found` and `no_hosted_zone`. */
 export async function findHostedZone(executor: Executor, asked: ZoneQuery): Promise<HostedZone> {
   const { rows } = await executor.query<FoundZone>({
-    text: `select ${columns} from ${tables}`,
+    text: `select ${zoneColumns} from ${tables}`,
     values: [asked.workspaceId, normalizeName(asked.name, 'name').ascii],
   });
   return requireHosted(rows[0], asked);
@@ -59,16 +56,20 @@ export async function readHostedZone(
   asked: ZoneQuery,
 ): Promise<HostedZone & { readonly records: readonly StoredRecord[] }> {
   const { rows } = await executor.query<FoundZone & { records: JsonRecord[] | null }>({
-    text: `select ${columns}, ${records} from ${tables}`,
+    text: `select ${zoneColumns}, ${recordsOfZone} as records from ${tables}`,
     values: [asked.workspaceId, normalizeName(asked.name, 'name').ascii],
   });
   const zone = requireHosted(rows[0], asked);
-  const stored = rows[0]?.records ?? [];
-  return { ...zone, records: stored.map((record) => ({ ...record, created_at: new Date(record.created_at) })) };
+  return { ...zone, records: storedRecords(rows[0]?.records) };
+}
+
+/** Null: there are none. */
+export function storedRecords(records: readonly JsonRecord[] | null | undefined): StoredRecord[] {
+  return (records ?? []).map((record) => ({ ...record, created_at: new Date(record.created_at) }));
 }
 
 /** A name that the registry does not report yet is hosted when it was given a zone as it was ordered. */
-function requireHosted(row: FoundZone | undefined, { workspaceId, nameservers }: ZoneQuery): HostedZone {
+export function requireHosted(row: FoundZone | undefined, { workspaceId, nameservers }: ZoneQuery): HostedZone {
   if (row === undefined) throw new ApiError('not_found');
   const isHosted = row.nameservers === null ? row.has_zone : isSameSet(row.nameservers, nameservers);
   if (!isHosted) {

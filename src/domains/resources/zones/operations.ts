@@ -1,3 +1,4 @@
+import type { Database } from '../../../kernel/db/database.ts';
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { createRecord } from './create-record.ts';
 import { deleteRecord } from './delete-record.ts';
@@ -16,11 +17,17 @@ import {
   ZoneFileUpload,
   ZonePath,
 } from './schema.ts';
+import { createZoneReader } from './zone-reader.ts';
 
 const HOSTED_ONLY = 'Only for domains whose nameservers are the service’s own; others answer `no_hosted_zone`.';
 
-/** `nameservers`: the service's own, lower case. */
-export function zoneOperations({ nameservers }: { readonly nameservers: readonly string[] }) {
+export interface ZoneDependencies {
+  readonly db: Database;
+  /** The service's own, lower case. */
+  readonly nameservers: readonly string[];
+}
+
+export function zoneOperations({ db, nameservers }: ZoneDependencies) {
   return [
     workspace.read({
       id: 'zones.list_records',
@@ -33,7 +40,7 @@ export function zoneOperations({ nameservers }: { readonly nameservers: readonly
       params: ZonePath,
       reply: Zone,
       errors: ['not_found', 'no_hosted_zone'],
-      handler: listRecords(nameservers),
+      handler: listRecords(createZoneReader(db, nameservers)),
     }),
     workspace.change({
       id: 'zones.create_record',

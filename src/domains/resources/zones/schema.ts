@@ -1,6 +1,7 @@
 /** A hosted zone: the DNS records of a domain whose nameservers are the service's. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { recordTypes } from '../../dns/index.ts';
 
 /** The service's own records are of these types too. */

@@ -248,3 +248,15 @@ test('a record is answered by the nameserver as soon as it is made', {
   const made = await w.post(path, { subdomain: '*', type: 'TXT', value: 'say "hi"' });
   assert.equal(await dig(publisher.port, [`anything.${name}`, 'TXT', '+short']), made.body.value);
 });
+
+test('bad_request: an address beyond what is taken is refused as any other request is', async () => {
+  const workspace = await domains.createWorkspace();
+  const remove = (length: number) =>
+    workspace.delete(`/domains/long.com/zone?subdomain=www&type=TXT&value=${'a'.repeat(length)}`);
+  const refused = await remove(20_000);
+  assert.deepEqual([refused.status, refused.body.error], [400, 'bad_request'], refused.text);
+  assert.match(refused.body.details.message, /16384 are taken/);
+  assert.ok(refused.headers.get('x-request-id'));
+  const taken = await remove(10_000);
+  assert.deepEqual([taken.status, taken.body.error], [404, 'not_found']);
+});

@@ -19,7 +19,7 @@ import { NOTHING_USED, type RunRow, type Surface, turnKeyOf } from '../store/run
 import type { NewRun, TurnStart } from '../store/start-turn.ts';
 import type { ClaimedTurn, TurnClaim } from '../store/turn-claims.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
-import type { StoredMessage, TurnConfig, TurnSettings } from '../turn.ts';
+import type { StoredMessage, ThreadHistory, TurnConfig, TurnSettings } from '../turn.ts';
 import { chooseThread, type ThreadChoice } from './choose-thread.ts';
 import { configureTurn, skillsOf, withModelParam } from './configure-turn.ts';
 import { startOrFindDuplicate } from './start-or-find-duplicate.ts';
@@ -103,6 +103,13 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   const { input, messages, inline } = await attachFiles(engine.files, reader, request.input, parsed);
   const asyncCommit = request.buffered === true && db.kind === 'server';
   const holdsNobodyUp = asyncCommit || db.kind === 'embedded';
+  const execution = {
+    lastSeq: 1,
+    admission,
+    model,
+    buffered: request.buffered === true && request.streamed !== true,
+  };
+  let early: LiveTurn | undefined;
   let start: TurnStart | { readonly duplicate: ClaimedTurn } | undefined;
   try {
     const thread = await chooseThread(db, request);
@@ -115,22 +122,42 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
       // Whoever waits for a period's row should not wait for the disk as well, which a start without that commit would.
       reservation: holdsNobodyUp ? estimateFirstCall(smith.budgets, config, tokensOf(messages)) : undefined,
     };
-    start = await startOrFindDuplicate(engine, newTurn, { fork: thread.fork, inline, files: engine.files });
+    const starting = startOrFindDuplicate(engine, newTurn, { fork: thread.fork, inline, files: engine.files });
+    if (inline.length === 0 && isSureToStart(engine, request, smith)) {
+      const run = { ...newTurn.run, turn: 1 };
+      const state = stateAtStart(config, { run, history: noHistory() }, messages, budgetsAtStart(false));
+      early = engine.execute({ ...execution, key: turnKeyOf({ ...run, attempt: 1 }), state, starting });
+    }
+    start = await starting;
   } finally {
     const isStarted = start !== undefined && !('duplicate' in start);
     if (!isStarted) await engine.files.discard(projectId, inline);
   }
   if ('duplicate' in start) return { kind: 'duplicate', claimed: start.duplicate };
   const { run } = start;
-  const live = engine.execute({
-    key: turnKeyOf(run),
-    lastSeq: 1,
-    admission,
-    model,
-    buffered: request.buffered === true && request.streamed !== true,
-    state: stateAtStart(config, start, messages, budgetsAfter(smith.budgets, start)),
-  });
-  return { kind: 'started', live, run };
+  if (early !== undefined) return { kind: 'started', live: early, run };
+  const state = stateAtStart(config, start, messages, budgetsAfter(smith.budgets, start));
+  return { kind: 'started', live: engine.execute({ ...execution, key: turnKeyOf(run), state }), run };
+}
+
+/**
+ * Whether the model may be asked while the statement that starts the turn is under way: its thread is new, so what comes back is
+ * known; its caller hears of nothing before the end; and nothing that the statement decides is likely to be refused (a busy
+ * smith, a key that somebody else has used, a budget without room). Where it is refused all the same, the call is broken off.
+ */
+function isSureToStart(engine: Engine, request: TurnRequest, smith: SmithForTurn): boolean {
+  const { threadId, replayOf, continues, idempotency, settings } = request;
+  const isOnNewThread = threadId === undefined && replayOf === undefined && continues === undefined;
+  return (
+    request.buffered === true &&
+    isOnNewThread &&
+    idempotency === undefined &&
+    // What may be sent to servers that the request brought is in the row.
+    settings.tools.mcp === undefined &&
+    smith.budgets.length === 0 &&
+    !smith.is_busy &&
+    !engine.isStarting(smith.id)
+  );
 }
 
 function describeRun(
@@ -166,9 +193,19 @@ function describeRun(
   };
 }
 
+function noHistory(): ThreadHistory {
+  return { summary: null, summaryTurn: 0, messages: [] };
+}
+
+/** What is known of a turn before it has started. */
+interface EarlyStart {
+  readonly run: Pick<RunRow, 'turn' | 'actor' | 'agent_id'>;
+  readonly history: ThreadHistory;
+}
+
 function stateAtStart(
   config: TurnConfig,
-  { run, history }: TurnStart,
+  { run, history }: EarlyStart,
   messages: readonly NewMessage[],
   budgets: TurnBudgets,
 ) {

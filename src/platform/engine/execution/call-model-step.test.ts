@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstance } from '../../../../test/support/schemas.ts';
 import { createDemoModel } from '../../models/builtin-demo.ts';
-import { adaptSdkModel } from '../../models/sdk-model.ts';
 import { LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { callModelStep, type ModelStep } from './call-model-step.ts';
 import { emptyAnswer } from './collect-answer.ts';
@@ -11,7 +10,7 @@ const key = { projectId: 'prj_1', smithId: 'smt_1', threadId: 'thr_1', runId: 'r
 
 function ask(text: string, flush: () => Promise<void>): ModelStep {
   return {
-    model: adaptSdkModel(createDemoModel(makeInstance)),
+    model: createDemoModel(makeInstance),
     config: {
       settings: {
         overrides: {},

@@ -49,6 +49,8 @@ export interface Execution {
   readonly admission?: Admission;
   /** The opened model, when the caller has it already. */
   readonly model?: ChatModel;
+  /** The statement that starts the turn, where it is still under way; the execution ends with it where it fails. */
+  readonly starting?: Promise<unknown>;
   /** Set where an earlier attempt was cut off: what `run.restarted` says. */
   readonly restarted?: Record<string, unknown>;
   /** Nobody reads along: the model may be asked for buffered answers. Absent: they are streamed. */

@@ -69,6 +69,7 @@ export class TurnJournal {
   async #commitNow({ frames = [], feed = [], ...advance }: Commit): Promise<RunRow> {
     Object.assign(this.#state.usage, addBilled(this.#state.usage, advance));
     const closing = [...this.#expiryFrames(advance.status), ...this.#closingFrame(advance)];
+    if (this.#live.starting !== undefined) await this.#started(this.#live.starting);
     // The flush under way holds frames that come before these.
     await this.#live.flush;
     const pending = this.#live.takePending([...frames, ...closing]);
@@ -95,6 +96,13 @@ export class TurnJournal {
       pending.putBack();
       throw error instanceof LeaseLostError ? error : new CommitFailedError(this.#live.key.runId, error);
     }
+  }
+
+  /** A turn that could not be started is nobody's: whoever wanted it is told why. */
+  async #started(starting: Promise<unknown>): Promise<void> {
+    await starting.catch(() => {
+      throw new LeaseLostError(this.#live.key.runId);
+    });
   }
 
   /** A turn that ends has nobody to decide what was still open; the statement closes the rows. */

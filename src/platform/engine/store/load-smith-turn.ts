@@ -29,6 +29,8 @@ export interface SmithForTurn {
   readonly budgets: readonly BlockingBudget[];
   /** How its organization's wallet stands. */
   readonly credits: CreditStanding;
+  /** A turn of it was in progress. */
+  readonly is_busy: boolean;
 }
 
 /** Undefined for a smith that is archived, of another project, or never was. As it stands after the call. */
@@ -65,7 +67,10 @@ const statement = {
       ), '[]'::jsonb) as mcp_servers,
       coalesce(w.content, '') as memory, coalesce(w.recalls, false) as recalls, coalesce(k.keys, '[]'::jsonb) as model_keys,
       ${blockingBudgetsSql({ project: 's.project_id', agent: 's.agent_id', smith: 's.id', customer: 's.customer_id' })} as budgets,
-      ${creditStandingSql({ project: 's.project_id' })} as credits
+      ${creditStandingSql({ project: 's.project_id' })} as credits,
+      exists (
+        select 1 from runs r where r.project_id = s.project_id and r.smith_id = s.id and r.status = 'in_progress'
+      ) as is_busy
     from smith_configurations s
     left join lateral (
       select jsonb_agg(jsonb_build_object('smith_id', k.smith_id, 'provider', k.provider,

@@ -74,7 +74,9 @@ export interface RunRow {
   updated_at: Date;
 }
 
-export function turnKeyOf(run: RunRow): TurnKey {
+export function turnKeyOf(
+  run: Pick<RunRow, 'project_id' | 'smith_id' | 'thread_id' | 'id' | 'turn' | 'attempt'>,
+): TurnKey {
   return {
     projectId: run.project_id,
     smithId: run.smith_id,

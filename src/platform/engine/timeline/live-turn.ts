@@ -34,6 +34,8 @@ export class LiveTurn {
   flushedSeq: number;
   /** Set once this replica no longer executes the turn. */
   ended = false;
+  /** Set while the statement that starts the turn is under way: nothing of the turn may be written before it. */
+  starting: Promise<unknown> | undefined;
 
   readonly #listeners = new Set<FrameListener>();
   readonly #resolveDone: (row: RunRow | undefined) => void;

@@ -1,5 +1,5 @@
 /**
- * Writes the timelines of all live turns in batches, off the hot path: one statement a tick, whatever the number of
+ * Writes the timelines of all live turns in batches, off the hot path: a few statements a tick, whatever the number of
  * turns. Then wakes readers on other replicas.
  */
 import type { Database } from '../../../kernel/db/database.ts';
@@ -9,6 +9,8 @@ import type { LiveTurn } from './live-turn.ts';
 import type { RunSignals } from './run-signals.ts';
 
 export const FLUSH_INTERVAL_MS = 200;
+/** A longer statement holds the event loop up, while it is written, for longer than a word may be late. */
+const TURNS_A_STATEMENT = 100;
 
 export interface TimelineWriter {
   start(): void;
@@ -28,10 +30,17 @@ export function createTimelineWriter(deps: {
   let stopped = false;
 
   const flush = async (): Promise<void> => {
-    const dirty = [...deps.liveTurns()].filter((turn) => turn.hasUnflushed && turn.flush === undefined);
-    if (dirty.length === 0) return;
+    const dirty = [...deps.liveTurns()].filter(isDue);
+    for (let from = 0; from < dirty.length; from += TURNS_A_STATEMENT) {
+      // Some have been written, or have ended, while those before them were.
+      const due = dirty.slice(from, from + TURNS_A_STATEMENT).filter(isDue);
+      if (due.length > 0) await write(due);
+    }
+  };
+
+  const write = async (turns: readonly LiveTurn[]): Promise<void> => {
     const { promise: settled, resolve } = Promise.withResolvers<boolean>();
-    const rows = dirty.flatMap((turn) =>
+    const rows = turns.flatMap((turn) =>
       turn.beginFlush(settled).map((frame) => ({
         p: turn.key.projectId,
         r: turn.key.runId,
@@ -45,7 +54,7 @@ export function createTimelineWriter(deps: {
     try {
       await deps.db.query({ ...statement, values: [json(rows)] });
       resolve(true);
-      deps.signals.announce(dirty.map((turn) => turn.key.runId));
+      deps.signals.announce(turns.map((turn) => turn.key.runId));
     } catch (error) {
       resolve(false);
       deps.logger.warn({ err: error }, 'timeline not written yet; trying again');
@@ -74,6 +83,10 @@ export function createTimelineWriter(deps: {
       await flush();
     },
   };
+}
+
+function isDue({ hasUnflushed, flush, starting }: LiveTurn): boolean {
+  return hasUnflushed && flush === undefined && starting === undefined;
 }
 
 /** Fenced by the attempt: the former executor of a turn that was taken over writes nothing. */

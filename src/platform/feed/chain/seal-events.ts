@@ -44,7 +44,7 @@ export async function sealEvents({ db, logger }: Dependencies, signal: AbortSign
   await followStored(db, follower, signal);
 }
 
-async function seal(tx: Transaction, events: readonly FollowedEvent[]): Promise<void> {
+async function seal(tx: Transaction, events: readonly FollowedEvent[]): Promise<boolean> {
   const fresh = await withoutSealed(tx, events);
   const heads = await readHeads(tx, [...new Set(fresh.map(({ project_id }) => project_id))]);
   const links: { project_id: string; position: number; event_id: string; hash: string }[] = [];
@@ -59,7 +59,7 @@ async function seal(tx: Transaction, events: readonly FollowedEvent[]): Promise<
       hash: next.hash.toString('hex'),
     });
   }
-  if (links.length === 0) return;
+  if (links.length === 0) return false;
   await tx.query({
     text: `
       insert into event_links (project_id, position, event_id, hash)
@@ -67,6 +67,7 @@ async function seal(tx: Transaction, events: readonly FollowedEvent[]): Promise<
       from jsonb_to_recordset($1) as l (project_id text, position bigint, event_id text, hash text)`,
     values: [JSON.stringify(links)],
   });
+  return true;
 }
 
 /** After a restore the feed is followed from its start: what the chain holds already stays as it is. */

@@ -1,10 +1,11 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { PartSource } from '../chat-model.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
-/** Parts emitted before other work of the process gets its turn. */
+type Part = LanguageModelV4StreamPart;
+
+/** Parts given before other work of the process gets its turn. */
 const BURST_PARTS = 64;
-/** Parts ready for a reader that is not waiting; beyond them nothing is made, however slow the reader. */
-const BUFFERED_PARTS = 64;
 
 /** Made at the first paced answer: importing a module starts nothing. */
 let sharedWheel: TimerWheel | undefined;
@@ -16,105 +17,95 @@ export interface DemoStreamOptions {
 }
 
 /**
- * Streams parts. With a rate, the k-th text delta is due k/rate seconds after the first, measured from the first and not
- * from the one before, so that lateness never adds up. All paced streams share one timer.
+ * Gives parts as they are read, and makes none ahead. With a rate, the k-th text delta is due k/rate seconds after the first,
+ * measured from the first and not from the one before, so that lateness never adds up. All paced streams share one timer.
  */
-export function streamParts(
-  parts: Iterator<LanguageModelV4StreamPart, void, void>,
-  options: DemoStreamOptions,
-): ReadableStream<LanguageModelV4StreamPart> {
-  const source = new DemoSource(parts, options);
-  return new ReadableStream<LanguageModelV4StreamPart>(source, { highWaterMark: BUFFERED_PARTS });
-}
-
-class DemoSource {
-  readonly #parts: Iterator<LanguageModelV4StreamPart, void, void>;
+export class DemoStream implements PartSource {
+  readonly #parts: Iterator<Part, void, void>;
   readonly #msPerWord: number;
   readonly #signal: AbortSignal | undefined;
-  /** Taken from the parts and not yet due. */
-  #next: LanguageModelV4StreamPart | undefined;
+  /** Made, and not yet due. */
+  #next: Part | undefined;
   #words = 0;
   #startMs = 0;
-  #burst = 0;
+  #isLaterBurst = false;
   #ended = false;
+  #failure: { readonly reason: unknown } | undefined;
+  /** Ends the wait of the pending `read`. */
+  #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
-  #endPull: (() => void) | undefined;
-  #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
 
-  constructor(parts: Iterator<LanguageModelV4StreamPart, void, void>, { wordsPerSecond, signal }: DemoStreamOptions) {
+  constructor(parts: Iterator<Part, void, void>, { wordsPerSecond, signal }: DemoStreamOptions) {
     this.#parts = parts;
     this.#msPerWord = wordsPerSecond === undefined ? 0 : 1000 / wordsPerSecond;
     this.#signal = signal;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  start(controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void {
-    this.#controller = controller;
-    this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  pull(controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void | Promise<void> {
-    this.#emit(controller);
-    if (this.#ended) return undefined;
-    if (this.#next !== undefined) {
-      this.#waitForWord();
-      return new Promise((resolve) => {
-        this.#endPull = resolve;
-      });
+  async read(): Promise<readonly Part[] | undefined> {
+    if (this.#isLaterBurst && this.#msPerWord === 0 && !this.#ended)
+      await this.#wait((wake) => void setImmediate(wake));
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure.reason;
+      const parts = this.#takeDue();
+      if (parts.length > 0) return parts;
+      if (this.#ended) return undefined;
+      await this.#wait(this.#setTimer);
     }
-    if (this.#burst < BURST_PARTS) return undefined;
-    this.#burst = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async drain(): Promise<void> {
+    this.#end();
   }
 
   cancel(): void {
     this.#end();
   }
 
-  /** Emits what is due, until the buffer is full or the burst is over. A part left in `#next` is not due yet. */
-  #emit(controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void {
-    while (!this.#ended && (controller.desiredSize ?? 0) > 0 && this.#burst < BURST_PARTS) {
+  /** What is due, at most a burst of it. A part that is left in `#next` is not due yet. */
+  #takeDue(): Part[] {
+    const due: Part[] = [];
+    while (!this.#ended && due.length < BURST_PARTS) {
       const part = this.#next ?? this.#parts.next().value;
       this.#next = undefined;
       if (part === undefined) {
         this.#end();
-        controller.close();
-        return;
+        break;
       }
       if (this.#msPerWord > 0 && part.type === 'text-delta') {
         if (this.#words === 0) this.#startMs = performance.now();
         if (performance.now() < this.#dueMs()) {
           this.#next = part;
-          return;
+          break;
         }
-        this.#words++;
-      } else {
-        this.#burst++;
+        this.#words += 1;
       }
-      controller.enqueue(part);
+      due.push(part);
     }
+    this.#isLaterBurst = true;
+    return due;
   }
 
   #dueMs(): number {
     return this.#startMs + this.#words * this.#msPerWord;
   }
 
-  /** One pending pull serves many words: it resolves when the buffer is full or the words are out. */
-  #waitForWord(): void {
-    sharedWheel ??= new TimerWheel();
-    this.#cancelTimer = sharedWheel.setTimer(this.#dueMs(), this.#onTimer);
+  #wait(begin: (wake: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      begin(resolve);
+    });
   }
 
-  readonly #onTimer = (): void => {
-    this.#cancelTimer = undefined;
-    if (this.#controller !== undefined) this.#emit(this.#controller);
-    if (this.#next === undefined) this.#endPull?.();
-    else this.#waitForWord();
+  readonly #setTimer = (wake: () => void): void => {
+    sharedWheel ??= new TimerWheel();
+    this.#cancelTimer = sharedWheel.setTimer(this.#dueMs(), wake);
   };
 
   readonly #onAbort = (): void => {
     if (this.#ended) return;
+    this.#failure = { reason: this.#signal?.reason };
     this.#end();
-    this.#controller?.error(this.#signal?.reason);
   };
 
   #end(): void {
@@ -122,5 +113,6 @@ class DemoSource {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#wake?.();
   }
 }

@@ -18,6 +18,7 @@ import {
   readSaid,
   WrongMember,
 } from './chat-members.ts';
+import { RepeatedChunk } from './repeated-chunk.ts';
 
 type Part = LanguageModelV4StreamPart;
 
@@ -28,6 +29,7 @@ const REASONING_ID = 'reasoning-0';
 export class ChatChunks {
   #parts: Part[];
   readonly #calls: CallFragments;
+  readonly #repeated = new RepeatedChunk();
   /** Nothing that comes is read any more. */
   ended = false;
   #hasMetadata = false;
@@ -52,7 +54,11 @@ export class ChatChunks {
   read(data: string): void {
     if (this.ended) return;
     if (data === '[DONE]') this.end();
-    else this.#parse(data);
+    else {
+      const text = this.#repeated.readText(data);
+      if (text === undefined) this.#parse(data);
+      else if (text !== '') this.#say('text', text);
+    }
   }
 
   #parse(data: string): void {
@@ -64,7 +70,10 @@ export class ChatChunks {
       return;
     }
     try {
-      this.#readChunk(objectOf(chunk, 'chunk'));
+      const members = objectOf(chunk, 'chunk');
+      this.#readChunk(members);
+      // One without the answer's id, or one that ended it, is not to be repeated.
+      if (this.#hasMetadata && !this.ended) this.#repeated.learn(data, members);
     } catch (cause) {
       this.fail(new TypeValidationError({ value: chunk, cause }));
     }

@@ -1,5 +1,5 @@
 /** An agent: a configuration that smiths follow. The draft is edited freely; what smiths run are its published versions. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   closedObject,
   component,
@@ -8,6 +8,7 @@ import {
   nullable,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import {
   AgentVariable,
   configFields,

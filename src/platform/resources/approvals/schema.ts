@@ -1,7 +1,8 @@
 /** An approval: a person's decision that a run waits for, on a gated tool call or on a tool server's question. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import { component, jsonObject, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Elicitation } from '../../tools/elicitation-schema.ts';
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'expired'] as const;

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { organization } from '../../access/operation.ts';
 import { deleteApp } from './delete-app.ts';
 import { listApps } from './list-apps.ts';

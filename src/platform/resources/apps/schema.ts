@@ -1,6 +1,7 @@
 /** Apps: programs that an organization has let into its projects. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const AppInstall = component(
   'AppInstall',

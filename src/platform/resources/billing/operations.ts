@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { operationsFor } from '../../../kernel/http/operation.ts';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { organization } from '../../access/operation.ts';
 import type { Billing } from '../../billing/index.ts';
 import { getAutoreload, putAutoreload } from './autoreload.ts';

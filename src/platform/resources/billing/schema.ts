@@ -1,6 +1,7 @@
 /** The organization's prepaid wallet. Amounts are whole cents. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, failsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MIN_AMOUNT_CENTS = 100;
 const MAX_AMOUNT_CENTS = 1_000_000;

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { project } from '../../access/operation.ts';
 import { createBudget } from './create-budget.ts';
 import { deleteBudget } from './delete-budget.ts';

@@ -1,5 +1,5 @@
 /** Budgets: what usage may cost, of the project or a part of it, in a period. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   closedObject,
   component,
@@ -9,6 +9,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const SCOPES = ['tenant', 'agent', 'smith', 'customer'] as const;
 const PERIODS = ['daily', 'weekly', 'monthly', 'total'] as const;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Value } from 'typebox/value';
 import { componentOf } from '../../../kernel/http/schema.ts';
+import { createValidators } from '../../../kernel/http/validation.ts';
 import { catalogEntries } from './entries.ts';
 import { CatalogEntry } from './schema.ts';
 
@@ -43,10 +43,11 @@ function readEntries(file: string): CatalogEntry[] {
   if (!Array.isArray(read)) throw refuse('must hold a JSON list of catalog entries');
   const schema = componentOf(CatalogEntry)?.schema;
   if (schema === undefined) throw new TypeError('the schema of catalog entries has no definition');
+  const isEntry = createValidators(new Map()).compile('body', schema);
   return read.map((given: unknown, index) => {
     const entry = fillIn(given);
-    if (Value.Check(schema, entry)) return entry as CatalogEntry;
-    const problem = [...Value.Errors(schema, entry)][0];
+    if (isEntry(entry)) return entry as CatalogEntry;
+    const problem = isEntry.errors?.[0];
     throw refuse(`has an entry that cannot be used: ${index}${problem?.instancePath ?? ''} ${problem?.message ?? ''}`);
   });
 }

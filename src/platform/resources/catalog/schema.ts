@@ -1,6 +1,7 @@
 /** Public MCP servers that can be registered by a slug. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const texts = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 500 });
 const address = Type.String({ maxLength: 2_048, pattern: '^https://' });

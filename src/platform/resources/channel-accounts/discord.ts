@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { closedObject, component, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { checkDiscordApplication, DISCORD_URL, disconnectDiscordApplication, settingOf } from '../../channels/index.ts';
 import type { AccountKind } from './account-kind.ts';
 import { checkApiUrl } from './check-api-url.ts';

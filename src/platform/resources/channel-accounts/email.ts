@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { closedObject, component, failsWith, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { checkEmailAccount, emailDnsRecords, settingOf } from '../../channels/index.ts';
 import type { AccountKind } from './account-kind.ts';
 import type { AccountDependencies } from './dependencies.ts';

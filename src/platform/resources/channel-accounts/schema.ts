@@ -1,6 +1,7 @@
 /** What accounts of every kind have in common. */
-import Type, { type TProperties } from 'typebox';
+import type { TProperties } from 'typebox';
 import { component, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_URL_CHARS = 2_048;
 

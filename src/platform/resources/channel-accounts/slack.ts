@@ -1,6 +1,7 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { closedObject, component, failsWith, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import {
   checkSlackApp,
   removeSlackInstalls,

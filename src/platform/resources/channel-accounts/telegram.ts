@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { closedObject, component, missingFailsWith, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { checkTelegramBot, disconnectTelegramBot, settingOf, TELEGRAM_URL } from '../../channels/index.ts';
 import type { AccountKind } from './account-kind.ts';
 import { checkApiUrl } from './check-api-url.ts';

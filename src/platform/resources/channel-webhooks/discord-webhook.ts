@@ -1,8 +1,9 @@
 import { InteractionResponseFlags, InteractionResponseType } from 'discord-interactions';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { operationsFor } from '../../../kernel/http/operation.ts';
 import { component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {
   type InboundMessage,

@@ -1,8 +1,8 @@
-import Type from 'typebox';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { operationsFor } from '../../../kernel/http/operation.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { plainText, redirect } from '../../../kernel/http/reply.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { open } from '../../access/operation.ts';

@@ -1,9 +1,9 @@
-import Type from 'typebox';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { operationsFor, type RequestContext } from '../../../kernel/http/operation.ts';
 import { plainText } from '../../../kernel/http/reply.ts';
 import type { RawBody } from '../../../kernel/http/request-body.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {

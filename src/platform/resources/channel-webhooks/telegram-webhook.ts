@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { operationsFor } from '../../../kernel/http/operation.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {
   type Messaging,

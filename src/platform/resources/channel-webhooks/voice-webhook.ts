@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { operationsFor } from '../../../kernel/http/operation.ts';
 import { xml } from '../../../kernel/http/reply.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import {

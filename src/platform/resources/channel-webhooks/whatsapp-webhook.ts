@@ -1,8 +1,8 @@
-import Type from 'typebox';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { operationsFor } from '../../../kernel/http/operation.ts';
 import { plainText } from '../../../kernel/http/reply.ts';
 import { component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { TenantCaller } from '../../access/caller.ts';
 import { open } from '../../access/operation.ts';

@@ -3,7 +3,7 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { type Engine, isToolless, type RunRow } from '../../engine/index.ts';
+import { type Engine, isToolless, type RunRow, type SmithForTurn } from '../../engine/index.ts';
 import { type BegunSegment, findBegun, resumeTurn, startTurn } from '../../surfaces/index.ts';
 import {
   answerBuffered,
@@ -34,7 +34,11 @@ export interface ChatDependencies {
   readonly publicUrl: string;
 }
 
-type Request = ProjectRead<{ body: ChatCompletionIn; idempotency: IdempotencyClaim | undefined }>;
+type Request = ProjectRead<{
+  body: ChatCompletionIn;
+  idempotency: IdempotencyClaim | undefined;
+  ahead: Promise<SmithForTurn | undefined> | undefined;
+}>;
 
 export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
   return async (request: Request): Promise<HttpReply<ChatCompletion> | EventStream> => {

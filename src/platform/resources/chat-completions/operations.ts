@@ -1,4 +1,5 @@
 import { project } from '../../access/operation.ts';
+import { readSmithAhead } from '../../surfaces/openai/index.ts';
 import { type ChatDependencies, createChatCompletion } from './create-chat-completion.ts';
 import { ChatCompletion, ChatCompletionChunk, ChatCompletionIn } from './schema.ts';
 
@@ -21,6 +22,7 @@ export function chatCompletionOperations(deps: ChatDependencies) {
       streams: true,
       frames: ChatCompletionChunk,
       idempotent: true,
+      readAhead: readSmithAhead,
       body: ChatCompletionIn,
       example: {
         model: 'builtin/demo',

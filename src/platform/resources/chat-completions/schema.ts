@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   component,
@@ -8,6 +8,7 @@ import {
   nullable,
   oneOf,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const MAX_MODEL_CHARACTERS = 256;

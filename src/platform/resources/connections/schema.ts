@@ -1,5 +1,5 @@
 /** Accounts that users have connected to smiths. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   boundedObject,
@@ -11,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_TOKEN_LENGTH = 16_384;
 const MAX_URL_LENGTH = 2_048;

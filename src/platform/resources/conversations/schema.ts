@@ -1,7 +1,8 @@
 /** A conversation: a thread of one smith under an id, and what was said in it as the OpenAI dialect's items. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { component, jsonObject, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { JsonObject } from '../../tables.ts';
 
 /** Items that one call may add. */

@@ -1,5 +1,5 @@
 /** A customer: the company or person on whose behalf smiths work, for grouping and budgets. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   closedObject,
@@ -11,6 +11,7 @@ import {
   propertiesOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 import { BudgetStatus } from '../budgets/index.ts';
 import { UsageAmounts } from '../usage/index.ts';

@@ -1,5 +1,5 @@
 /** Where people reach a smith, or an agent with one smith a person. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   boundedObject,
@@ -11,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { DEPLOYMENT_KINDS, MAX_TITLE_CHARS } from '../../channels/index.ts';
 
 const MAX_ADDRESS_CHARS = 320;

@@ -1,7 +1,8 @@
 /** Addresses that get no mail of a project's. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import { closedObject, component, failsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_ADDRESS_CHARS = 320;
 const MAX_REASON_CHARS = 500;

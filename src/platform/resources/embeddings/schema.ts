@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, failsWith, missingFailsWith, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { BUILTIN_EMBED_MODEL } from '../../knowledge/embed/index.ts';
 import { MAX_INPUT_CHARACTERS, MAX_INPUT_TOKENS, MAX_INPUTS, MAX_TOTAL_CHARACTERS } from './read-inputs.ts';
 

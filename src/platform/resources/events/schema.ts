@@ -1,7 +1,8 @@
 /** The feed's envelope, alike on `GET /v1/events` and in webhook deliveries. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import { component, jsonObject, moment, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Actor } from '../../access/actor-schema.ts';
 
 export const Event = component(

@@ -1,7 +1,8 @@
 /** A file: bytes that a caller uploaded, or that came inside a conversation, under a name and a purpose. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { component, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_PURPOSE_LENGTH = 64;
 

@@ -1,6 +1,7 @@
 /** Tools that the server itself runs. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, jsonObject, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const HostedTool = component(
   'HostedTool',

@@ -1,6 +1,7 @@
 /** Hosted pages, as their visitors see them. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, nullable, oneOf, unionByType } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_PASSWORD_CHARS } from '../../channels/index.ts';
 import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 

@@ -1,7 +1,8 @@
 /** What providers of channels have delivered. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import { component, jsonObject, moment, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const InboundEvent = component(
   'InboundEvent',

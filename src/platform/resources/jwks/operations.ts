@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { HttpReply } from '../../../kernel/http/operation.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { open } from '../../access/operation.ts';
 import type { SigningKeys } from '../../access/signing-keys.ts';
 import { JsonWebKeySet } from './schema.ts';

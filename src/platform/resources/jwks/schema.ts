@@ -1,6 +1,7 @@
 /** The public half of the signing keys, as RFC 7517 and RFC 7518 section 6.3.1 name its members. */
-import Type from 'typebox';
+
 import { component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 // Only these members can leave: the serializer drops any other, a private one included.
 const JsonWebKey = component(

@@ -1,5 +1,5 @@
 /** MCP servers that turns may call. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   closedObject,
@@ -10,6 +10,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_URL_LENGTH = 2_048;
 /** Access tokens in the form of JWTs are the longest. */

@@ -1,6 +1,7 @@
 /** A smith's memory: a text that every turn is given, and recall of what was said. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_MEMORY_CHARS } from '../../knowledge/memory/index.ts';
 
 export const SmithPath = Type.Object({ sid: Type.String() });

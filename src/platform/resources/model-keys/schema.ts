@@ -1,6 +1,7 @@
 /** Keys of model providers: a tenant's own, and those that an end user brings for one smith. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, missingFailsWith, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 /** Amazon's temporary credentials, the longest kind, take about 2,000 characters. */
 const MAX_API_KEY_LENGTH = 16_384;

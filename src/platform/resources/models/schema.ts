@@ -1,6 +1,7 @@
 /** Models that a caller can run: the built-in one, and those of every provider that there is a key for. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component, nullable } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const price = Type.Number({ description: 'US dollars for a million tokens.' });
 

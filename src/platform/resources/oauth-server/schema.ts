@@ -1,6 +1,7 @@
 /** OAuth's own documents and messages, in its own words. What is not known here is ignored, as OAuth demands. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, MAX_JSON_BYTES, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { CLIENT_AUTH_METHODS, MAX_REDIRECT_URIS } from '../../authorization-server/index.ts';
 
 const MAX_PARAMETER = 2_048;

@@ -1,5 +1,5 @@
 /** A project: one tenant. It holds agents, smiths and everything they make; an organization owns it. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   closedObject,
@@ -11,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_TTL_SECONDS } from '../../access/issue-token.ts';
 import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 

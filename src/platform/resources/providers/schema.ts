@@ -1,6 +1,7 @@
 /** OAuth clients that a tenant has registered at providers. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, failsWith, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_SECRET_LENGTH = 8_192;

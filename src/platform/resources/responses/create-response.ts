@@ -3,7 +3,7 @@ import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
-import { type Engine, isToolless } from '../../engine/index.ts';
+import { type Engine, isToolless, type SmithForTurn } from '../../engine/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import { type BegunSegment, findBegun, resumeTurn, startTurn } from '../../surfaces/index.ts';
 import {
@@ -30,7 +30,11 @@ import {
 import { findConversation } from '../conversations/index.ts';
 import type { Response, ResponseIn } from './schema.ts';
 
-type Request = ProjectRead<{ body: ResponseIn; idempotency: IdempotencyClaim | undefined }>;
+type Request = ProjectRead<{
+  body: ResponseIn;
+  idempotency: IdempotencyClaim | undefined;
+  ahead: Promise<SmithForTurn | undefined> | undefined;
+}>;
 type Answer = HttpReply<Response> | EventStream;
 
 export function createResponse(engine: Engine) {

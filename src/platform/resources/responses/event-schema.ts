@@ -1,6 +1,7 @@
 /** The events of a streamed response, by their `type`: those of OpenAI's dialect that a turn can make. */
-import Type, { type TProperties } from 'typebox';
+import type { TProperties } from 'typebox';
 import { component, jsonObject, nullable, unionByType } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Response, ResponseItem } from './schema.ts';
 
 const number = Type.Integer({ description: 'Rises within the response. `starting_after` goes on behind it.' });

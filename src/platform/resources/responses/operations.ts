@@ -1,5 +1,6 @@
 import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
+import { readSmithAhead } from '../../surfaces/openai/index.ts';
 import { cancelResponse } from './cancel-response.ts';
 import { createResponse } from './create-response.ts';
 import { deleteResponse } from './delete-response.ts';
@@ -36,6 +37,7 @@ export function responseOperations({ engine }: { readonly engine: Engine }) {
       streams: true,
       frames: ResponseStreamEvent,
       idempotent: true,
+      readAhead: readSmithAhead,
       body: ResponseIn,
       example: { model: 'builtin/demo', user: 'user-1', input: 'Write 20 words' },
       reply: Response,

@@ -1,5 +1,5 @@
 /** A response: one segment of a run, in the OpenAI dialect. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import {
   boundedObject,
@@ -10,6 +10,7 @@ import {
   missingFailsWith,
   nullable,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const INVALID_INPUT = { ...failsWith('invalid_input'), ...missingFailsWith('invalid_input') };

@@ -1,23 +1,37 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
-import type { HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
+import type { EarlyRequest, HttpReply, IdempotencyClaim } from '../../../kernel/http/operation.ts';
 import { isId } from '../../../kernel/ids/ids.ts';
-import { actorOf } from '../../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
   type ClientTool,
   type Engine,
+  loadSmithForTurn,
   parseResponseFormat,
+  type SmithForTurn,
   type ToolChoice,
   type TurnSettings,
 } from '../../engine/index.ts';
 import { createParameterCheck, type ForeignSchemas } from '../../schemas/index.ts';
+import type { TenantDatabase } from '../../store/tenant-db.ts';
 import { findBegun, startTurn } from '../../surfaces/index.ts';
 import { findConversation } from '../conversations/index.ts';
 import { type AnswerOptions, answerTurn, claimOf, readPreference } from './answer-turn.ts';
 import type { Run, RunIn, SmithPath } from './schema.ts';
 
-type Request = ProjectRead<{ params: SmithPath; body: RunIn; idempotency: IdempotencyClaim | undefined }>;
+type Request = ProjectRead<{
+  params: SmithPath;
+  body: RunIn;
+  idempotency: IdempotencyClaim | undefined;
+  ahead: Promise<SmithForTurn | undefined> | undefined;
+}>;
+
+/** The smith of the path. */
+export function readSmithAhead({ db, params }: EarlyRequest<ProjectCaller, TenantDatabase>) {
+  const { sid } = params;
+  return isId('smt', sid) ? loadSmithForTurn(db, sid) : undefined;
+}
 
 export function createRun(engine: Engine) {
   return async ({
@@ -27,6 +41,7 @@ export function createRun(engine: Engine) {
     body,
     headers,
     idempotency,
+    ahead,
     ...request
   }: Request): Promise<HttpReply<Run> | EventStream> => {
     await requireConversation({ db, caller, params, body });
@@ -42,6 +57,7 @@ export function createRun(engine: Engine) {
     const begun = await startTurn(engine, {
       projectId: caller.projectId,
       smithId: params.sid,
+      smith: await ahead,
       ...(typeof body.thread_id === 'string' ? { threadId: body.thread_id } : {}),
       input: body.input,
       channel: body.channel ?? 'api',
@@ -50,6 +66,9 @@ export function createRun(engine: Engine) {
       reader: caller,
       settings: await readSettings(engine.schemas, caller.projectId, body),
       idempotency: claimOf(options),
+      // Others may follow the run meanwhile.
+      buffered: !options.stream && options.prefer.waitMs !== 0,
+      streamed: true,
     });
     return answerTurn(engine, begun, options);
   };

@@ -1,5 +1,5 @@
 /** The frames of a run's stream: what the `data` of each server-sent event holds, by its `type`. */
-import Type, { type TProperties } from 'typebox';
+import type { TProperties } from 'typebox';
 import {
   component,
   jsonObject,
@@ -9,6 +9,7 @@ import {
   timestamp,
   unionByType,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { Elicitation } from '../../tools/elicitation-schema.ts';
 import { RunError, RunUsage, RunWarning, ToolCall } from './schema.ts';
 

@@ -1,10 +1,10 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import { moment, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { project } from '../../access/operation.ts';
 import type { Engine } from '../../engine/index.ts';
 import { cancelRun } from './cancel-run.ts';
-import { createRun } from './create-run.ts';
+import { createRun, readSmithAhead } from './create-run.ts';
 import { RunStreamFrame } from './frame-schema.ts';
 import { getRun } from './get-run.ts';
 import { listRuns, listSmithRuns } from './list-runs.ts';
@@ -44,6 +44,7 @@ export function runOperations({ engine }: { engine: Engine }) {
       streams: true,
       frames: RunStreamFrame,
       idempotent: true,
+      readAhead: readSmithAhead,
       params: SmithPath,
       body: RunIn,
       example: { input: [{ role: 'user', content: 'Write 20 words' }] },

@@ -1,5 +1,5 @@
 /** A run: one turn of a smith. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   closedObject,
@@ -12,6 +12,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_METADATA_BYTES } from '../../configuration/schema.ts';
 import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 

@@ -1,6 +1,7 @@
 /** Secrets that a tenant gives the commands of its smiths. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { closedObject, component, missingFailsWith, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_NAME_LENGTH, MAX_VALUE_BYTES } from './limits.ts';
 
 const name = Type.String({ description: 'The environment variable that holds the value in the box.' });

@@ -1,5 +1,5 @@
 /** Schedules of a smith. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   closedObject,
@@ -11,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_THREAD_ID_CHARS } from '../../engine/index.ts';
 import { INVALID_INPUT, InputMessage } from '../runs/index.ts';
 

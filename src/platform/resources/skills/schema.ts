@@ -1,10 +1,13 @@
 /** Skills: instructions and files for a task, in the format of agentskills.io, which turns read when they need them. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { component, nullable, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_VERSION, versionNumber } from '../../configuration/schema.ts';
 
 const MAX_PATH_LENGTH = 512;
+
+const TEXT_BY_NAME = { type: 'object', patternProperties: { '^.*$': { type: 'string' } } } as const;
 
 export const SkillUpdateIn = component(
   'SkillUpdateIn',
@@ -54,7 +57,7 @@ export const SkillVersion = component(
     description: Type.String(),
     license: nullable(Type.String()),
     compatibility: nullable(Type.String()),
-    metadata: nullable(Type.Record(Type.String(), Type.String())),
+    metadata: nullable(Type.Unsafe<Record<string, string>>(TEXT_BY_NAME)),
     references: Type.Array(Type.String(), { description: 'Paths below `references/`.' }),
     scripts: Type.Array(Type.String(), { description: 'Paths below `scripts/`.' }),
     assets: Type.Array(Type.String(), { description: 'Paths below `assets/`.' }),

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { project } from '../../access/operation.ts';
 import { provisionSmith } from '../../smiths/index.ts';

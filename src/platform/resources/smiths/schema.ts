@@ -1,5 +1,5 @@
 /** A smith: one agent instance of one end user. It runs an agent's configuration, its own, or its own over the agent's. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   closedObject,
@@ -10,6 +10,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_INSTRUCTIONS_BYTES } from '../../configuration/render-instructions.ts';
 import { configFields, configReplyFields, metadataField, versionNumber } from '../../configuration/schema.ts';
 import { MAX_EXTERNAL_ID_LENGTH } from '../../smiths/index.ts';

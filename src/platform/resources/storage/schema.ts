@@ -1,6 +1,7 @@
 /** What a project stores, and how much it may. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { component } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const Storage = component(
   'Storage',

@@ -1,5 +1,5 @@
 /** Tokens of a project: tenant-admin tokens for servers, smith tokens for browsers and devices. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   closedObject,
   component,
@@ -9,6 +9,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { DEFAULT_SMITH_TTL_SECONDS, MAX_SMITH_TTL_SECONDS, MAX_TTL_SECONDS } from '../../access/issue-token.ts';
 import { SCOPES } from '../../access/scopes.ts';
 

@@ -1,5 +1,5 @@
 /** Traces: the spans of a turn, or of whatever pushed them. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   boundedObject,
@@ -12,6 +12,7 @@ import {
   propertiesOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { ingestLimits as limits, SPAN_KINDS } from '../../traces/index.ts';
 
 const TRACE_STATUSES = ['in_progress', 'paused', 'completed', 'failed', 'cancelled'] as const;

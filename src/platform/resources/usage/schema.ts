@@ -1,5 +1,5 @@
 /** Usage: what was used, summed; and events of the project's own meters. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
 import {
   closedObject,
@@ -10,6 +10,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 /** What usage can be grouped by, with the column that tells it. */
 export const GROUPS = {

@@ -1,7 +1,8 @@
 /** Vector stores, the files in them and batches of files, in the OpenAI dialect. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { deletedReply, openAiListOf, openAiPageQuery } from '../../../kernel/http/openai-paging.ts';
 import { boundedObject, component, jsonObject, nullable, oneOf } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { MAX_DIALECT_METADATA_BYTES } from '../../configuration/schema.ts';
 
 const MAX_STORE_FILES = 500;

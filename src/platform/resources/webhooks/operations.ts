@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../../kernel/http/paging.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 import { project } from '../../access/operation.ts';
 import { checkWebhookUrl } from './check-webhook.ts';
 import { createWebhook } from './create-webhook.ts';

@@ -1,5 +1,5 @@
 /** Webhooks of a project, and their deliveries. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { pageQuery } from '../../../kernel/http/paging.ts';
 import {
   closedObject,
@@ -11,6 +11,7 @@ import {
   oneOf,
   timestamp,
 } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_SELECTORS = 100;

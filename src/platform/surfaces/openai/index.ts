@@ -17,7 +17,7 @@ export {
 export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
 export { prepareTools } from './prepare-tools.ts';
 export { readFreshCredentials } from './request-servers.ts';
-export { type ResolvedSmith, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
+export { type ResolvedSmith, readSmithAhead, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
 export { awaitResponse, streamResponse } from './responses/answer-response.ts';
 export { listInputItems } from './responses/input-items.ts';
 export { planTurn, type TurnPlan } from './responses/plan-turn.ts';

@@ -1,6 +1,8 @@
 /** Which smith a request of an OpenAI-compatible surface is for. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { EarlyRequest } from '../../../kernel/http/operation.ts';
+import { isId } from '../../../kernel/ids/ids.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { requireSmith } from '../../access/gate.ts';
 import { mayRefer } from '../../access/references.ts';
@@ -13,6 +15,8 @@ export interface SmithQuestion {
   readonly headers: IncomingHttpHeaders;
   /** The request's `user`. */
   readonly user: string | null | undefined;
+  /** What `readSmithAhead` has begun to read. */
+  readonly ahead?: Promise<SmithForTurn | undefined> | undefined;
 }
 
 /** The database, or the transaction in which a smith that is provisioned is to be made. */
@@ -24,6 +28,16 @@ export interface ResolvedSmith {
   readonly loaded?: SmithForTurn;
 }
 
+/** The smith that the token is, or a header names. Undefined: the request's `user` has to be looked up. */
+export function readSmithAhead({
+  caller,
+  headers,
+  db,
+}: EarlyRequest<ProjectCaller, TenantDatabase>): Promise<SmithForTurn | undefined> | undefined {
+  const id = caller.kind === 'smith' ? caller.smithId : headerOf(headers, 'ic-smith-id');
+  return id !== undefined && isId('smt', id) ? loadSmithForTurn(db, id) : undefined;
+}
+
 /**
  * The smith of a turn. A smith token is the smith, and its `user` is a mere note. Otherwise `IC-Smith-Id` names the smith, or
  * `user` and `IC-Agent-Id` together, which make it when there is none, or `user` alone. Throws `smith_mismatch`,
@@ -31,15 +45,16 @@ export interface ResolvedSmith {
  */
 export async function resolveSmithForTurn(
   db: SmithStore,
-  { caller, headers, user }: SmithQuestion,
+  { caller, headers, user, ahead }: SmithQuestion,
 ): Promise<ResolvedSmith> {
   const named = headerOf(headers, 'ic-smith-id');
   if (caller.kind === 'smith') {
     if (named !== undefined) requireSmith(caller, named);
-    return { id: caller.smithId };
+    const loaded = await ahead;
+    return { id: caller.smithId, ...(loaded !== undefined && { loaded }) };
   }
   if (named !== undefined) {
-    const loaded = await loadSmithForTurn(db, named);
+    const loaded = await (ahead ?? loadSmithForTurn(db, named));
     if (loaded === undefined) throw new ApiError('smith_unresolved', { param: 'IC-Smith-Id' });
     return { id: named, loaded };
   }

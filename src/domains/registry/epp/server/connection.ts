@@ -1,5 +1,6 @@
 /** One connection: frames in, answers out, one after the other; a connection that stalls is closed. */
 import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
 import { EppSession, type SessionOptions } from './session.ts';
@@ -16,6 +17,8 @@ export interface ConnectionOptions extends SessionOptions {
 export async function serveConnection(socket: TLSSocket, options: ConnectionOptions): Promise<void> {
   const { logger, limits } = options;
   const session = new EppSession(options);
+  const closed = new AbortController();
+  socket.once('close', () => closed.abort());
   const deadline = new Deadline((reason) => {
     logger.debug({ reason }, 'an EPP connection is cut');
     socket.destroy();
@@ -28,7 +31,11 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
     for await (const piece of socket.iterator({ destroyOnReturn: false })) {
       for (const frame of reader.push(piece)) {
         if (session.isLoggedIn) deadline.clear();
-        const { xml, ends } = await session.answer(frame);
+        const answer = await session.answer(frame);
+        if (answer === undefined) continue;
+        const { xml, ends, delivery } = answer;
+        if (delivery?.kind === 'cut') return void socket.destroy();
+        if (delivery !== undefined) await wait(delivery.delayMs, undefined, { signal: closed.signal });
         await send(socket, xml);
         if (ends) {
           session.close();

@@ -33,6 +33,8 @@ async function presentMessage(context: CommandContext, message: PollMessage): Pr
     }
     case 'transfer':
       return { data: transferElement(transferData(data.transfer)) };
+    case 'announcement':
+      return {};
     case 'lifeCycle':
       // The extension belongs to the data of the name: neither goes without the other.
       return context.extensionUris.has(CHANGE_POLL) ? presentChange(context, message, data.event) : {};

@@ -28,6 +28,7 @@ import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
 import type { Answer, CommandContext } from './answers.ts';
 import { answerContactCommand } from './contact-handlers.ts';
+import { type ChooseDelivery, type Delivery, describeDelivered } from './deliveries.ts';
 import { answerDomainCommand } from './domain-handlers.ts';
 import { objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
@@ -47,6 +48,15 @@ export interface SessionOptions {
   readonly serverName: string;
   readonly sessions: SessionCounter;
   readonly habits: ServerHabits;
+  /** Default: every command is carried out and answered. */
+  readonly deliver?: ChooseDelivery | undefined;
+}
+
+export interface SessionAnswer {
+  readonly xml: string;
+  readonly ends: boolean;
+  /** How it reaches the client; undefined: as it should. */
+  readonly delivery?: Exclude<Delivery, { kind: 'silent' }> | undefined;
 }
 
 const MAX_FAILED_LOGINS = 3;
@@ -84,20 +94,24 @@ export class EppSession {
     return writeXml(element(EPP, 'epp', [greeting]));
   }
 
-  /** The answer to one frame, whatever is in it. `ends`: nothing more is answered. */
-  async answer(frame: Uint8Array): Promise<{ readonly xml: string; readonly ends: boolean }> {
+  /** The answer to one frame, whatever is in it. `ends`: nothing more is answered. Undefined: this one is not. */
+  async answer(frame: Uint8Array): Promise<SessionAnswer | undefined> {
     let clTRID: string | undefined;
     let answer: Answer;
+    let delivery: SessionAnswer['delivery'];
     try {
       const root = parseXml(frame);
       clTRID = findTransactionId(root);
       const request = readRequest(root);
       if (request.kind === 'hello') return { xml: this.greeting(), ends: false };
+      const chosen = this.#options.deliver?.(describeDelivered(request.command, this.#login?.registrarId));
+      if (chosen?.kind === 'silent') return undefined;
+      delivery = chosen;
       answer = await this.#carryOut(request);
     } catch (error) {
       answer = this.#answerFault(error);
     }
-    return { xml: writeXml(this.#response(answer, clTRID)), ends: endsSession(answer.code) };
+    return { xml: writeXml(this.#response(answer, clTRID)), ends: endsSession(answer.code), delivery };
   }
 
   /** Releases the registrar's session slot. */

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
 import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
+import type { ChooseDelivery } from './deliveries.ts';
 import { DEFAULT_HABITS, type ServerHabits } from './habits.ts';
 import type { SessionCounter } from './session.ts';
 
@@ -24,6 +25,8 @@ export interface EppServerOptions {
   readonly limits?: Partial<EppServerLimits>;
   /** Default: contact objects that may be hidden, and host objects. */
   readonly habits?: Partial<ServerHabits>;
+  /** What becomes of commands and their answers. Default: nothing is lost. */
+  readonly deliver?: ChooseDelivery | undefined;
 }
 
 export interface EppServerLimits {
@@ -56,7 +59,7 @@ const defaultLimits: EppServerLimits = {
 
 /** Resolves when it listens. Throws what reading the files, the store or listening throws. */
 export async function startEppServer(options: EppServerOptions): Promise<EppServer> {
-  const { core, logger, clock = systemClock, host = '127.0.0.1', port = 700, tls } = options;
+  const { core, logger, clock = systemClock, deliver, host = '127.0.0.1', port = 700, tls } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const habits = { ...DEFAULT_HABITS, ...options.habits };
   const [key, cert, ca] = await Promise.all([
@@ -81,6 +84,7 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
     const served = serveConnection(socket, {
       core,
       clock,
+      deliver,
       logger,
       sessions,
       limits,

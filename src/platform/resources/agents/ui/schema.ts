@@ -1,5 +1,5 @@
 /** UI resources of an agent: HTML documents that show what its turns do, and the tools by which a model asks for them. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   boundedObject,
   closedObject,
@@ -11,6 +11,7 @@ import {
   nullable,
   oneOf,
 } from '../../../../kernel/http/schema.ts';
+import { Type } from '../../../../kernel/http/type-builder.ts';
 import { UiResource, versionNumber } from '../../../configuration/schema.ts';
 
 /** Of one origin, with its scheme. */

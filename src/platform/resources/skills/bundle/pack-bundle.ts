@@ -4,8 +4,6 @@
  */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { fromBufferPromise } from 'yauzl';
-import { ZipFile } from 'yazl';
 import { mediaTypeOf } from '../../files/index.ts';
 import type { BundleFile } from './bundle-file.ts';
 
@@ -37,6 +35,7 @@ export interface PackedBundle {
 
 export async function packBundle(files: readonly BundleFile[]): Promise<PackedBundle> {
   const sorted = files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
   const failed = new Promise<never>((_resolve, reject) => zip.once('error', reject));
   for (const { path, blocks } of sorted) {
@@ -54,6 +53,7 @@ type Places = ReadonlyMap<string, { readonly at: number; readonly bytes: number 
 
 async function findPlaces(archive: Buffer): Promise<Places> {
   const places = new Map<string, { at: number; bytes: number }>();
+  const { fromBufferPromise } = await import('yauzl');
   const zip = await fromBufferPromise(archive);
   for await (const { fileName, relativeOffsetOfLocalHeader: header, compressedSize: bytes } of zip.eachEntry()) {
     const names = archive.readUInt16LE(header + NAME_LENGTH_AT) + archive.readUInt16LE(header + EXTRA_LENGTH_AT);

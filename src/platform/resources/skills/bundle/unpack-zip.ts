@@ -2,7 +2,7 @@
  * A zip archive, unpacked in memory. Its directory is read and measured first; what a file turns out to have beyond the size
  * that it was said to have is never made. Inflating is done beside the event loop, a block at a time.
  */
-import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import { type BundleFile, collectBytes, invalidBundle, tooLargeBundle } from './bundle-file.ts';
 import { checkDistinct, checkPath, isOwnFile } from './check-paths.ts';
@@ -17,6 +17,7 @@ const DEFLATED = 8;
 /** Throws `invalid_bundle` and `payload_too_large`. */
 export async function unpackZip(archive: Buffer): Promise<BundleFile[]> {
   try {
+    const { fromBufferPromise } = await import('yauzl');
     const zip = await fromBufferPromise(archive, { strictFileNames: true });
     const entries = await readDirectory(zip);
     const files: BundleFile[] = [];

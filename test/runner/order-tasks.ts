@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cacheFolder } from '../support/cache-folder.ts';
-import type { FileReport } from './messages.ts';
-import { root } from './select-files.ts';
+import type { TaskReport } from './report.ts';
+import { isHeavy, root, STORES, type Task } from './select-files.ts';
 
 const durationsFile = join(cacheFolder, 'test-durations.json');
 /**
@@ -57,20 +57,29 @@ const MS_PER_BYTE = 0.2;
 
 type Durations = Readonly<Record<string, number>>;
 
-export function orderFiles(files: readonly string[]): string[] {
+/**
+ * Of those that keep more than their own process busy only so many may be under way, so they come first. Then all of one store,
+ * so that its processes can end.
+ */
+export function orderTasks(tasks: readonly Task[]): Task[] {
   const durations = readDurations();
-  const duration = (file: string) => durations[file] ?? estimateMs(file);
-  return files.toSorted((a, b) => duration(b) - duration(a));
+  const duration = (task: Task) => durations[nameTask(task)] ?? estimateMs(task);
+  const turn = ({ file, store }: Task) => (isHeavy(file) ? -1 : STORES.indexOf(store));
+  return tasks.toSorted((a, b) => turn(a) - turn(b) || duration(b) - duration(a));
 }
 
-function estimateMs(file: string): number {
-  const usualSeconds = USUAL_SECONDS[file];
-  return usualSeconds === undefined ? statSync(join(root, file)).size * MS_PER_BYTE : usualSeconds * 1_000;
+function nameTask({ file, store }: Task): string {
+  return store === 'server' ? `${file} on the server` : file;
+}
+
+function estimateMs(task: Task): number {
+  const usualSeconds = USUAL_SECONDS[nameTask(task)] ?? USUAL_SECONDS[task.file];
+  return usualSeconds === undefined ? statSync(join(root, task.file)).size * MS_PER_BYTE : usualSeconds * 1_000;
 }
 
 /** Keeps what was measured for the next run. */
-export function keepDurations(reports: readonly FileReport[]): void {
-  const measured = reports.map(({ file, durationMs }) => [file, Math.round(durationMs)]);
+export function keepDurations(reports: readonly TaskReport[]): void {
+  const measured = reports.map((report) => [nameTask(report), Math.round(report.durationMs)]);
   const partial = `${durationsFile}.partial-${process.pid}`;
   mkdirSync(dirname(durationsFile), { recursive: true });
   writeFileSync(partial, JSON.stringify({ ...readDurations(), ...Object.fromEntries(measured) }));

@@ -1,0 +1,1 @@
+export { renderTransferOut, TransferOut } from './schema.ts';
