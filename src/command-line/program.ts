@@ -69,9 +69,9 @@ const verbs: Readonly<Record<string, (program: Command, outside: Outside) => Pro
     const { addBilling } = await import('./billing.ts');
     addBilling(program.command('billing').helpCommand(false).description('mint codes and correct wallets'));
   },
-  async domains(program) {
+  async domains(program, { finish }) {
     const { addDomains } = await import('./domains/index.ts');
-    addDomains(program);
+    addDomains(program, finish);
   },
   async doctor(program, { finish }) {
     const { addDoctor } = await import('./doctor.ts');

@@ -6,17 +6,19 @@ import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { operateDomains } from '../domains/operator/index.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
+import { readEnvironment } from '../kernel/config/read-environment.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { renderDomainsWelcome } from './welcome.ts';
 
 export async function serveDomains(parts: ServerDependencies): Promise<ServedService> {
   const { config, publicUrl } = parts;
   const dependencies = { ...parts, clock: systemClock };
-  const registry = await openRegistry(config.domains, dependencies);
+  const { prices, registry } = await openRegistry(config.domains, { ...dependencies, environment: readEnvironment() });
   const publisher = await openPublisher(config.domains, dependencies);
   const domains = await createDomains({
     ...dependencies,
     registry,
+    prices,
     publisher,
     delegations: openDelegations(registry, config.dnsServers),
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
@@ -27,7 +29,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   });
   return {
     app: domains.app,
-    operated: operateDomains(dependencies),
+    operated: operateDomains({ ...dependencies, registry, registryZones: registry.members.map(({ zones }) => zones) }),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

@@ -14,6 +14,7 @@ import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
 import { referenceTopics } from './reference.ts';
 import type { Registry } from './registry/registry.ts';
+import { watchRegistries } from './registry/watch-registries.ts';
 import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
@@ -43,8 +44,8 @@ export interface Domains extends ServiceLifecycle {
 function listOperations(deps: Dependencies): Operation<never>[] {
   return [
     ...availabilityOperations(deps),
-    ...suggestionOperations(),
-    ...tldOperations(),
+    ...suggestionOperations(deps),
+    ...tldOperations(deps),
     ...accountOperations(deps),
     ...domainOperations(deps),
     ...settingsOperations(deps),
@@ -60,6 +61,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
   const jobs = createJobs(db, { logger });
   const background = createBackgroundWork(logger);
   const deps: Dependencies = { ...given, jobs, background, answers: createAnswerStore(given.vault) };
+  watchRegistries(deps);
   const workers = createWorkers(deps);
   const operations = listOperations(deps);
   const app = await createService({

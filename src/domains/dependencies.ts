@@ -11,6 +11,7 @@ import type { Delegations } from './dns/delegation/index.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
+import type { PriceBook } from './prices/price-book.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
@@ -32,6 +33,8 @@ export interface GivenDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly registry: Registry;
+  /** What is sold, and at which prices. */
+  readonly prices: PriceBook;
   readonly publisher: ZonePublisher;
   readonly delegations: Delegations;
   readonly payments: Payments;

@@ -1,6 +1,6 @@
 /** The person who signed a workspace up: the registrant of the names that it registers. */
 import { json } from '../kernel/db/values.ts';
-import type { Registry } from './registry/registry.ts';
+import type { RegistryHabits } from './registry/registry.ts';
 import type { RegistrantContact } from './tables.ts';
 import type { WorkspaceDb } from './workspace-scope.ts';
 
@@ -36,7 +36,8 @@ export async function saveRegistrant(
     .execute();
 }
 
-/** What the registry wants to know of a registrant and does not, as members of the contact. */
-export function missingContact({ requiredContact }: Pick<Registry, 'requiredContact'>, contact: RegistrantContact) {
-  return requiredContact.filter((member) => !contact[member]);
+/** What registries want to know of a registrant and do not, as members of the contact: what any of them does. */
+export function missingContact(habits: readonly RegistryHabits[], contact: RegistrantContact) {
+  const required = new Set(habits.flatMap(({ requiredContact }) => requiredContact));
+  return [...required].filter((member) => !contact[member]);
 }

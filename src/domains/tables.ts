@@ -1,6 +1,7 @@
 /** The domain service's tables as its queries see them; migrations/domains has their SQL. They lie in the schema `domains`. */
 import type { ColumnType, Generated } from 'kysely';
-import type { DsRecord, RegistryDomain } from './registry/registry.ts';
+import type { RenewalFee } from './prices/quote.ts';
+import type { DsRecord, RegistryDomain, RegistryFee } from './registry/registry.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
 type Json<T> = ColumnType<T, string, string>;
@@ -129,6 +130,7 @@ interface DomainsTable {
   transfer_out_look_at: Date | null;
   suspended_at: Date | null;
   unpaid_problem: string | null;
+  renewal_fee: Json<RenewalFee | null> | null;
   unpaid_tried_at: Date | null;
 }
 
@@ -190,6 +192,7 @@ interface OrdersTable {
   pays_with: 'wallet' | 'card';
   sealed_auth_code: string | null;
   baseline: Json<Baseline | null> | null;
+  registry_fee: Json<RegistryFee | null> | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;

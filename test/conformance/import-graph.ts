@@ -210,6 +210,8 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: [
       'src/domains/registry/registry.ts',
       'src/domains/registry/result-codes.ts',
+      'src/domains/registry/routing-registry.ts',
+      'src/domains/registry/watch-registries.ts',
       'src/domains/registry/term.ts',
       'src/domains/prices/',
       'src/domains/names/',

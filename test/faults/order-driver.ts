@@ -4,9 +4,10 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { toEuros } from '../../src/domains/prices/money.ts';
-import { getTldTerms, priceCents } from '../../src/domains/prices/price.ts';
+import { priceCents } from '../../src/domains/prices/price.ts';
 import type { FakeStripe, StripeFault } from '../fakes/stripe-server.ts';
 import { type Answer, createClient } from '../support/platform.ts';
+import { termsOf } from '../support/prices.ts';
 import type { Random } from './seeded-random.ts';
 
 export type CallKind = 'register' | 'renew' | 'transfer' | 'delete';
@@ -121,7 +122,7 @@ function plan(shop: Shop, random: Random, { number, token, calls }: Step): Call 
   const place = { key: `order-${number}`, token };
   if (own !== undefined && kind === 'renew') {
     const years = random.integer(1, 3);
-    const body = { duration: years, ...payment(random, priceCents(tldOf(own), 'renewal', years)) };
+    const body = { duration: years, ...payment(random, priceCents(termsOf(tldOf(own)), 'renewal', years)) };
     return { ...place, kind, name: own, path: `/domains/${own}/renew`, body };
   }
   if (own !== undefined && kind === 'delete') {
@@ -130,7 +131,7 @@ function plan(shop: Shop, random: Random, { number, token, calls }: Step): Call 
   if (kind === 'transfer') {
     const label = random.pick(['quick-transfer', 'quick-transfer', 'quick-reject-transfer', 'locked']);
     const name = `${label}-${random.next() < 0.8 ? number : random.integer(0, shop.contested)}.com`;
-    const price = priceCents('com', 'transfer', getTldTerms('com').transferYears);
+    const price = priceCents(termsOf('com'), 'transfer', termsOf('com').transferYears);
     const auth_code = random.next() < 0.85 ? 'simulated-auth' : 'wrong';
     return { ...place, kind, name, path: `/domains/${name}/transfer`, body: { auth_code, ...payment(random, price) } };
   }
@@ -140,7 +141,7 @@ function plan(shop: Shop, random: Random, { number, token, calls }: Step): Call 
   ]);
   const name = `${label}-${label === 'contested' ? random.integer(0, shop.contested) : number}.${random.pick(TLDS)}`;
   const years = random.integer(1, 3);
-  const price = priceCents(tldOf(name), 'registration', years);
+  const price = priceCents(termsOf(tldOf(name)), 'registration', years);
   const body = { domain: name, duration: years, ...payment(random, price) };
   return { ...place, kind: 'register', name, path: '/domains', body };
 }

@@ -1,8 +1,9 @@
 /** A domain service whose registry is reached by EPP, over TLS, with a manual clock; the registry answers wrongly where a test says so. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Mailer } from '../../src/domains/mail/index.ts';
+import type { PriceBook } from '../../src/domains/prices/price-book.ts';
 import type { ChooseDelivery, EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
-import type { ChooseWrongAnswer, MessageHabits } from '../../src/domains/registry/simulated/index.ts';
+import type { ChooseWrongAnswer, MessageHabits, SpecialNames } from '../../src/domains/registry/simulated/index.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
@@ -28,6 +29,8 @@ const COM_PRICE = 11.9;
 
 export async function startDomainsOverEpp({
   mailer,
+  prices,
+  special,
   endpoint = {},
   messages,
   parts = {},
@@ -38,13 +41,20 @@ export async function startDomainsOverEpp({
   readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
   readonly autoRenewGraceDays?: number;
   readonly mailer?: Mailer;
+  /** What is sold; default: the program's own table. */
+  readonly prices?: PriceBook;
+  /** What the registry sells at other prices, or not at all. */
+  readonly special?: SpecialNames;
+  /** Whether the registry is asked for its prices. */
+  readonly fees?: EppRegistryOptions['fees'];
 } = {}): Promise<TestDomainsOverEpp> {
   const database = await openTestDatabase();
   const { db } = database;
   let choose: ChooseWrongAnswer | undefined;
   let deliver: ChooseDelivery | undefined;
   const epp = await openTestEpp(db, {
-    ...options,
+    ...(options.autoRenewGraceDays === undefined ? {} : { autoRenewGraceDays: options.autoRenewGraceDays }),
+    ...(special === undefined ? {} : { special }),
     messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),
@@ -57,6 +67,7 @@ export async function startDomainsOverEpp({
     registry: () => adapter,
     ...parts,
     ...(mailer === undefined ? {} : { mailer }),
+    ...(prices === undefined ? {} : { parts: { prices } }),
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
     logger: createLogger({ logLevel: 'silent' }),
   });

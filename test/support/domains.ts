@@ -23,6 +23,7 @@ import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './platform.ts';
+import { standardPrices } from './prices.ts';
 import { shareInProcess } from './shared.ts';
 
 export const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'] as const;
@@ -106,6 +107,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     logger,
     metrics: createMetrics(),
     registry,
+    prices: standardPrices,
     publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
     delegations: options.delegations ?? notThere<Delegations>('delegations'),
     payments: options.payments ?? notThere<Payments>('payments'),

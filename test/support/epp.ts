@@ -11,15 +11,19 @@ import {
   type EppRegistryOptions,
   type EppServer,
   type EppServerLimits,
+  type ServerHabits,
   startEppServer,
 } from '../../src/domains/registry/epp/index.ts';
-import type { MutationOutcome, Registry } from '../../src/domains/registry/registry.ts';
+import type { MutationOutcome, SingleRegistry } from '../../src/domains/registry/registry.ts';
 import {
   answerWrongly,
   type ChooseWrongAnswer,
   type MessageHabits,
+  type PriceList,
   type RegistryDelays,
+  type SpecialNames,
 } from '../../src/domains/registry/simulated/index.ts';
+import type { ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { openTestRegistry, type TestRegistry } from './simulated-registry.ts';
@@ -62,7 +66,7 @@ export function rejectionOf(outcome: MutationOutcome): string {
 export interface TestEpp extends TestRegistry {
   readonly server: EppServer;
   /** An adapter that is connected, as the registrar `ours`. Ended by `close`. */
-  connect(options?: Partial<EppRegistryOptions>): Promise<Registry>;
+  connect(options?: Partial<EppRegistryOptions>): Promise<SingleRegistry>;
   close(): Promise<void>;
 }
 
@@ -75,15 +79,19 @@ export async function openTestEpp(
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */
     readonly wrongAnswers?: ChooseWrongAnswer;
+    readonly special?: SpecialNames;
+    readonly habits?: Partial<ServerHabits>;
+    readonly prices?: PriceList;
+    readonly clock?: ManualClock;
     /** What becomes of clients' commands and their answers. */
     readonly deliver?: ChooseDelivery;
   } = {},
 ): Promise<TestEpp> {
-  const { autoRenewGraceDays, delays = {}, messages } = options;
-  const registry = await openTestRegistry(db, { delays, autoRenewGraceDays, messages });
+  const { deliver, habits = {}, limits, wrongAnswers, ...rules } = options;
+  const registry = await openTestRegistry(db, rules);
   const { core, clock, ours, theirs } = registry;
   const server = await startEppServer({
-    core: options.wrongAnswers === undefined ? core : answerWrongly(core, options.wrongAnswers),
+    core: wrongAnswers === undefined ? core : answerWrongly(core, wrongAnswers),
     clock,
     tls: testTls,
     port: 0,
@@ -92,10 +100,11 @@ export async function openTestEpp(
       { id: theirs.registrarId, name: 'Theirs', password: THEIR_PASSWORD },
     ],
     logger: silent,
-    deliver: options.deliver,
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    habits,
+    deliver,
+    ...(limits === undefined ? {} : { limits }),
   });
-  const adapters: Registry[] = [];
+  const adapters: SingleRegistry[] = [];
   return {
     ...registry,
     server,

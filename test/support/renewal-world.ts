@@ -28,6 +28,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
+import { standardPrices } from './prices.ts';
 import { type RegistryName, TermRegistry } from './term-registry.ts';
 
 export interface NameOptions {
@@ -81,7 +82,12 @@ export class RenewalWorld {
 
   /** A scheduler as a process that has just started has it. */
   startWorker(options: { readonly batchSize?: number } = {}): RenewalWorker {
-    return createRenewalWorker({ ...this.#services, placeRenewal: (asked) => this.#place(asked), ...options });
+    return createRenewalWorker({
+      ...this.#services,
+      prices: standardPrices,
+      placeRenewal: (asked) => this.#place(asked),
+      ...options,
+    });
   }
 
   async addWorkspace(cents: number): Promise<string> {
@@ -129,7 +135,7 @@ export class RenewalWorld {
   /** What the API says of it. */
   async renewalOf(name: WorldName): Promise<Renewal> {
     const order = await findRenewalOrder(workspaceDb(this.#db, name.workspaceId), name.domainId);
-    return renewalOf(await this.rowOf(name), order, this.clock.now());
+    return renewalOf(standardPrices, await this.rowOf(name), order, this.clock.now());
   }
 
   async availableCents(workspaceId: string): Promise<number> {

@@ -9,6 +9,7 @@ import {
   type RegistryDelays,
   type Reply,
   type Session,
+  type SpecialNames,
 } from '../../src/domains/registry/simulated/index.ts';
 import { createManualClock, type ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
@@ -41,6 +42,11 @@ export interface TestRegistryOptions {
   readonly at?: Date;
   readonly delays?: Partial<RegistryDelays>;
   readonly autoRenewGraceDays?: number | undefined;
+  readonly special?: SpecialNames;
+  /** Default: `testPrices`. */
+  readonly prices?: PriceList;
+  /** Default: one of its own. */
+  readonly clock?: ManualClock;
   readonly messages?: MessageHabits | undefined;
 }
 
@@ -49,10 +55,18 @@ let count = 0;
 
 export async function openTestRegistry(
   db: Database,
-  { at = start, delays = {}, autoRenewGraceDays, messages }: TestRegistryOptions = {},
+  {
+    at = start,
+    autoRenewGraceDays,
+    delays = {},
+    messages,
+    prices = testPrices,
+    special,
+    ...given
+  }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
-  const clock = createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices: testPrices, delays, autoRenewGraceDays, messages });
+  const clock = given.clock ?? createManualClock(at);
+  const core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, messages, special });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

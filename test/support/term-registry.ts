@@ -3,6 +3,7 @@ import {
   type MutationOutcome,
   type Registry,
   type RegistryDomain,
+  type RegistryMember,
   type RegistryMessage,
   RegistryUnavailable,
   type RenewCommand,
@@ -38,10 +39,26 @@ export class TermRegistry {
     const unused = async (): Promise<never> => {
       throw new Error('this registry knows terms only');
     };
+    const habits = { autoRenewGraceDays: undefined, requiredContact: [] };
+    const member: RegistryMember = {
+      id: 'terms',
+      zones: undefined,
+      habits,
+      poll: async () => {
+        this.#requireHere();
+        const [message] = this.#messages;
+        return message === undefined ? undefined : { message, count: this.#messages.length };
+      },
+      acknowledge: async (id) => {
+        this.#messages = this.#messages.filter((message) => message.id !== id);
+      },
+      countSessions: () => undefined,
+    };
     return {
       kind: 'simulated',
-      autoRenewGraceDays: undefined,
-      requiredContact: [],
+      members: [member],
+      habitsOf: () => habits,
+      feeOf: async () => undefined,
       check: unused,
       create: unused,
       transfer: unused,
@@ -52,14 +69,6 @@ export class TermRegistry {
       restore: unused,
       info: (name) => this.#info(name),
       renew: async (command) => this.#renew(command),
-      poll: async () => {
-        this.#requireHere();
-        const [message] = this.#messages;
-        return message === undefined ? undefined : { message, count: this.#messages.length };
-      },
-      acknowledge: async (id) => {
-        this.#messages = this.#messages.filter((message) => message.id !== id);
-      },
       start: async () => undefined,
       stop: async () => undefined,
     };

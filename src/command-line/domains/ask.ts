@@ -1,8 +1,12 @@
 /** The operator's verbs of the domain service. */
 import type { DomainVerbs } from '../../domains/operator/index.ts';
+import type { Registry } from '../../domains/registry/registry.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
+import { readEnvironment } from '../../kernel/config/read-environment.ts';
+import { createLogger } from '../../kernel/log/log.ts';
 import type { AnswerOf, RequestOf } from '../../kernel/operator/index.ts';
 import { runOperatorVerb } from '../ask-operator.ts';
+import type { Store } from '../open-store.ts';
 
 /** Carries out the verb. Throws CommandError. */
 export async function ask<Verb extends keyof DomainVerbs>(
@@ -11,5 +15,40 @@ export async function ask<Verb extends keyof DomainVerbs>(
 ): Promise<AnswerOf<DomainVerbs, Verb>> {
   // Loaded by the verbs that need it: the other verbs start without the domain service.
   const { createOperator, domainVerbs } = await import('../../domains/operator/index.ts');
-  return runOperatorVerb(domainVerbs, verb, request, async ({ db }) => createOperator({ db, clock: systemClock }));
+  let opened: Registry | undefined;
+  try {
+    return await runOperatorVerb(domainVerbs, verb, request, async (store) => {
+      const registry = {
+        async info(name: string) {
+          opened ??= await openRegistries(store);
+          return opened.info(name);
+        },
+      };
+      return createOperator({ db: store.db, clock: systemClock, registry, registryZones: await zonesOf(store) });
+    });
+  } finally {
+    await opened?.stop();
+  }
+}
+
+/** With sessions of its own, for the verbs that ask a registry. */
+async function openRegistries({ config, db }: Store): Promise<Registry> {
+  const { openRegistry } = await import('../../domains/boot/open-dependencies.ts');
+  const parts = {
+    db,
+    clock: systemClock,
+    logger: createLogger({ logLevel: 'silent' }),
+    environment: readEnvironment(),
+  };
+  const { registry } = await openRegistry(config.domains, parts);
+  await registry.start();
+  return registry;
+}
+
+async function zonesOf({ config }: Store): Promise<readonly (readonly string[] | undefined)[]> {
+  const { configFile } = config.domains;
+  if (configFile === undefined) return [undefined];
+  const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
+  const { registries } = await readSetup(configFile, readEnvironment());
+  return registries.length === 0 ? [undefined] : registries.map(({ zones }) => zones);
 }

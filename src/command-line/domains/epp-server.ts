@@ -1,9 +1,12 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { randomBytes } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
+import type { RegistryCore } from '../../domains/registry/simulated/index.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { CommandError } from '../command-error.ts';
 import { migrationSources } from '../migrations.ts';
 import { type Store, withStore } from '../open-store.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -24,6 +27,12 @@ interface Options {
   readonly announce?: string;
   readonly seed: number;
   readonly autoRenewGraceDays?: number;
+  readonly tlds?: readonly string[];
+  readonly premium: ReadonlyMap<string, number>;
+  readonly reserved: ReadonlySet<string>;
+  readonly registered: ReadonlySet<string>;
+  readonly contacts: 'objects' | 'no_disclose' | 'none';
+  readonly hosts: 'objects' | 'attributes';
 }
 
 interface Registrar {
@@ -72,6 +81,30 @@ export function addEppServer(domains: Command): void {
       'renew names at the end of their terms, and take that back within so many days',
       parseGraceDays,
     )
+    .option('--tlds <list>', 'TLDs that are served, comma-separated; default: those that have a price', parseTldList)
+    .option(
+      '--premium <name=euros...>',
+      'names with a price of their own, for a year or a transfer',
+      collectPremium,
+      new Map<string, number>(),
+    )
+    .option('--reserved <name...>', 'names that nobody gets', collectNames, new Set<string>())
+    .option(
+      '--registered <name...>',
+      'names that the first registrar has from the start, as a portfolio to take over',
+      collectNames,
+      new Set<string>(),
+    )
+    .addOption(
+      new Option('--contacts <model>', 'whether names have contacts, and registrars may hide their data')
+        .choices(['objects', 'no_disclose', 'none'])
+        .default('objects'),
+    )
+    .addOption(
+      new Option('--hosts <model>', 'whether nameservers are objects, or attributes of names')
+        .choices(['objects', 'attributes'])
+        .default('objects'),
+    )
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -79,6 +112,21 @@ export function addEppServer(domains: Command): void {
         '  IRONCRAFT_DATA_DIR=.epp ironcraft domains epp-server --key epp-key.pem --cert epp-cert.pem --registrar demo:secret-1',
     )
     .action((options: Options) => withStore(whileServing, (store) => serve(store, options), { mayCreate: true }));
+}
+
+function parseTldList(text: string): string[] {
+  return text.toLowerCase().split(',');
+}
+
+function collectPremium(text: string, others: ReadonlyMap<string, number>): Map<string, number> {
+  const [, name, euros] = /^([^=\s]+)=(\d{1,7}(?:\.\d{1,2})?)$/.exec(text.toLowerCase()) ?? [];
+  if (name === undefined || euros === undefined)
+    throw new InvalidArgumentError('Use name=euros, such as gold.com=500.');
+  return new Map([...others, [name, Math.round(Number(euros) * 100)]]);
+}
+
+function collectNames(text: string, others: ReadonlySet<string>): Set<string> {
+  return new Set([...others, text.toLowerCase()]);
 }
 
 function parsePort(text: string): number {
@@ -126,14 +174,18 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     '../../domains/registry/simulated/index.ts'
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
-  const { autoRenewGraceDays } = options;
+  const { standardPriceBook } = await import('../../domains/prices/price-book.ts');
+  const { autoRenewGraceDays, contacts, hosts, premium, reserved, tlds } = options;
   const core = createRegistryCore({
     db,
     clock: systemClock,
-    prices: simulatedFees,
+    prices: simulatedFees(standardPriceBook(), systemClock, tlds),
     autoRenewGraceDays,
+    special: { premium, reserved },
     messages: { newestFirst: options.newestMessagesFirst === true, twice: options.messagesTwice === true },
   });
+  const [first] = options.registrar;
+  const habits = { contacts, nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr' } as const;
   const {
     host,
     port,
@@ -156,8 +208,10 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     port,
     registrars,
     logger,
+    habits,
     deliver: deliverAtRandom({ silentShare, cutShare, slowMs, seed }),
   });
+  if (first !== undefined) await registerAll(core, first.id, options.registered);
   if (options.announce !== undefined) {
     for (const { id } of registrars) await core.announce(id, options.announce);
   }
@@ -174,4 +228,28 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   await Promise.all([dueWork.stop(), server.stop()]);
 }
 
+/** Those that are there already stay as they are. */
+async function registerAll(core: RegistryCore, registrarId: string, names: ReadonlySet<string>): Promise<void> {
+  if (names.size === 0) return;
+  const session = { registrarId };
+  const registrant = `FIRST-${registrarId}`.slice(0, 16);
+  const postalInfo = [
+    { type: 'int', name: 'First Owner', street: ['1 Mill Lane'], city: 'London', country: 'GB' },
+  ] as const;
+  const authInfo = randomBytes(12).toString('hex');
+  await core.createContact(session, {
+    id: registrant,
+    postalInfo,
+    email: 'owner@example.net',
+    authInfo,
+    disclose: false,
+  });
+  for (const name of names) {
+    const reply = await core.createDomain(session, { name, years: 1, registrant, authInfo });
+    if (!reply.ok && reply.code !== OBJECT_EXISTS)
+      throw new CommandError(`${name} was not registered: ${reply.reason}`);
+  }
+}
+
+const OBJECT_EXISTS = 2302;
 const DUE_INTERVAL_MS = 1_000;

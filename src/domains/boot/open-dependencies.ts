@@ -2,16 +2,20 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { DomainsConfig } from '../../kernel/config/config.ts';
+import type { Environment } from '../../kernel/config/read-environment.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { createParentServers, createRegistryDelegations, type Delegations } from '../dns/delegation/index.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
-import { tldTerms } from '../prices/price.ts';
+import { createPriceBook, type PriceBook, standardPriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';
-import { createSimulatedRegistry, type Fees } from '../registry/simulated/index.ts';
+import { createRoutingRegistry } from '../registry/routing-registry.ts';
+import { createSimulatedRegistry, type PriceList } from '../registry/simulated/index.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
+import type { DomainsSetup } from './setup/read-setup.ts';
+import type { RegistryFileOptions } from './setup/registry-options.ts';
 
 interface Dependencies {
   readonly db: Database;
@@ -24,37 +28,68 @@ const RESTORE_CENTS = 7_900;
 /** A registry asks less than its registrars do. */
 const WHOLESALE_SHARE = 0.8;
 
-/** The prices of the simulated registry: it serves the TLDs that the service offers. */
-export function simulatedFees(zone: string): Fees | undefined {
-  const terms = tldTerms(zone);
-  if (terms === undefined) return undefined;
+/** What a TLD costs that has no price here. */
+const OTHER_FEES = { createCents: 1_000, renewCents: 1_000, transferCents: 1_000, restoreCents: RESTORE_CENTS };
+
+/** The prices of a simulated registry that serves what the service sells, or these TLDs. */
+export function simulatedFees(prices: PriceBook, clock: Clock, tlds?: readonly string[]): PriceList {
   const wholesale = (cents: number) => Math.round(cents * WHOLESALE_SHARE);
-  return {
-    createCents: wholesale(terms.registerCents),
-    renewCents: wholesale(terms.renewCents),
-    transferCents: wholesale(terms.transferCents),
-    restoreCents: RESTORE_CENTS,
-    transferYears: terms.transferYears,
+  return (zone) => {
+    const terms = prices.find(zone, clock.now());
+    if (tlds?.includes(zone) === false) return undefined;
+    if (terms === undefined) return tlds === undefined ? undefined : OTHER_FEES;
+    return {
+      createCents: wholesale(terms.registerCents),
+      renewCents: wholesale(terms.renewCents),
+      transferCents: wholesale(terms.transferCents),
+      restoreCents: RESTORE_CENTS,
+      transferYears: terms.transferYears,
+    };
   };
 }
 
-/** Throws what reading the file of the certificate authority throws. */
-export async function openRegistry(config: DomainsConfig, deps: Dependencies): Promise<Registry> {
-  const { autoRenewGraceDays, epp } = config;
-  if (epp === undefined) {
-    const options = { prices: simulatedFees, faults: 'stored', autoRenewGraceDays } as const;
-    return createSimulatedRegistry({ ...deps, options });
+/** Loaded where there is a file: it needs the whole of TypeBox. */
+async function readFileOf(path: string, environment: Environment): Promise<DomainsSetup> {
+  const { readSetup } = await import('./setup/read-setup.ts');
+  return readSetup(path, environment);
+}
+
+export interface OpenedRegistry {
+  readonly registry: Registry;
+  readonly prices: PriceBook;
+}
+
+/** Where names are registered, and what is sold there. Throws `ConfigError`, and what reading a certificate authority's file throws. */
+export async function openRegistry(
+  config: DomainsConfig,
+  deps: Dependencies & { readonly environment: Environment },
+): Promise<OpenedRegistry> {
+  const { autoRenewGraceDays, configFile, epp } = config;
+  const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
+  const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
+  const [first, ...others] = setup?.registries ?? [];
+  if (first !== undefined) {
+    const { createEppRegistry } = await import('../registry/epp/index.ts');
+    const open = (options: RegistryFileOptions) => createEppRegistry({ ...options, ...deps });
+    return { registry: createRoutingRegistry([open(first), ...others.map(open)]), prices };
   }
-  const { caFile, ...endpoint } = epp;
+  if (epp === undefined) {
+    const fees = simulatedFees(prices, deps.clock);
+    const options = { prices: fees, faults: 'stored', autoRenewGraceDays } as const;
+    return { registry: createSimulatedRegistry({ ...deps, options }), prices };
+  }
+  const { caFile, tlds: _, ...endpoint } = epp;
   // Loaded where it is used: the simulated registry needs neither XML nor TLS.
   const { createEppRegistry } = await import('../registry/epp/index.ts');
-  return createEppRegistry({
+  const registry = createEppRegistry({
     ...endpoint,
     autoRenewGraceDays,
+    fees: {},
     clock: deps.clock,
     logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
+  return { registry, prices };
 }
 
 /** Real names are delegated in the DNS of the world, those of the simulated registry in none. */

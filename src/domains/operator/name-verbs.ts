@@ -1,14 +1,13 @@
 /** What an operator does about names of which the registry and the portfolios say different things. */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
-import { ApiError } from '../../kernel/http/errors.ts';
 import { OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
-import { normalizeName } from '../names/normalize-name.ts';
 import { assignName, listUnassigned } from '../orders/index.ts';
 import { areTooManyMissing, bringBack, listMissing, retireByHand } from '../portfolio/index.ts';
 import { listUnpaidProblems } from '../renewals/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace } from './choose-workspace.ts';
+import { readName } from './read-name.ts';
 import type { DomainVerbs } from './verbs.ts';
 
 /** More than these say nothing new: something is wrong with all of them. */
@@ -19,12 +18,24 @@ type NameVerbs = Pick<
   'unpaid_names' | 'missing_names' | 'retire_name' | 'recover_name' | 'unassigned_names' | 'assign_name'
 >;
 
-export function createNameVerbs({ db, clock }: { readonly db: Database; readonly clock: Clock }): NameVerbs {
+export interface NameVerbDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Of each registry; undefined: all of them. */
+  readonly registryZones?: readonly (readonly string[] | undefined)[];
+}
+
+export function createNameVerbs({ db, clock, registryZones = [undefined] }: NameVerbDependencies): NameVerbs {
+  async function isAnyStopped(): Promise<boolean> {
+    const stopped = await Promise.all(registryZones.map((zones) => areTooManyMissing(db, clock.now(), zones)));
+    return stopped.includes(true);
+  }
+
   return {
     async missing_names() {
       const rows = await listMissing(systemDb(db), LISTED);
       return {
-        is_stopped: await areTooManyMissing(db, clock.now()),
+        is_stopped: await isAnyStopped(),
         names: rows.map((row) => ({
           name: row.name,
           workspace_id: row.workspace_id,
@@ -100,13 +111,4 @@ export function createNameVerbs({ db, clock }: { readonly db: Database; readonly
       }
     },
   };
-}
-
-function readName(asked: string): string {
-  try {
-    return normalizeName(asked, 'name').ascii;
-  } catch (error) {
-    if (error instanceof ApiError) throw new OperatorError(`${asked} is no domain name.`);
-    throw error;
-  }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { type OperatedService, OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/tokens.ts';
+import type { Registry } from '../registry/registry.ts';
 import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
@@ -11,11 +12,16 @@ import { listBookings } from './list-bookings.ts';
 import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
 import { createOrderVerbs } from './order-verbs.ts';
+import { createPortfolioVerbs } from './portfolio-verbs.ts';
 import { type DomainVerbs, domainVerbs } from './verbs.ts';
 
 export interface OperatorDependencies {
   readonly db: Database;
   readonly clock: Clock;
+  /** Absent: what needs one is refused. */
+  readonly registry?: Pick<Registry, 'info'>;
+  /** Of each registry; undefined: all of them. */
+  readonly registryZones?: readonly (readonly string[] | undefined)[];
 }
 
 /** The verbs of the domain service, for the operator's socket. */
@@ -23,10 +29,16 @@ export function operateDomains(dependencies: OperatorDependencies): OperatedServ
   return { ...domainVerbs, handlers: createOperator(dependencies) };
 }
 
-export function createOperator({ db, clock }: OperatorDependencies): VerbHandlers<DomainVerbs> {
+export function createOperator({
+  db,
+  clock,
+  registry,
+  registryZones,
+}: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
-    ...createNameVerbs({ db, clock }),
+    ...createNameVerbs({ db, clock, ...(registryZones === undefined ? {} : { registryZones }) }),
     ...createOrderVerbs({ db, clock }),
+    ...createPortfolioVerbs({ db, registry }),
     ...createMessageVerbs({ db }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);

@@ -12,6 +12,8 @@ const wallet = {
   held_cents: Type.Integer(),
 };
 
+const difference = Type.Object({ name: Type.String(), problem: Type.String() });
+
 const order = Type.Object({
   id: Type.String(),
   workspace_id: Type.String(),
@@ -162,6 +164,32 @@ const verbs = {
   assign_name: {
     request: Type.Object({ name: Type.String({ maxLength: 1_000 }), workspace }),
     answer: Type.Object({ name: Type.String(), workspace_id: Type.String(), workspace_name: Type.String() }),
+  },
+  /** Active names behind `after`, in the order of the alphabet: what the registry says otherwise of them. */
+  audit_portfolio: {
+    request: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 253 })),
+      limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    }),
+    answer: Type.Object({
+      asked: Type.Integer(),
+      findings: Type.Array(difference),
+      next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  /** Which of these are with our registrar account and in no portfolio. */
+  audit_names: {
+    request: Type.Object({ names: Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: 500 }) }),
+    answer: Type.Object({ asked: Type.Integer(), findings: Type.Array(difference) }),
+  },
+  /** Takes a name of our registrar account into a workspace's portfolio; `paid_until`: default the end of its term. */
+  import_name: {
+    request: Type.Object({
+      name: Type.String({ maxLength: 1_000 }),
+      workspace,
+      paid_until: Type.Optional(Type.String({ maxLength: 40 })),
+    }),
+    answer: Type.Object({ name: Type.String(), imported: Type.Boolean(), reason: Type.String() }),
   },
   show_wallet: {
     request: Type.Object({ workspace }),

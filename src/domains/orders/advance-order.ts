@@ -1,7 +1,7 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
 import { EXPIRY_TOLERANCE_MS, findDomainById } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
-import type { MutationOutcome, Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
+import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -135,7 +135,11 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
 async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationOutcome> {
   const { registry, vault } = deps;
   // The id distinguishes the attempts of one order, in our log and in the registry's.
-  const command = { name: order.name, transactionId: `${order.id}.${order.submissions}` };
+  const command = {
+    name: order.name,
+    transactionId: `${order.id}.${order.submissions}`,
+    ...(order.registry_fee === null ? {} : { fee: order.registry_fee }),
+  };
   switch (order.kind) {
     case 'registration': {
       const { registrant, isPrivate } = await findRegistrant(deps, order);
@@ -164,10 +168,10 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
 async function renew(
   registry: Registry,
   { years }: OrderRow,
-  { from, ...command }: { readonly name: string; readonly transactionId: string; readonly from: Date },
+  { from, fee, ...command }: Omit<RenewCommand, 'currentExpiresAt' | 'years'> & { readonly from: Date },
 ): Promise<MutationOutcome> {
   let current = from;
-  if (registry.autoRenewGraceDays !== undefined) {
+  if (registry.habitsOf(command.name).autoRenewGraceDays !== undefined) {
     try {
       const info = await registry.info(command.name);
       if (info?.isOurs === true) current = new Date(info.expiresAt);
@@ -180,7 +184,9 @@ async function renew(
   let missing = 0;
   while (addYears(current, missing).getTime() < target) missing += 1;
   if (missing === 0) return { kind: 'completed' };
-  return registry.renew({ ...command, years: missing, currentExpiresAt: current.toISOString() });
+  // Of what was asked for all the years, the part of those that are bought there.
+  const agreed = fee === undefined ? {} : { fee: { ...fee, cents: Math.round((fee.cents * missing) / years) } };
+  return registry.renew({ ...command, ...agreed, years: missing, currentExpiresAt: current.toISOString() });
 }
 
 async function findRegistrant(

@@ -4,6 +4,7 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { LATE } from '../background-work.ts';
 import type { Deadline } from '../deadline.ts';
+import type { RegistryFee } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
 import { readBaseline } from './baseline.ts';
@@ -108,6 +109,7 @@ export interface RenewalRequest {
   readonly name: string;
   readonly years: number;
   readonly priceCents: number;
+  readonly fee?: RegistryFee | undefined;
   readonly fromExpiresAt: Date;
   readonly isStillDue?: RenewedTerm['isStillDue'];
 }
@@ -119,8 +121,8 @@ export type PlacedRenewal =
 
 /** A renewal by the renewal worker, paid from the wallet. One that the registry refuses has the state `failed`. */
 export async function placeRenewal(deps: OrderDependencies, request: RenewalRequest): Promise<PlacedRenewal> {
-  const { workspaceId, name, years, priceCents, ...term } = request;
-  const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents } as const;
+  const { workspaceId, name, years, priceCents, fee, ...term } = request;
+  const purchase = { workspaceId, kind: 'renewal', origin: 'auto_renew', name, years, priceCents, fee } as const;
   try {
     const { order } = await placeOrder(deps, purchase, term);
     const outcome = await advanceOrder(deps, order, { isFirst: true });

@@ -10,5 +10,5 @@ export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
 export { endByHand, findAnyOrder, isEnded, isWorkedOn, retryOrder } from './settle-by-hand.ts';
 export { findLiveOrder } from './store.ts';
-export { assignName, listUnassigned } from './unassigned-names.ts';
+export { adoptName, assignName, listUnassigned } from './unassigned-names.ts';
 export { defineMessageAudit, dismissMessage, listUnknownMessages } from './unknown-messages.ts';

@@ -13,7 +13,7 @@ import {
   MISSING_LOOK_MS,
   syncDomain,
 } from '../portfolio/index.ts';
-import { type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
+import { type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { leaseAndAdvanceOrder } from './advance-order.ts';
@@ -49,22 +49,38 @@ export interface OrderWorker {
 }
 
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
-  const { logger } = deps;
-  const worker = createPeriodicWorker({
-    name: 'orders',
-    intervalMs: sweepMs,
-    pass: () => sweepOnce(deps),
-    logger,
-  });
-  return { sweep: worker.runPass.bind(worker), start: worker.start.bind(worker), stop: worker.stop.bind(worker) };
+  const { logger, registry } = deps;
+  const createWorker = (name: string, pass: () => Promise<void>) =>
+    createPeriodicWorker({ name, intervalMs: sweepMs, pass, logger });
+  const orders = createWorker('orders', () => runParts(deps, [advanceDueOrders, sendRefunds]));
+  // One each: a registry that is away or slow keeps neither orders nor the other registries waiting.
+  const queues = registry.members.map((member) =>
+    createWorker(`messages of ${member.id}`, () => readQueue(deps, member)),
+  );
+  const names = registry.members.map((member) => createWorker(`names at ${member.id}`, () => syncStale(deps, member)));
+  const workers = [...queues, orders, ...names];
+  return {
+    async sweep() {
+      await Promise.all(queues.map((worker) => worker.runPass()));
+      await orders.runPass();
+      await Promise.all(names.map((worker) => worker.runPass()));
+    },
+    start() {
+      for (const worker of workers) worker.start();
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+    },
+  };
 }
 
-async function sweepOnce(deps: OrderDependencies): Promise<void> {
-  const { logger } = deps;
-  // A part that fails does not keep the others from running.
-  for (const part of [readMessages, advanceDueOrders, sendRefunds, syncStale]) {
+type Part = (deps: OrderDependencies) => Promise<void>;
+
+/** A part that fails does not keep the others from running. */
+async function runParts(deps: OrderDependencies, parts: readonly Part[]): Promise<void> {
+  for (const part of parts) {
     await part(deps).catch((error: unknown) =>
-      logger.error(
+      deps.logger.error(
         { err: error, part: part.name },
         'a part of the sweep of orders failed; it runs again with the next',
       ),
@@ -83,18 +99,17 @@ async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
 }
 
 /** Each message is applied before it is acknowledged: applying one again changes nothing. */
-async function readMessages(deps: OrderDependencies): Promise<void> {
-  const { registry, logger } = deps;
+async function readQueue(deps: OrderDependencies, member: RegistryMember): Promise<void> {
   try {
     for (let count = 0; count < BATCH_SIZE; count += 1) {
-      const polled = await registry.poll();
+      const polled = await member.poll();
       if (polled === undefined) return;
       await applyMessage(deps, polled.message);
-      await registry.acknowledge(polled.message.id);
+      await member.acknowledge(polled.message.id);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    logger.warn({ reason: error.message }, 'the messages of the registry cannot be read now');
+    deps.logger.warn({ registry: member.id, reason: error.message }, 'the messages of the registry cannot be read now');
   }
 }
 
@@ -180,7 +195,7 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
 }
 
 /** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
-async function syncStale(deps: OrderDependencies): Promise<void> {
+async function syncStale(deps: OrderDependencies, { id, zones }: RegistryMember): Promise<void> {
   const { db, registry, clock, logger } = deps;
   const now = clock.now();
   const before = {
@@ -188,23 +203,23 @@ async function syncStale(deps: OrderDependencies): Promise<void> {
     unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
     missing: new Date(now.getTime() - MISSING_LOOK_MS),
   };
-  const stale = await listStaleDomains(systemDb(db), before, BATCH_SIZE);
-  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now));
+  const stale = await listStaleDomains(systemDb(db), before, zones, BATCH_SIZE);
+  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
   try {
-    for (const { workspace_id: workspaceId, id, missing_since: missingSince } of stale) {
+    for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
       // A registry that answers wrongly is asked about those names alone, until it shows them again.
       if (isStopped && missingSince === null) continue;
-      const row = await findDomainById(workspaceDb(db, workspaceId), id);
+      const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
       if (row === undefined) continue;
       const after = await syncDomain({ db, registry, now }, row);
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
       if (!isNewlyMissing) continue;
       logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
-      isStopped = await areTooManyMissing(db, now);
+      isStopped = await areTooManyMissing(db, now, zones);
       if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    logger.warn({ reason: error.message }, 'the registry cannot be asked about names now');
+    logger.warn({ registry: id, reason: error.message }, 'the registry cannot be asked about names now');
   }
 }

@@ -24,6 +24,8 @@
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import type { RenewalFee } from '../prices/quote.ts';
+import type { RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
@@ -45,6 +47,10 @@ export interface Purchase {
   /** Absent: the registry is asked before anything is sent. */
   readonly baseline?: Baseline | undefined;
   readonly claim?: IdempotencyClaim | undefined;
+  /** What the registry asks, and is told with the command; absent: it does not say. */
+  readonly fee?: RegistryFee | undefined;
+  /** What auto-renew will cost a name with a price of its own. */
+  readonly renewalFee?: RenewalFee | undefined;
 }
 
 /** What has come of an order so far. */

@@ -88,7 +88,7 @@ async function insertPurchase(
   purchase: Purchase,
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
-  const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim } = purchase;
+  const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -106,6 +106,7 @@ async function insertPurchase(
     pays_with: instrument === undefined ? 'wallet' : 'card',
     sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
     baseline: baseline ?? null,
+    registry_fee: fee ?? null,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: instrument === undefined ? 1 : 0,
@@ -129,11 +130,12 @@ export function authCodeContext(workspaceId: string, orderId: string): string {
 }
 
 /** Inserts the name into the workspace's portfolio; a unique index lets one workspace have it. */
-async function acquire(tx: Transaction, { workspaceId, kind, name }: Purchase): Promise<string> {
+async function acquire(tx: Transaction, { workspaceId, kind, name, renewalFee }: Purchase): Promise<string> {
   const domainId = mintId('dom');
   const db = workspaceDb(tx, workspaceId);
   const via = kind === 'transfer' ? 'transfer' : 'registration';
-  if (!(await insertAcquisition(db, { id: domainId, name, added_via: via }))) throw new NameTaken(name);
+  if (!(await insertAcquisition(db, { id: domainId, name, added_via: via, renewal_fee: renewalFee ?? null })))
+    throw new NameTaken(name);
   if (via === 'registration') await openZone(tx, { workspaceId, domainId, name });
   return domainId;
 }

@@ -11,7 +11,7 @@ interface Hands {
 }
 
 /** What the registry shows comes with the next sweep. */
-const UNASKED = { autoRenewGraceDays: undefined };
+const UNASKED = { habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }) };
 
 /** Whose it is, whatever the workspace. */
 export function findAnyOrder({ db }: Pick<Hands, 'db'>, id: string): Promise<OrderRow | undefined> {

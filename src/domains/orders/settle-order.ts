@@ -15,7 +15,7 @@ import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
 
 interface Settlement extends Pick<OrderDependencies, 'db' | 'clock'> {
-  readonly registry: Pick<Registry, 'autoRenewGraceDays'>;
+  readonly registry: Pick<Registry, 'habitsOf'>;
 }
 
 /**
@@ -53,7 +53,7 @@ async function recordTerm(
       ...(info === undefined ? {} : reported(info, parts)),
       state: 'active',
       billed_until: until,
-      expires_at: endOfPaidTerm(parts.registry, until, shown),
+      expires_at: endOfPaidTerm(parts.registry.habitsOf(order.name), until, shown),
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,

@@ -23,6 +23,7 @@ export type NewOrder = Pick<
   | 'pays_with'
   | 'sealed_auth_code'
   | 'baseline'
+  | 'registry_fee'
   | 'state'
   | 'submissions'
   | 'lease_until'
@@ -39,6 +40,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
     .values({
       ...order,
       baseline: order.baseline === null ? null : json(order.baseline),
+      registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,

@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { insertAcquisition } from '../portfolio/index.ts';
+import type { RegistryDomain } from '../registry/registry.ts';
 import { type SystemDb, systemDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 
@@ -67,15 +68,47 @@ export async function assignName(
       .returning(['expires_at'])
       .executeTakeFirst();
     if (found === undefined) return null;
-    const scoped = workspaceDb(tx, workspaceId);
-    const id = mintId('dom');
-    if (!(await insertAcquisition(scoped, { id, name, added_via: 'transfer' }))) return null;
-    await scoped
-      .updateTable('domains')
-      .set({ state: 'active', expires_at: found.expires_at, billed_until: found.expires_at })
-      .where('id', '=', id)
-      .execute();
-    await openZone(tx, { workspaceId, domainId: id, name });
-    return { id };
+    return insertAssigned(tx, { name, workspaceId, until: found.expires_at });
   });
+}
+
+interface Adoption {
+  readonly name: string;
+  readonly workspaceId: string;
+  /** As the registry shows it. */
+  readonly info: RegistryDomain;
+  /** Undefined: its whole term. */
+  readonly paidUntil: Date | undefined;
+}
+
+/** Puts a name that the registry has just shown as ours into a portfolio; the next sweep asks about it again. False: it is in one already. */
+export async function adoptName(db: Database, { info, name, paidUntil, workspaceId }: Adoption): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const inserted = await insertAssigned(tx, { name, workspaceId, until: paidUntil ?? new Date(info.expiresAt) });
+    if (inserted === null) return false;
+    await systemDb(tx).deleteFrom('unassigned_names').where('name', '=', name).execute();
+    await workspaceDb(tx, workspaceId)
+      .updateTable('domains')
+      .set({ whois_privacy: info.isPrivate })
+      .where('id', '=', inserted.id)
+      .execute();
+    return true;
+  });
+}
+
+/** Null: it is in a portfolio already. */
+async function insertAssigned(
+  tx: Transaction,
+  { name, until, workspaceId }: { readonly name: string; readonly workspaceId: string; readonly until: Date },
+): Promise<{ readonly id: string } | null> {
+  const scoped = workspaceDb(tx, workspaceId);
+  const id = mintId('dom');
+  if (!(await insertAcquisition(scoped, { id, name, added_via: 'transfer', renewal_fee: null }))) return null;
+  await scoped
+    .updateTable('domains')
+    .set({ state: 'active', expires_at: until, billed_until: until })
+    .where('id', '=', id)
+    .execute();
+  await openZone(tx, { workspaceId, domainId: id, name });
+  return { id };
 }

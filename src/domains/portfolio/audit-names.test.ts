@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { insertZone } from '../../../test/support/dnssec-zones.ts';
+import { TermRegistry } from '../../../test/support/term-registry.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import { createManualClock } from '../../kernel/clock/clock.ts';
 import { createJobs } from '../../kernel/jobs/jobs.ts';
@@ -20,7 +21,7 @@ test('the jobs tell of missing names, and close the zones of names that were ret
   const logger = Object.assign(createLogger({ logLevel: 'silent' }), { error: resolve });
   const metrics = createMetrics();
   const jobs = createJobs(db, { logger });
-  defineMissingNames(jobs, { db, clock, logger, metrics });
+  defineMissingNames(jobs, { db, clock, logger, metrics, registry: new TermRegistry().asPort() });
   assert.match(await metrics.render(), /^domains_missing_names 0$/m);
   const [retired, young] = [await insertZone(db, 'retired.com'), await insertZone(db, 'young.com')];
   await db.transaction((tx) => retireDomain(tx, retired, clock.now()));
@@ -34,7 +35,7 @@ test('the jobs tell of missing names, and close the zones of names that were ret
   await jobs.start();
   t.after(() => jobs.stop());
   await jobs.enqueue(db, 'domains-audit-names', {});
-  assert.deepEqual(await logged, { count: 2, names: ['lost-one.com', 'lost-two.com'], isStopped: true });
+  assert.deepEqual(await logged, { count: 2, names: ['lost-one.com', 'lost-two.com'], stopped: ['terms'] });
   assert.match(await metrics.render(), /^domains_missing_names 2$/m);
   await jobs.enqueue(db, 'domains-close-zones', {});
   const isClosed = async () => ((await findZone(db, 'retired.com'))?.isClosed === true ? true : undefined);

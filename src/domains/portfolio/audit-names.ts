@@ -5,6 +5,7 @@ import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { closeDueZones } from '../dns/index.ts';
+import type { Registry } from '../registry/registry.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { areTooManyMissing, listMissing } from './missing-names.ts';
 
@@ -22,10 +23,14 @@ export interface MissingNamesDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly registry: Pick<Registry, 'members'>;
 }
 
 /** Each hour on some replica. Call before `jobs.start`. */
-export function defineMissingNames(jobs: Jobs, { db, clock, logger, metrics }: MissingNamesDependencies): void {
+export function defineMissingNames(
+  jobs: Jobs,
+  { db, clock, logger, metrics, registry }: MissingNamesDependencies,
+): void {
   const missing = metrics.gauge(
     'domains_missing_names',
     'Names of portfolios that the registry says are not ours, as the last look on this replica found; at most 10,000',
@@ -38,9 +43,11 @@ export function defineMissingNames(jobs: Jobs, { db, clock, logger, metrics }: M
       missing.set(found.length);
       if (found.length === 0) return;
       const names = found.slice(0, NAMES_LISTED).map(({ name }) => name);
-      const isStopped = await areTooManyMissing(db, clock.now());
+      const stopped = await Promise.all(
+        registry.members.map(async ({ id, zones }) => ((await areTooManyMissing(db, clock.now(), zones)) ? [id] : [])),
+      );
       logger.error(
-        { count: found.length, names, isStopped },
+        { count: found.length, names, stopped: stopped.flat() },
         'the registry says of names of portfolios that they are not ours',
       );
     },

@@ -13,6 +13,8 @@ export {
   findDomainById,
   findOwner,
   insertAcquisition,
+  isUnder,
+  listActiveAfter,
   listDomains,
   listStaleDomains,
   lockDomain,

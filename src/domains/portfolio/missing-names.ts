@@ -114,14 +114,20 @@ const unexpected = `
   and deletion_sent_at is null and (release_at is null or release_at > $1)
   and not coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false)`;
 
-/** More names are missing unexpectedly than is likely: rather the registry's answers are wrong. */
-export async function areTooManyMissing(executor: Executor, now: Date): Promise<boolean> {
+const under = "($2::text[] is null or substring(name from position('.' in name) + 1) = any($2::text[]))";
+
+/** More names are missing unexpectedly than is likely, of all or of one registry's zones: rather the registry's answers are wrong. */
+export async function areTooManyMissing(
+  executor: Executor,
+  now: Date,
+  zones: readonly string[] | undefined,
+): Promise<boolean> {
   const { rows } = await executor.query<{ too_many: boolean }>({
     text: `
-      select found.count > 1 and found.count > (select count(*) / ${PORTFOLIO_SHARE} from domains.domains where state = 'active')
+      select found.count > 1 and found.count > (select count(*) / ${PORTFOLIO_SHARE} from domains.domains where state = 'active' and ${under})
         as too_many
-      from (select count(*) as count from domains.domains where ${unexpected}) found`,
-    values: [now],
+      from (select count(*) as count from domains.domains where ${unexpected} and ${under}) found`,
+    values: [now, zones ?? null],
   });
   return rows[0]?.too_many === true;
 }

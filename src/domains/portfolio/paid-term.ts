@@ -3,12 +3,12 @@
  * customer has ends with `billed_until`, whatever the registry shows.
  */
 import { type RawBuilder, sql } from 'kysely';
-import type { Registry } from '../registry/registry.ts';
+import type { RegistryHabits } from '../registry/registry.ts';
 
 /** Registries differ on the time of the day, and on when a year ends that began on 29 February. */
 export const EXPIRY_TOLERANCE_MS = 2 * 86_400_000;
 
-type Habit = Pick<Registry, 'autoRenewGraceDays'>;
+type Habit = Pick<RegistryHabits, 'autoRenewGraceDays'>;
 
 export function endOfPaidTerm({ autoRenewGraceDays }: Habit, billedUntil: Date | null, expiresAt: Date): Date {
   if (autoRenewGraceDays === undefined || billedUntil === null) return expiresAt;

@@ -5,6 +5,7 @@ import { json } from '../../kernel/db/values.ts';
 import { startDeadline } from '../deadline.ts';
 import { closeZone, closeZoneLater, followDelegation } from '../dns/index.ts';
 import type { ReadOptions, Registry, RegistryDomain } from '../registry/registry.ts';
+import { zoneOf } from '../registry/routing-registry.ts';
 import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import {
@@ -37,7 +38,7 @@ export async function recordInfo(tx: Transaction, place: Place, info: RegistryDo
 }
 
 interface Reporting {
-  readonly registry: Pick<Registry, 'autoRenewGraceDays'>;
+  readonly registry: Pick<Registry, 'habitsOf'>;
   readonly now: Date;
 }
 
@@ -47,7 +48,7 @@ export function reported(info: RegistryDomain, { registry, now }: Reporting) {
     state: 'active',
     snapshot: json(info),
     synced_at: now,
-    expires_at: endOfPaidTermInRow(registry, new Date(info.expiresAt)),
+    expires_at: endOfPaidTermInRow(registry.habitsOf(info.name), new Date(info.expiresAt)),
     ...notMissing,
     deletion_sent_at: deletionUnlessOver(now),
     transfer_out_look_at: lookAtTransferOut(info, now),
@@ -128,12 +129,19 @@ export async function syncDomain(
       await scoped.updateTable('domains').set({ synced_at: now }).where('id', '=', row.id).execute();
     } else {
       await countSighting(scoped, held, { isAnnounced, now });
-      const mayRetire = isConfirmed && (isExpected(held, now, isAnnounced) || !(await areTooManyMissing(tx, now)));
+      const mayRetire =
+        isConfirmed &&
+        (isExpected(held, now, isAnnounced) || !(await areTooManyMissing(tx, now, zonesBeside(registry, row.name))));
       if (mayRetire) await retireDomain(tx, place, now);
     }
     const after = await findDomainById(scoped, row.id);
     return after?.state === 'gone' ? undefined : after;
   });
+}
+
+/** Of the registry that the name is at. */
+function zonesBeside({ members }: Pick<Registry, 'members'>, name: string): readonly string[] | undefined {
+  return members.find(({ zones }) => zones?.includes(zoneOf(name)))?.zones;
 }
 
 function isSameReport(held: DomainRow, seen: DomainRow): boolean {

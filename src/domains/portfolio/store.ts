@@ -1,5 +1,6 @@
 /** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { json } from '../../kernel/db/values.ts';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -39,12 +40,13 @@ export async function findOwner(
 /** Inserts the name for the workspace. False when any workspace has it, or is acquiring it. */
 export async function insertAcquisition(
   db: WorkspaceDb,
-  domain: Pick<DomainRow, 'id' | 'name' | 'added_via'>,
+  domain: Pick<DomainRow, 'id' | 'name' | 'added_via' | 'renewal_fee'>,
 ): Promise<boolean> {
   const inserted = await db
     .insertInto('domains')
     .values({
       ...domain,
+      renewal_fee: domain.renewal_fee === null ? null : json(domain.renewal_fee),
       state: 'acquiring',
       snapshot: null,
       synced_at: null,
@@ -71,6 +73,22 @@ export async function insertAcquisition(
   return inserted !== undefined;
 }
 
+/** Active names of every workspace behind `after`, in the order of the alphabet. */
+export async function listActiveAfter(
+  db: SystemDb,
+  after: string,
+  limit: number,
+): Promise<Pick<DomainRow, 'name' | 'billed_until' | 'expires_at' | 'release_at'>[]> {
+  return db
+    .selectFrom('domains')
+    .select(['name', 'billed_until', 'expires_at', 'release_at'])
+    .where(isActive)
+    .where('name', '>', after)
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+}
+
 /** Up to `limit + 1` names in alphabetical order, after `after`. */
 export async function listDomains(
   db: WorkspaceDb,
@@ -85,6 +103,12 @@ export async function listDomains(
   return (page.after === undefined ? query : query.where('name', '>', page.after)).execute();
 }
 
+/** Of names: one label below one of these zones; undefined: any. */
+export function isUnder(zones: readonly string[] | undefined): RawBuilder<boolean> {
+  if (zones === undefined) return sql<boolean>`true`;
+  return sql<boolean>`substring(name from position('.' in name) + 1) = any(${[...zones]}::text[])`;
+}
+
 /**
  * Active names of every workspace that were last read before these times: first those that the registry says we do not have, then,
  * longest ago first, those that it has reported, and those that it has not.
@@ -92,12 +116,14 @@ export async function listDomains(
 export async function listStaleDomains(
   db: SystemDb,
   before: { readonly synced: Date; readonly unreported: Date; readonly missing: Date },
+  zones: readonly string[] | undefined,
   limit: number,
 ): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'missing_since'>[]> {
   return db
     .selectFrom('domains')
     .select(['workspace_id', 'id', 'missing_since'])
     .where(isActive)
+    .where(isUnder(zones))
     .where((where) => where.or([where('missing_seen_at', 'is', null), where('missing_seen_at', '<', before.missing)]))
     .where((where) =>
       where.or([

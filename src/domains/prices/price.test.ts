@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { standardPrices, termsOf } from '../../../test/support/prices.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { normalizeName } from '../names/normalize-name.ts';
 import { MAX_CENTS } from './money.ts';
-import { getTldTerms, type PricedOperation, priceCents, tldTerms } from './price.ts';
+import { type PricedOperation, priceCents } from './price.ts';
 import { offeredTlds } from './tlds.ts';
+
+const NOW = new Date('2026-03-01T00:00:00Z');
 
 function refusal(param: string, message: RegExp) {
   return (error: unknown) =>
@@ -18,7 +21,7 @@ test('every TLD on offer is a public suffix, listed once, with terms that a regi
   assert.equal(new Set(offeredTlds.map(({ tld }) => tld)).size, offeredTlds.length);
   for (const terms of offeredTlds) {
     assert.equal(normalizeName(`example-name.${terms.tld}`).tld, terms.tld);
-    assert.equal(tldTerms(terms.tld), terms);
+    assert.deepEqual(standardPrices.find(terms.tld, NOW), terms);
     for (const { min, max } of [terms.registrationYears, terms.renewalYears]) {
       assert.ok(min >= 1 && min <= max && max <= terms.maxTermYears && terms.maxTermYears <= 10, terms.tld);
     }
@@ -31,13 +34,13 @@ test('every TLD on offer is a public suffix, listed once, with terms that a regi
 });
 
 test('registrations and renewals cost their years; transfers and trades have one price', () => {
-  const terms = getTldTerms('com');
-  assert.equal(priceCents('com', 'registration', 1), terms.registerCents);
-  assert.equal(priceCents('com', 'registration', 10), terms.registerCents * 10);
-  assert.equal(priceCents('com', 'renewal', 3), terms.renewCents * 3);
-  assert.equal(priceCents('com', 'transfer', 1), terms.transferCents);
-  assert.equal(priceCents('ai', 'transfer', 2), getTldTerms('ai').transferCents);
-  assert.equal(priceCents('at', 'trade', 0), getTldTerms('at').tradeCents);
+  const terms = termsOf('com');
+  assert.equal(priceCents(termsOf('com'), 'registration', 1), terms.registerCents);
+  assert.equal(priceCents(termsOf('com'), 'registration', 10), terms.registerCents * 10);
+  assert.equal(priceCents(termsOf('com'), 'renewal', 3), terms.renewCents * 3);
+  assert.equal(priceCents(termsOf('com'), 'transfer', 1), terms.transferCents);
+  assert.equal(priceCents(termsOf('ai'), 'transfer', 2), termsOf('ai').transferCents);
+  assert.equal(priceCents(termsOf('at'), 'trade', 0), termsOf('at').tradeCents);
 });
 
 test('years that a registry does not sell are refused, saying which it does', () => {
@@ -53,7 +56,7 @@ test('years that a registry does not sell are refused, saying which it does', ()
   ];
   for (const [tld, operation, years, message] of cases) {
     assert.throws(
-      () => priceCents(tld, operation, years),
+      () => priceCents(termsOf(tld), operation, years),
       refusal('duration', message),
       `${tld} ${operation} ${years}`,
     );
@@ -61,8 +64,7 @@ test('years that a registry does not sell are refused, saying which it does', ()
 });
 
 test('a TLD that is not offered has no price', () => {
-  assert.equal(tldTerms('zzz'), undefined);
-  assert.equal(tldTerms('constructor'), undefined);
-  assert.throws(() => getTldTerms('zzz'), refusal('domain', /GET \/tlds/));
-  assert.throws(() => priceCents('zzz', 'renewal', 1), refusal('domain', /GET \/tlds/));
+  assert.equal(standardPrices.find('zzz', NOW), undefined);
+  assert.equal(standardPrices.find('constructor', NOW), undefined);
+  assert.throws(() => standardPrices.get('zzz', NOW), refusal('domain', /GET \/tlds/));
 });

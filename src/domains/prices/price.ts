@@ -1,45 +1,38 @@
-/** What a spending call costs. Every name of a TLD costs the same: names that registries sell at a premium are not offered. */
+/** What a spending call costs. Names with a price of their own: quote.ts. */
 import { ApiError } from '../../kernel/http/errors.ts';
-import { offeredTlds, type TldTerms, type YearRange } from './tlds.ts';
+import type { TldTerms, YearRange } from './tlds.ts';
 
 export type PricedOperation = 'registration' | 'renewal' | 'transfer' | 'trade';
-
-const termsByTld: ReadonlyMap<string, TldTerms> = new Map(offeredTlds.map((terms) => [terms.tld, terms]));
-
-/** The terms of a TLD, named by its public suffix in ASCII (`co.uk`); undefined when it is not offered. */
-export function tldTerms(tld: string): TldTerms | undefined {
-  return termsByTld.get(tld);
-}
-
-/** As `tldTerms`; throws `bad_request` for a TLD that is not offered. */
-export function getTldTerms(tld: string): TldTerms {
-  const terms = termsByTld.get(tld);
-  if (terms !== undefined) return terms;
-  const message = `Names under \`.${tld}\` are not offered. GET /tlds lists the ones that are.`;
-  throw new ApiError('bad_request', { message, param: 'domain' });
-}
 
 /**
  * The retail price in cents of the whole operation, for all its years: registrations and renewals cost so much a year; a
  * transfer has one price, which buys `transferYears`, and so has a trade, which adds none (its `years` are 0).
- * Throws `bad_request` for a TLD that is not offered, and for a number of years that its registry does not sell.
+ * Throws `bad_request` for a number of years that the registry does not sell.
  */
-export function priceCents(tld: string, operation: PricedOperation, years: number): number {
-  const terms = getTldTerms(tld);
+export function priceCents(terms: TldTerms, operation: PricedOperation, years: number): number {
+  requireYearsOf(terms, operation, years);
   switch (operation) {
     case 'registration':
-      requireYears(years, terms.registrationYears, 'registered', tld);
       return terms.registerCents * years;
     case 'renewal':
-      requireYears(years, terms.renewalYears, 'renewed', tld);
       return terms.renewCents * years;
     case 'transfer':
-      requireYears(years, { min: terms.transferYears, max: terms.transferYears }, 'transferred', tld);
       return terms.transferCents;
     case 'trade':
-      requireYears(years, { min: 0, max: 0 }, 'traded', tld);
       return terms.tradeCents;
   }
+}
+
+/** Throws `bad_request` for a number of years that the registry does not sell. */
+export function requireYearsOf(terms: TldTerms, operation: PricedOperation, years: number): void {
+  const { registrationYears, renewalYears, tld, transferYears } = terms;
+  const sold = {
+    registration: { range: registrationYears, verb: 'registered' },
+    renewal: { range: renewalYears, verb: 'renewed' },
+    transfer: { range: { min: transferYears, max: transferYears }, verb: 'transferred' },
+    trade: { range: { min: 0, max: 0 }, verb: 'traded' },
+  }[operation];
+  requireYears(years, sold.range, sold.verb, tld);
 }
 
 function requireYears(years: number, { min, max }: YearRange, verb: string, tld: string): void {

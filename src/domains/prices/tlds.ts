@@ -1,6 +1,6 @@
 /**
- * The TLDs on offer and their terms: the only place that has prices. A change takes effect with the next start; an order
- * keeps the price that it was made at.
+ * The TLDs that are on offer where no file of the operator's says otherwise, their terms and prices. A change takes effect with the
+ * next start; an order keeps the price that it was made at.
  */
 
 export interface YearRange {
@@ -38,7 +38,7 @@ export interface TldTerms {
 type Prices = readonly [registerCents: number, renewCents: number, transferCents: number, tradeCents: number];
 
 /** Terms that ICANN's contracts give every generic TLD. */
-const GENERIC = {
+export const GENERIC_TERMS = {
   registrationYears: { min: 1, max: 10 },
   renewalYears: { min: 1, max: 10 },
   transferYears: 1,
@@ -50,7 +50,7 @@ const GENERIC = {
 
 /** Registries of countries that sell a year at a time and take no name back before its term ends. */
 const YEARLY = {
-  ...GENERIC,
+  ...GENERIC_TERMS,
   registrationYears: { min: 1, max: 1 },
   renewalYears: { min: 1, max: 1 },
   deletes: 'at_expiry',
@@ -59,7 +59,7 @@ const YEARLY = {
 
 function offer(tld: string, prices: Prices, terms: Partial<TldTerms> = {}): TldTerms {
   const [registerCents, renewCents, transferCents, tradeCents] = prices;
-  return { tld, registerCents, renewCents, transferCents, tradeCents, ...GENERIC, ...terms };
+  return { tld, registerCents, renewCents, transferCents, tradeCents, ...GENERIC_TERMS, ...terms };
 }
 
 /** In the order in which they are listed and suggested: the best known first. */

@@ -56,8 +56,27 @@ export interface Registrant {
 export interface Availability {
   readonly name: string;
   readonly availability: 'available' | 'taken' | 'reserved' | 'unknown';
-  /** The registry's reason, where it gives one. */
+  /** The registry's reason, where it gives one: for the log, not for customers. */
   readonly reason?: string;
+  /** What the registry asks for a year of it, and for its transfer, where it says so. */
+  readonly fees?: Readonly<Partial<Record<FeeCommand, RegistryFee>>>;
+}
+
+export type FeeCommand = 'create' | 'renew' | 'transfer';
+
+export interface FeeQuestion {
+  readonly name: string;
+  readonly command: FeeCommand;
+  readonly years: number;
+}
+
+/** What a registry asks of its registrar (RFC 8748). */
+export interface RegistryFee {
+  /** ISO 4217, upper case. */
+  readonly currency: string;
+  readonly cents: number;
+  /** Whether the name has a price of its own; undefined: the registry does not say. */
+  readonly isPremium?: boolean;
 }
 
 export type MutationOutcome =
@@ -80,26 +99,32 @@ export type RejectionCode =
   | 'policy'
   | 'other';
 
+/** A command that costs something. */
+interface PaidCommand {
+  /** For all its years: a registry that asks for another fee refuses it. Absent: whatever it asks. */
+  readonly fee?: RegistryFee;
+}
+
 /** Every mutation carries an id that our side chose (clTRID): it identifies the command in the logs of both sides. */
 interface Command {
   readonly name: string;
   readonly transactionId: string;
 }
 
-export interface CreateCommand extends Command {
+export interface CreateCommand extends Command, PaidCommand {
   readonly years: number;
   readonly registrant: Registrant;
   readonly nameservers: readonly string[];
   readonly isPrivate: boolean;
 }
 
-export interface RenewCommand extends Command {
+export interface RenewCommand extends Command, PaidCommand {
   readonly years: number;
   /** What `info` showed; the registry refuses (`wrong_expiry`) when it has changed. */
   readonly currentExpiresAt: string;
 }
 
-export interface TransferCommand extends Command {
+export interface TransferCommand extends Command, PaidCommand {
   readonly authCode: string;
   readonly years: number;
 }
@@ -166,17 +191,42 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface Registry {
-  readonly kind: 'simulated' | 'epp';
+/** What a registry does by itself, and asks of registrars. */
+export interface RegistryHabits {
   /**
-   * The registry renews names by itself at the end of their term, and takes that back where they are deleted within so many days. Undefined:
-   * it does not.
+   * It renews names by itself at the end of their term, and takes that back where they are deleted within so many days. Undefined: it
+   * does not.
    */
   readonly autoRenewGraceDays: number | undefined;
   /** What it takes no registrant without, beside name and e-mail address. */
   readonly requiredContact: readonly ('city' | 'country')[];
+}
+
+/** One registry behind the port: what is asked of it alone. */
+export interface RegistryMember {
+  /** As metrics, logs and the operator know it. */
+  readonly id: string;
+  /** The suffixes of the names that are, or would be, there; undefined: of all names. */
+  readonly zones: readonly string[] | undefined;
+  readonly habits: RegistryHabits;
+  /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
+  poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
+  /** Throws `RegistryUnavailable`; the message then stays in the queue. */
+  acknowledge(messageId: string): Promise<void>;
+  /** Sessions that are logged in; undefined where there are none to speak of. */
+  countSessions(): number | undefined;
+}
+
+export interface Registry {
+  readonly kind: 'simulated' | 'epp';
+  /** The registries behind it: itself, or those that it chooses from by the suffix of a name. */
+  readonly members: readonly RegistryMember[];
+  /** Of the registry that a name is at, or would be. */
+  habitsOf(name: string): RegistryHabits;
   /** In the order of the names; those that the registry gave no answer for in time are `unknown`. Never throws. */
   check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
+  /** What a command would cost us now; undefined: the registry does not say. Throws `RegistryUnavailable`. */
+  feeOf(question: FeeQuestion): Promise<RegistryFee | undefined>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.
@@ -193,14 +243,13 @@ export interface Registry {
   delete(command: Command): Promise<MutationOutcome>;
   /** Brings a name back out of the redemption period (RFC 3915). */
   restore(command: Command): Promise<MutationOutcome>;
-  /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
-  poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
-  /** Throws `RegistryUnavailable`; the message then stays in the queue. */
-  acknowledge(messageId: string): Promise<void>;
   /** Starts background work and connections, if any. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** A registry that is one alone. */
+export interface SingleRegistry extends Registry, RegistryMember {}
 
 /** The registry gave no answer in time: nothing is known. */
 export class RegistryUnavailable extends Error {

@@ -1,5 +1,8 @@
 /** What a renewal by auto-renew is: so many years at such a price. */
-import { priceCents, tldTerms } from '../prices/price.ts';
+import type { Selectable } from 'kysely';
+import { priceCents } from '../prices/price.ts';
+import type { PriceBook } from '../prices/price-book.ts';
+import type { WorkspaceTables } from '../tables.ts';
 
 export interface RenewalOffer {
   /** The fewest that the TLD renews for. */
@@ -10,12 +13,20 @@ export interface RenewalOffer {
   readonly maxTermYears: number;
 }
 
-/** By the TLD of a name of the portfolio; undefined when it is not offered any more. */
-export function renewalOffer(name: string): RenewalOffer | undefined {
+type Offered = Pick<Selectable<WorkspaceTables['domains']>, 'name' | 'renewal_fee'>;
+
+/** By the TLD of a name of the portfolio, or by its own price; undefined when it is not offered any more. */
+export function renewalOffer(
+  prices: PriceBook,
+  { name, renewal_fee: fee }: Offered,
+  at: Date,
+): RenewalOffer | undefined {
   // Names of a portfolio are one label under their public suffix.
   const tld = name.slice(name.indexOf('.') + 1);
-  const terms = tldTerms(tld);
+  const terms = prices.find(tld, at);
   if (terms === undefined) return undefined;
   const { renewalYears, maxTermYears } = terms;
-  return { years: renewalYears.min, priceCents: priceCents(tld, 'renewal', renewalYears.min), maxTermYears };
+  const years = fee?.years ?? renewalYears.min;
+  const cents = fee === null ? priceCents(terms, 'renewal', years) : prices.premiumCents(tld, fee, at);
+  return cents === undefined ? undefined : { years, priceCents: cents, maxTermYears };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { standardPrices } from '../../../test/support/prices.ts';
 import { addYears } from '../registry/term.ts';
 import { type RenewalFacts, type RenewalOrder, renewalOf } from './index.ts';
 import { isCapped } from './term-calendar.ts';
@@ -16,6 +17,7 @@ const facts = (changes: Partial<RenewalFacts> = {}): RenewalFacts => ({
   renewal_state: 'not_due',
   renewal_reason: null,
   renewal_shortfall_cents: null,
+  renewal_fee: null,
   ...changes,
 });
 const order = (changes: Partial<RenewalOrder> = {}): RenewalOrder => ({
@@ -60,28 +62,28 @@ test('each state of a term has its word', () => {
     ['capped', { expires_at: decade }, undefined],
   ];
   for (const [term, changes, latest] of cases) {
-    assert.equal(renewalOf(facts(changes), latest, NOW).term, term, JSON.stringify([changes, latest]));
+    assert.equal(renewalOf(standardPrices, facts(changes), latest, NOW).term, term, JSON.stringify([changes, latest]));
   }
 });
 
 test('a renewal that is charged says until when, and when the next charge is', () => {
-  const pending = renewalOf(facts(), order({ state: 'submitted', years: 2 }), NOW);
+  const pending = renewalOf(standardPrices, facts(), order({ state: 'submitted', years: 2 }), NOW);
   assert.deepEqual(
     [pending.renewed_until, pending.next_charge_at, pending.expires_at],
     ['2029-03-21T00:00:00.000Z', '2029-02-19T00:00:00.000Z', '2027-03-21T00:00:00.000Z'],
   );
-  assert.equal(renewalOf(facts(), undefined, NOW).renewed_until, null);
-  assert.equal(renewalOf(facts(), order({ state: 'failed' }), NOW).renewed_until, null);
+  assert.equal(renewalOf(standardPrices, facts(), undefined, NOW).renewed_until, null);
+  assert.equal(renewalOf(standardPrices, facts(), order({ state: 'failed' }), NOW).renewed_until, null);
 });
 
 test('the shortfall is given in euros, with the amount to top up', () => {
-  const { shortfall, reason, price } = renewalOf(facts({ renewal_shortfall_cents: 1 }), undefined, NOW);
+  const { shortfall, reason, price } = renewalOf(standardPrices, facts({ renewal_shortfall_cents: 1 }), undefined, NOW);
   assert.deepEqual([shortfall, price], [0.01, 11.9]);
   assert.match(reason ?? '', /0\.01 EUR short/);
 });
 
 test('a TLD that is not offered any more has no price', () => {
-  assert.equal(renewalOf(facts({ name: 'example.gone' }), undefined, NOW).price, null);
+  assert.equal(renewalOf(standardPrices, facts({ name: 'example.gone' }), undefined, NOW).price, null);
 });
 
 test('29 February is followed by the 28th, and by the 29th only where one began there', () => {

@@ -1,5 +1,6 @@
 /** A domain's `renewal` object, for GET /domains/{name} and PATCH /domains/{name}/settings. */
 import { toEuros } from '../prices/money.ts';
+import type { PriceBook } from '../prices/price-book.ts';
 import { addYears } from '../registry/term.ts';
 import { renewalOffer } from './renewal-offer.ts';
 import type { RenewalOrder } from './renewal-order-store.ts';
@@ -8,8 +9,13 @@ import { isLive, type RenewalFacts, type Term, termOf } from './term.ts';
 import { chargeableFrom } from './term-calendar.ts';
 
 /** How the renewal of this row's term stands at `now`; `order` is what `findRenewalOrder` found. */
-export function renewalOf(domain: RenewalFacts, order: RenewalOrder | undefined, now: Date): Renewal {
-  const offer = renewalOffer(domain.name);
+export function renewalOf(
+  prices: PriceBook,
+  domain: RenewalFacts,
+  order: RenewalOrder | undefined,
+  now: Date,
+): Renewal {
+  const offer = renewalOffer(prices, domain, now);
   const term = termOf(domain, order, offer, now);
   const until = renewedUntil(domain, order, now);
   return {

@@ -26,7 +26,9 @@ import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import { type DomainRow, endOfPaidTerm, recordInfo } from '../portfolio/index.ts';
-import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import type { PriceBook } from '../prices/price-book.ts';
+import { type Registry, type RegistryDomain, type RegistryFee, RegistryUnavailable } from '../registry/registry.ts';
+import { zoneOf } from '../registry/routing-registry.ts';
 import type { OrderState } from '../tables.ts';
 import { readWallet } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
@@ -34,7 +36,7 @@ import { type RenewalOffer, renewalOffer } from './renewal-offer.ts';
 import { countRefusals, findRenewalOrder, type RenewalOrder } from './renewal-order-store.ts';
 import { isRefusalOf, type Term, termOf } from './term.ts';
 import { chargeHorizon } from './term-calendar.ts';
-import { listEndingTerms, lockUnlessBusy, type Position, saveTerm } from './term-store.ts';
+import { listEndingTerms, lockUnlessBusy, type Position, saveRenewalFee, saveTerm } from './term-store.ts';
 
 export interface RenewalRequest {
   readonly workspaceId: string;
@@ -43,6 +45,8 @@ export interface RenewalRequest {
   readonly origin: 'auto_renew';
   readonly years: number;
   readonly priceCents: number;
+  /** What the registry asks, where it says so. */
+  readonly fee: RegistryFee | undefined;
   /** The expiry that is moved, as the registry has just reported it. */
   readonly fromExpiresAt: Date;
   /**
@@ -65,12 +69,11 @@ export type PlaceRenewal = (request: RenewalRequest) => Promise<PlacedRenewal>;
 
 export interface RenewalWorkerOptions {
   readonly db: Database;
-  readonly registry: Pick<Registry, 'autoRenewGraceDays' | 'info'>;
+  readonly registry: Pick<Registry, 'feeOf' | 'habitsOf' | 'info'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly placeRenewal: PlaceRenewal;
-  /** Default: the price table's. */
-  readonly offerOf?: (name: string) => RenewalOffer | undefined;
+  readonly prices: PriceBook;
   /** Rows that are read at a time. Default 100. */
   readonly batchSize?: number;
 }
@@ -112,13 +115,11 @@ export function createRenewalWorker(options: RenewalWorkerOptions): RenewalWorke
 
 class Worker implements RenewalWorker {
   readonly #options: RenewalWorkerOptions;
-  readonly #offerOf: (name: string) => RenewalOffer | undefined;
   /** Where a run ended early: names that the registry never answers for must not keep the others waiting. */
   #resumeAfter: Position | undefined;
 
   constructor(options: RenewalWorkerOptions) {
     this.#options = options;
-    this.#offerOf = options.offerOf ?? renewalOffer;
   }
 
   async runDue(signal?: AbortSignal): Promise<RenewalRun> {
@@ -196,7 +197,20 @@ class Worker implements RenewalWorker {
       await this.#saveTerm(domain, failure(obstacle));
       return 'answered';
     }
-    return this.#place(domain, offer);
+    const fee = await this.#readFee(domain, offer);
+    return fee === 'changed' ? 'answered' : this.#place(domain, offer, fee);
+  }
+
+  /** What the registry asks now. One that its owner was not shown is written down, and charged by the next run. */
+  async #readFee(domain: DomainRow, { years }: RenewalOffer): Promise<RegistryFee | undefined | 'changed'> {
+    const { clock, db, prices, registry } = this.#options;
+    const fee = await registry.feeOf({ name: domain.name, command: 'renew', years });
+    if (fee === undefined) return undefined;
+    const isPremium = prices.isPremium(zoneOf(domain.name), { command: 'renew', years, fee }, clock.now());
+    const shown = domain.renewal_fee;
+    if (isPremium ? shown?.currency === fee.currency && shown.cents === fee.cents : shown === null) return fee;
+    await saveRenewalFee(workspaceDb(db, domain.workspace_id), domain.id, isPremium ? { ...fee, years } : null);
+    return 'changed';
   }
 
   async #readRegistry(domain: DomainRow): Promise<RegistryDomain | undefined> {
@@ -222,11 +236,14 @@ class Worker implements RenewalWorker {
       if (info?.isOurs !== true) return row;
       const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
       await recordInfo(tx, place, info, { registry, now: clock.now() });
-      return { ...row, expires_at: endOfPaidTerm(registry, row.billed_until, new Date(info.expiresAt)) };
+      return {
+        ...row,
+        expires_at: endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(info.expiresAt)),
+      };
     });
   }
 
-  async #place(domain: DomainRow, { years, priceCents }: RenewalOffer): Promise<Step> {
+  async #place(domain: DomainRow, { years, priceCents }: RenewalOffer, fee: RegistryFee | undefined): Promise<Step> {
     const { workspace_id: workspaceId, id: domainId, name, expires_at: expiresAt } = domain;
     if (expiresAt === null) return 'answered';
     const placed = await this.#options.placeRenewal({
@@ -236,6 +253,7 @@ class Worker implements RenewalWorker {
       origin: 'auto_renew',
       years,
       priceCents,
+      fee,
       fromExpiresAt: expiresAt,
       isStillDue: (row) => this.#isDueStill(row, expiresAt),
     });
@@ -252,16 +270,21 @@ class Worker implements RenewalWorker {
     return 'answered';
   }
 
+  #offerOf(domain: DomainRow): RenewalOffer | undefined {
+    const { clock, prices } = this.#options;
+    return renewalOffer(prices, domain, clock.now());
+  }
+
   /** Of the locked row. A unique index guarantees that there is no other order for the term. */
   #isDueStill(row: DomainRow, expiresAt: Date): boolean {
     if (row.state !== 'active' || row.expires_at?.getTime() !== expiresAt.getTime()) return false;
-    return termOf(row, undefined, this.#offerOf(row.name), this.#options.clock.now()).isDue;
+    return termOf(row, undefined, this.#offerOf(row), this.#options.clock.now()).isDue;
   }
 
   async #readTerm(domain: DomainRow) {
     const { db, clock } = this.#options;
     const order = await findRenewalOrder(workspaceDb(db, domain.workspace_id), domain.id);
-    const offer = this.#offerOf(domain.name);
+    const offer = this.#offerOf(domain);
     return { order, offer, term: termOf(domain, order, offer, clock.now()) };
   }
 

@@ -1,5 +1,7 @@
 /** Rows of domains, as the renewal worker reads and updates them. */
 import { type Selectable, sql } from 'kysely';
+import { json } from '../../kernel/db/values.ts';
+import type { RenewalFee } from '../prices/quote.ts';
 import type { RenewalState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -53,5 +55,13 @@ export async function saveTerm(
     .where('id', '=', seen.id)
     .where('expires_at', '=', seen.expires_at)
     .where('auto_renew', '=', seen.auto_renew)
+    .execute();
+}
+
+export async function saveRenewalFee(db: WorkspaceDb, id: string, fee: RenewalFee | null): Promise<void> {
+  await db
+    .updateTable('domains')
+    .set({ renewal_fee: fee === null ? null : json(fee) })
+    .where('id', '=', id)
     .execute();
 }

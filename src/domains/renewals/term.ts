@@ -20,6 +20,7 @@ export type RenewalFacts = Pick<
   | 'renewal_state'
   | 'renewal_reason'
   | 'renewal_shortfall_cents'
+  | 'renewal_fee'
 >;
 
 export interface Term {

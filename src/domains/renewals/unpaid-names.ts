@@ -15,7 +15,13 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, EXPIRY_TOLERANCE_MS, lockDomain } from '../portfolio/index.ts';
-import { type MutationOutcome, type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import {
+  type MutationOutcome,
+  type Registry,
+  type RegistryDomain,
+  type RegistryMember,
+  RegistryUnavailable,
+} from '../registry/registry.ts';
 import { addDays, addYears } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { findRenewalOrder } from './renewal-order-store.ts';
@@ -25,7 +31,7 @@ import { listPaidAgain, listUnpaid, saveUnpaid, type UnpaidChanges, type UnpaidR
 
 export interface UnpaidNamesOptions {
   readonly db: Database;
-  readonly registry: Pick<Registry, 'autoRenewGraceDays' | 'info' | 'update' | 'delete'>;
+  readonly registry: Pick<Registry, 'members' | 'info' | 'update' | 'delete'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mailer: Mailer;
@@ -60,8 +66,21 @@ function marginDays(graceDays: number): number {
 }
 
 export function createUnpaidNames(options: UnpaidNamesOptions): UnpaidNames {
-  const { autoRenewGraceDays: graceDays } = options.registry;
-  return graceDays === undefined ? { runDue: async () => undefined } : new Worker(options, graceDays);
+  const workers = options.registry.members.flatMap(({ habits, zones }) =>
+    habits.autoRenewGraceDays === undefined
+      ? []
+      : [new Worker(options, { graceDays: habits.autoRenewGraceDays, zones })],
+  );
+  return {
+    // Each registry by itself: one that does not answer keeps nobody else's names waiting.
+    async runDue(signal) {
+      await Promise.all(workers.map((worker) => worker.runDue(signal)));
+    },
+  };
+}
+
+interface AutoRenewing extends Pick<RegistryMember, 'zones'> {
+  readonly graceDays: number;
 }
 
 type Step = 'answered' | 'unanswered';
@@ -69,18 +88,26 @@ type Step = 'answered' | 'unanswered';
 class Worker implements UnpaidNames {
   readonly #options: UnpaidNamesOptions;
   readonly #graceDays: number;
+  readonly #zones: readonly string[] | undefined;
 
-  constructor(options: UnpaidNamesOptions, graceDays: number) {
+  constructor(options: UnpaidNamesOptions, { graceDays, zones }: AutoRenewing) {
     this.#options = options;
     this.#graceDays = graceDays;
+    this.#zones = zones;
   }
 
   async runDue(signal?: AbortSignal): Promise<void> {
     const { clock, db } = this.#options;
     const now = clock.now();
     const triedBefore = new Date(now.getTime() - RETRY_MS);
-    const lapsed = { now, triedBefore, deletesBefore: addDays(now, marginDays(this.#graceDays) - this.#graceDays) };
-    const paid = await listPaidAgain(systemDb(db), { now, triedBefore }, BATCH_SIZE);
+    const zones = this.#zones;
+    const lapsed = {
+      now,
+      triedBefore,
+      zones,
+      deletesBefore: addDays(now, marginDays(this.#graceDays) - this.#graceDays),
+    };
+    const paid = await listPaidAgain(systemDb(db), { now, triedBefore, zones }, BATCH_SIZE);
     const unpaid = await listUnpaid(systemDb(db), lapsed, BATCH_SIZE);
     const steps = [
       ...paid.map((row) => () => this.#lift(row)),

@@ -1,5 +1,6 @@
 /** Rows of names whose paid term has ended at a registry that renews by itself. */
 import { type Selectable, sql } from 'kysely';
+import { isUnder } from '../portfolio/index.ts';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -27,16 +28,24 @@ const isActive = sql<boolean>`state = 'active'`;
 const isLeaving = sql<boolean>`
   (deletion_sent_at is not null or coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false))`;
 
+/** Where its names are looked for; all zones where none are given. */
+interface Scope {
+  readonly zones: readonly string[] | undefined;
+  readonly now: Date;
+  readonly triedBefore: Date;
+}
+
 /** Names with a step to take, the longest unpaid first: to be suspended, released, or unpaid since before `deletesBefore`. */
 export async function listUnpaid(
   db: SystemDb,
-  { now, triedBefore, deletesBefore }: { readonly now: Date; readonly triedBefore: Date; readonly deletesBefore: Date },
+  { now, triedBefore, zones, deletesBefore }: Scope & { readonly deletesBefore: Date },
   limit: number,
 ): Promise<UnpaidRow[]> {
   return db
     .selectFrom('domains')
     .selectAll()
     .where(isActive)
+    .where(isUnder(zones))
     .where('billed_until', '<=', now)
     .where(({ not }) => not(isLeaving))
     .where(({ eb, or }) => or([eb('unpaid_tried_at', 'is', null), eb('unpaid_tried_at', '<=', triedBefore)]))
@@ -58,13 +67,14 @@ export async function listUnpaid(
 /** Names that were unpaid and are paid for by now. */
 export async function listPaidAgain(
   db: SystemDb,
-  { now, triedBefore }: { readonly now: Date; readonly triedBefore: Date },
+  { now, triedBefore, zones }: Scope,
   limit: number,
 ): Promise<DomainRow[]> {
   return db
     .selectFrom('domains')
     .selectAll()
     .where(isActive)
+    .where(isUnder(zones))
     .where(sql<boolean>`(suspended_at is not null or unpaid_problem is not null)`)
     .where('billed_until', '>', now)
     .where(({ eb, or }) => or([eb('unpaid_problem', 'is', null), eb('unpaid_tried_at', '<=', triedBefore)]))

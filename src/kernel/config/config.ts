@@ -21,6 +21,7 @@ import {
   parseNameservers,
   parsePageUrl,
   parsePublicUrl,
+  parseTlds,
   parseTrustProxy,
   splitList,
   type TrustProxy,
@@ -136,6 +137,8 @@ export interface DomainsConfig {
   readonly publicUrl: string | undefined;
   readonly registry: 'simulated' | 'epp';
   readonly demoCreditCents: number;
+  /** Registries, TLDs and prices. Absolute path. */
+  readonly configFile: string | undefined;
   /** Present exactly when the registry is `epp`. The password is a secret. */
   readonly epp: EppConfig | undefined;
   /** Undefined: the registry does not renew names by itself. */
@@ -161,6 +164,8 @@ export interface EppConfig {
   readonly clientId: string;
   readonly password: string;
   readonly caFile: string | undefined;
+  /** What is sold there; undefined: every TLD that has a price. */
+  readonly tlds: readonly string[] | undefined;
 }
 
 /** Lists every bad setting, one line each, with what to set instead. Never holds the value of a secret. */
@@ -350,6 +355,10 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
   const caFile = read<string | undefined>('IRONCRAFT_DOMAINS_EPP_CA_FILE', undefined, (given) => resolve(cwd, given));
   const powerDnsUrl = read<string | undefined>('IRONCRAFT_DOMAINS_POWERDNS_URL', undefined, parsePublicUrl);
   const powerDnsKey = text('IRONCRAFT_DOMAINS_POWERDNS_KEY');
+  const tlds = read<string[] | undefined>('IRONCRAFT_DOMAINS_EPP_TLDS', undefined, parseTlds);
+  const configFile = read<string | undefined>('IRONCRAFT_DOMAINS_CONFIG_FILE', undefined, (given) =>
+    resolve(cwd, given),
+  );
   const hasEpp = server !== undefined && clientId !== undefined && password !== undefined;
   if (registry === 'epp' && !hasEpp) {
     problems.push(
@@ -369,8 +378,9 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     ),
     publicUrl: read<string | undefined>('IRONCRAFT_DOMAINS_PUBLIC_URL', undefined, parsePublicUrl),
     registry,
+    configFile,
     demoCreditCents: read('IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS', 0, (given) => parseInteger(given, 0, 100_000_000)),
-    epp: registry === 'epp' && hasEpp ? Object.freeze({ ...server, clientId, password, caFile }) : undefined,
+    epp: registry === 'epp' && hasEpp ? Object.freeze({ ...server, clientId, password, caFile, tlds }) : undefined,
     nameservers: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_NAMESERVERS', [], parseNameservers)),
     dns,
     dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),

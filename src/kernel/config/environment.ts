@@ -305,6 +305,12 @@ export const ENVIRONMENT = [
     meaning: 'Where names are registered: simulated (play money, no real name) or epp (real names, real money)',
   },
   {
+    name: 'IRONCRAFT_DOMAINS_CONFIG_FILE',
+    default: '',
+    meaning:
+      'File of the registries, the TLDs that they sell, and prices, YAML or JSON by its ending: docs/registrar.md; absent: one registry, by the variables beside this, and the prices of the program',
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_DEMO_CREDIT_CENTS',
     default: '10000',
     meaning: 'Play money of a new workspace in cents, with the simulated registry only',
@@ -329,6 +335,11 @@ export const ENVIRONMENT = [
     name: 'IRONCRAFT_DOMAINS_EPP_CA_FILE',
     default: '',
     meaning: 'PEM file of the authority that the EPP server’s certificate is checked against; absent: the system’s',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_EPP_TLDS',
+    default: '',
+    meaning: 'TLDs that this registry sells, comma-separated; absent: all that have a price',
   },
   {
     name: 'IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS',

@@ -115,6 +115,15 @@ export function parseEppUrl(text: string): { host: string; port: number } {
   return { host: url.hostname, port: url.port === '' ? 700 : Number(url.port) };
 }
 
+/** Public suffixes, lower case. */
+export function parseTlds(text: string): string[] {
+  const tlds = splitList(text).map((tld) => tld.toLowerCase().replace(/^\./, ''));
+  if (tlds.length === 0 || !tlds.every((tld) => HOST_NAME.test(tld))) {
+    throw new ValueError('use suffixes such as com,co.uk');
+  }
+  return tlds;
+}
+
 /** Two to thirteen host names, lower case and sorted. */
 export function parseNameservers(text: string): string[] {
   const names = [...new Set(splitList(text).map((name) => name.toLowerCase().replace(/\.$/, '')))].sort();

@@ -1,13 +1,14 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
 import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
+import type { ContactReference, ContactType } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
-import { outcomeOf, rejected } from './outcomes.ts';
-import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
+import { rejected } from './outcomes.ts';
+import { askFee, type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
@@ -19,7 +20,7 @@ interface NamedCommand {
 export async function createDomain(link: RegistryLink, command: CreateCommand): Promise<MutationOutcome> {
   const { name, years, nameservers, transactionId } = command;
   const { contactTypes, nameserverModel } = link.rules;
-  const fee = await link.feeOf('create', name, years);
+  const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;
   const obstacle = await ensureHosts(link, nameservers, transactionId);
@@ -31,7 +32,7 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
       years,
       nameservers: { model: nameserverModel, names: nameservers },
       registrant: contact.id,
-      contacts: contactTypes.map((type) => ({ type, id: contact.id })),
+      contacts: contactReferences(contact.id, contactTypes),
       authInfo: mintAuthInfo(),
       dsRecords: [],
       fee,
@@ -40,7 +41,11 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
   );
   if (response.code === OBJECT_EXISTS && (await isBeingCreated(link, name))) return { kind: 'pending' };
   const data = findData(response, DOMAIN, 'creData');
-  return outcomeOf(response, data && readCreatedDomain(data).expiresAt);
+  return link.outcomeOf(response, data && readCreatedDomain(data).expiresAt);
+}
+
+function contactReferences(id: string | undefined, types: readonly ContactType[]): ContactReference[] {
+  return id === undefined ? [] : types.map((type) => ({ type, id }));
 }
 
 /** For a create that is repeated: the first one, whose answer was lost, is still pending. */
@@ -54,7 +59,7 @@ const WRONG_EXPIRY_CODES: readonly number[] = [2004, 2005, 2105, 2306];
 
 export async function renewDomain(link: RegistryLink, command: RenewCommand): Promise<MutationOutcome> {
   const { name, years, currentExpiresAt, transactionId } = command;
-  const fee = await link.feeOf('renew', name, years);
+  const fee = await link.agreedFee(command.fee);
   const currentExpiryDate = dayOf(currentExpiresAt);
   const response = await link.askOnce(
     { kind: 'domain:renew', name, currentExpiryDate, years, fee },
@@ -67,7 +72,7 @@ export async function renewDomain(link: RegistryLink, command: RenewCommand): Pr
     }
   }
   const data = findData(response, DOMAIN, 'renData');
-  return outcomeOf(response, data && readRenewedDomain(data).expiresAt);
+  return link.outcomeOf(response, data && readRenewedDomain(data).expiresAt);
 }
 
 function dayOf(time: string): string {
@@ -76,7 +81,7 @@ function dayOf(time: string): string {
 
 export async function transferDomain(link: RegistryLink, command: TransferCommand): Promise<MutationOutcome> {
   const { name, years, authCode, transactionId } = command;
-  const fee = await link.feeOf('transfer', name, years);
+  const fee = await link.agreedFee(command.fee);
   const response = await link.askOnce(
     { kind: 'domain:transfer', operation: 'request', name, years, authInfo: authCode, fee },
     transactionIdOf(transactionId, 'transfer'),
@@ -85,7 +90,7 @@ export async function transferDomain(link: RegistryLink, command: TransferComman
   const transfer = data && readTransfer(data);
   // Some answer 1000 and mean that they have taken the request.
   if (isSuccess(response.code) && transfer?.status === 'pending') return { kind: 'pending' };
-  return outcomeOf(response, transfer?.expiresAt);
+  return link.outcomeOf(response, transfer?.expiresAt);
 }
 
 export async function decideTransfer(
@@ -93,14 +98,14 @@ export async function decideTransfer(
   { name, transactionId, decision }: DecideCommand,
 ): Promise<MutationOutcome> {
   const command = { kind: 'domain:transfer', operation: decision, name } as const;
-  return outcomeOf(await link.askOnce(command, transactionIdOf(transactionId, 'decide')));
+  return link.outcomeOf(await link.askOnce(command, transactionIdOf(transactionId, 'decide')));
 }
 
 export async function deleteDomain(
   link: RegistryLink,
   { name, transactionId }: NamedCommand,
 ): Promise<MutationOutcome> {
-  return outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
+  return link.outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
 }
 
 /** RFC 3915: a request, and where the registry wants one a report. Repeated, it continues where it was. */
@@ -111,11 +116,15 @@ export async function restoreDomain(link: RegistryLink, command: NamedCommand): 
   if (before === undefined) return rejected('object_does_not_exist', `${name} is not at the registry`);
   if (before.rgpStatuses.includes('pendingRestore')) return reportRestore(link, command, before);
   const response = await link.askOnce(
-    { ...unchanged(name), restore: { operation: 'request' }, fee: await link.feeOf('restore', name, 1) },
+    {
+      ...unchanged(name),
+      restore: { operation: 'request' },
+      fee: await link.agreedFee(await askFee(link, name, 'restore', 1)),
+    },
     transactionIdOf(command.transactionId, 'restore'),
   );
   const awaitsReport = isSuccess(response.code) && readRgpStatuses(response.extensions).includes('pendingRestore');
-  return awaitsReport ? reportRestore(link, command, before) : outcomeOf(response);
+  return awaitsReport ? reportRestore(link, command, before) : link.outcomeOf(response);
 }
 
 async function reportRestore(
@@ -139,7 +148,7 @@ async function reportRestore(
     { ...unchanged(name), restore: { operation: 'report', report } },
     transactionIdOf(transactionId, 'restore'),
   );
-  return outcomeOf(response);
+  return link.outcomeOf(response);
 }
 
 function unchanged(name: string) {

@@ -10,12 +10,12 @@ import {
   testCreation,
   type Wire,
 } from '../../../../test/support/epp.ts';
-import type { Registry } from '../registry.ts';
+import type { SingleRegistry } from '../registry.ts';
 
 let database: TestDatabase;
 let epp: TestEpp;
 let wire: Wire;
-let wired: Registry;
+let wired: SingleRegistry;
 
 before(async () => {
   database = await openTestDatabase();

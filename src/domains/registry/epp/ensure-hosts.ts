@@ -3,7 +3,6 @@ import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import { readCheckResults } from './commands/domain-results.ts';
 import { requireData } from './commands/response.ts';
 import { HOST } from './namespaces.ts';
-import { outcomeOf } from './outcomes.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 /**
@@ -18,11 +17,11 @@ export async function ensureHosts(
   if (names.length === 0 || link.rules.nameserverModel === 'hostAttr') return undefined;
   const clTRID = transactionIdOf(transactionId, 'host');
   const check = await link.askRepeatable({ kind: 'host:check', names }, clTRID);
-  if (!isSuccess(check.code)) return outcomeOf(check);
+  if (!isSuccess(check.code)) return link.outcomeOf(check);
   const missing = readCheckResults(requireData(check, HOST, 'chkData'), 'name').filter(({ available }) => available);
   for (const { value: name } of missing) {
     const created = await link.askRepeatable({ kind: 'host:create', name, addresses: [] }, clTRID);
-    if (!isSuccess(created.code) && created.code !== OBJECT_EXISTS) return outcomeOf(created);
+    if (!isSuccess(created.code) && created.code !== OBJECT_EXISTS) return link.outcomeOf(created);
   }
   return undefined;
 }

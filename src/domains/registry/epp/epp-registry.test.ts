@@ -12,13 +12,13 @@ import {
   testRegistrant,
 } from '../../../../test/support/epp.ts';
 import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
-import type { Registry } from '../registry.ts';
+import type { SingleRegistry } from '../registry.ts';
 
 const dsRecord = { keyTag: 12_345, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) };
 
 let database: TestDatabase;
 let epp: TestEpp;
-let registry: Registry;
+let registry: SingleRegistry;
 let count = 0;
 
 before(async () => {
@@ -156,7 +156,7 @@ test('a transfer needs the auth code, is pending, and ends with a message', asyn
   assert.equal(rejectionOf(await registry.transfer({ ...command, transactionId: 'tra-2' })), 'not_eligible');
 });
 
-async function drain(from: Registry) {
+async function drain(from: SingleRegistry) {
   const messages = [];
   for (;;) {
     const found = await from.poll();
@@ -271,21 +271,26 @@ test('messages show how pending commands ended, and what happened to names', asy
   );
 });
 
-test('fees are named where they are expected, and names that cost more are not offered', async () => {
-  const cents = { create: 1_000, renew: 1_100, transfer: 900, restore: 8_000 };
-  const fair = await epp.connect({
-    fees: { currency: 'EUR', amountCents: (command, _, years) => cents[command] * years },
-  });
+test('what a registry asks is told with its answers, and what was agreed goes with the command', async () => {
+  const paying = await epp.connect({ fees: { currency: 'EUR' } });
   const name = newName();
-  assert.equal((await fair.check([name]))[0]?.availability, 'available');
-  assert.equal((await fair.create({ ...testCreation(name), years: 2 })).kind, 'completed');
-  const mean = await epp.connect({ fees: { currency: 'EUR', amountCents: () => 999 } });
-  const [premium] = await mean.check([newName()]);
-  assert.equal(premium?.availability, 'reserved');
-  assert.match(premium?.reason ?? '', /10\.00 EUR/);
-  assert.equal(rejectionOf(await mean.create(testCreation(newName()))), 'policy');
-  const foreign = await epp.connect({ fees: { currency: 'USD', amountCents: () => 1_000 } });
-  assert.equal(rejectionOf(await foreign.create(testCreation(newName()))), 'policy');
+  const [found] = await paying.check([name]);
+  const fee = (cents: number) => ({ currency: 'EUR', cents, isPremium: false });
+  assert.equal(found?.availability, 'available');
+  assert.deepEqual(found?.fees, { create: fee(1_000), renew: fee(1_100), transfer: fee(900) });
+  const asked = await paying.feeOf({ name, command: 'create', years: 2 });
+  assert.deepEqual(asked, fee(2_000));
+  const creation = { ...testCreation(name), years: 2 };
+  assert.equal(rejectionOf(await paying.create({ ...creation, fee: fee(1_999) })), 'policy');
+  assert.equal(rejectionOf(await paying.create({ ...creation, fee: { currency: 'USD', cents: 2_000 } })), 'policy');
+  assert.equal((await paying.create({ ...creation, fee: fee(2_000) })).kind, 'completed');
+});
+
+test('a registry that refuses a check for its currency is asked without fees, and its prices are not known', async () => {
+  const foreign = await epp.connect({ fees: { currency: 'USD' } });
+  const name = newName();
+  assert.deepEqual(await foreign.check([name]), [{ name, availability: 'available' }]);
+  assert.equal(await foreign.feeOf({ name, command: 'create', years: 1 }), undefined);
 });
 
 test('nameservers go as attributes to a registry that wants them so, which this one does not', async () => {

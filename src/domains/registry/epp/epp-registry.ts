@@ -1,6 +1,6 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
-import type { Registry } from '../registry.ts';
+import type { RegistryMember, SingleRegistry } from '../registry.ts';
 import {
   createDomain,
   decideTransfer,
@@ -11,7 +11,7 @@ import {
 } from './change-domains.ts';
 import { EppClient, type EppClientOptions } from './client/epp-client.ts';
 import { read, settle } from './outcomes.ts';
-import { checkNames, infoDomain, queryTransfer } from './read-domains.ts';
+import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
 import { REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
@@ -19,30 +19,51 @@ import { updateDomain } from './update-domain.ts';
 
 /**
  * Beside the connection: the registry's rules. By default nameservers are host objects, the registrant is
- * all of its name's contacts, fees are not named, checks go ten names at a time and are `unknown` after 10,000 ms.
+ * all of its name's contacts and may be hidden, fees are not asked for, checks go ten names at a time and are `unknown` after 10,000 ms.
  */
 export type EppRegistryOptions = EppClientOptions &
   Partial<Omit<RegistryRules, 'clientId'>> & {
-    /** See `Registry`. Default: the registry does not renew by itself. */
+    /** See `RegistryMember`. Default: `epp`, with every name. */
+    readonly id?: string;
+    readonly zones?: readonly string[] | undefined;
+    /** See `RegistryHabits`. Default: the registry does not renew by itself. */
     readonly autoRenewGraceDays?: number | undefined;
   };
 
-export function createEppRegistry(options: EppRegistryOptions): Registry {
+export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
   const client = new EppClient(options);
+  const contactModel = options.contactModel ?? 'objects';
   const link = new RegistryLink(client, {
     clock: options.clock ?? systemClock,
     clientId: options.clientId,
     nameserverModel: options.nameserverModel ?? 'hostObj',
+    contactModel,
     contactTypes: options.contactTypes ?? ['admin', 'tech', 'billing'],
     fees: options.fees,
+    codeMeanings: options.codeMeanings ?? {},
+    lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
   });
-  return {
-    kind: 'epp',
+  const habits = {
     autoRenewGraceDays: options.autoRenewGraceDays,
-    requiredContact: REQUIRED_CONTACT,
+    requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
+  };
+  const member: RegistryMember = {
+    id: options.id ?? 'epp',
+    zones: options.zones,
+    habits,
+    poll: () => read(() => pollMessage(link)),
+    acknowledge: (messageId) => read(() => acknowledgeMessage(link, messageId)),
+    countSessions: () => client.sessionCount,
+  };
+  return {
+    ...member,
+    kind: 'epp',
+    members: [member],
+    habitsOf: () => habits,
     check: (names, options) => checkNames(link, names, options),
+    feeOf: ({ command, name, years }) => read(() => askFee(link, name, command, years)),
     info: (name, options) => read(async () => (await infoDomain(link, name, options))?.domain),
     transferOf: (name) => read(() => queryTransfer(link, name)),
     create: (command) => settle(() => createDomain(link, command)),
@@ -52,8 +73,6 @@ export function createEppRegistry(options: EppRegistryOptions): Registry {
     update: (command) => settle(() => updateDomain(link, command)),
     delete: (command) => settle(() => deleteDomain(link, command)),
     restore: (command) => settle(() => restoreDomain(link, command)),
-    poll: () => read(() => pollMessage(link)),
-    acknowledge: (messageId) => read(() => acknowledgeMessage(link, messageId)),
     start: async () => client.start(),
     stop: () => client.stop(),
   };

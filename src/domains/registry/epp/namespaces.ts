@@ -9,11 +9,13 @@ export const SEC_DNS = 'urn:ietf:params:xml:ns:secDNS-1.1';
 export const RGP = 'urn:ietf:params:xml:ns:rgp-1.0';
 /** RFC 8748. */
 export const FEE = 'urn:ietf:params:xml:ns:epp:fee-1.0';
+/** RFC 8807. */
+export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
 export const CHANGE_POLL = 'urn:ietf:params:xml:ns:changePoll-1.0';
 
 export const OBJECT_URIS: readonly string[] = [DOMAIN, CONTACT, HOST];
-export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, FEE, CHANGE_POLL];
+export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, FEE, LOGIN_SEC, CHANGE_POLL];
 
 /** The prefixes that everybody uses; some clients look elements up by them. EPP itself is the default namespace. */
 const prefixes: Readonly<Record<string, string>> = {
@@ -23,6 +25,7 @@ const prefixes: Readonly<Record<string, string>> = {
   [SEC_DNS]: 'secDNS:',
   [RGP]: 'rgp:',
   [FEE]: 'fee:',
+  [LOGIN_SEC]: 'loginSec:',
   [CHANGE_POLL]: 'changePoll:',
 };
 

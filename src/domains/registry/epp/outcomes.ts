@@ -26,14 +26,22 @@ const rejections: Readonly<Record<number, RejectionCode>> = {
 /** The server failed internally: whether it carried the command out is not known. */
 const UNKNOWN_CODES: readonly number[] = [2400, 2500];
 
-/** `expiresAt` where a success tells it. */
-export function outcomeOf(response: Response, expiresAt?: string): MutationOutcome {
+interface Reading {
+  /** Where a success tells it. */
+  readonly expiresAt?: string | undefined;
+  /** The registry's own, beside and before those of the standard. */
+  readonly meanings: Readonly<Record<number, RejectionCode | 'unknown'>>;
+}
+
+export function outcomeOf(response: Response, { expiresAt, meanings }: Reading): MutationOutcome {
   const { code } = response;
   if (code === 1001) return { kind: 'pending' };
   if (isSuccess(code)) return expiresAt === undefined ? { kind: 'completed' } : { kind: 'completed', expiresAt };
   const reason = describeRefusal(response);
-  if (UNKNOWN_CODES.includes(code)) return { kind: 'unknown', reason: `${code}: ${reason}` };
-  return { kind: 'rejected', code: rejections[code] ?? 'other', reason };
+  const meaning = meanings[code] ?? (UNKNOWN_CODES.includes(code) ? 'unknown' : (rejections[code] ?? 'other'));
+  return meaning === 'unknown'
+    ? { kind: 'unknown', reason: `${code}: ${reason}` }
+    : { kind: 'rejected', code: meaning, reason };
 }
 
 export function describeRefusal({ message, reason }: Response): string {

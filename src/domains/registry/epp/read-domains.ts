@@ -1,6 +1,6 @@
 /** check and info. */
 import { type Deadline, startDeadline } from '../../deadline.ts';
-import type { Availability, ReadOptions, RegistryDomain, RegistryTransfer } from '../registry.ts';
+import type { Availability, ReadOptions, RegistryDomain, RegistryFee, RegistryTransfer } from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
 import {
@@ -10,13 +10,14 @@ import {
   readDomainData,
   readTransfer,
 } from './commands/domain-results.ts';
-import { formatAmount, readFeeAnswers } from './commands/fee.ts';
+import { type FeeCommand, type FeeQuestion, readFeeAnswers } from './commands/fee.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
 import { CONTACT, DOMAIN, FEE, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
+import { findText } from './xml/element.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
 export async function checkNames(
@@ -37,18 +38,15 @@ async function checkBatch(link: RegistryLink, names: readonly string[], deadline
   try {
     const { fees } = link.rules;
     const asksFees = fees !== undefined && (await link.supports(FEE, deadline.leftMs));
-    const question = asksFees
-      ? { currency: fees.currency, commands: [{ name: 'create', years: 1 } as const] }
-      : undefined;
-    const response = await link.askRepeatable(
-      { kind: 'domain:check', names, fees: question },
-      undefined,
-      deadline.leftMs,
-    );
+    const ask = (question: FeeQuestion | undefined) =>
+      link.askRepeatable({ kind: 'domain:check', names, fees: question }, undefined, deadline.leftMs);
+    let response = await ask(asksFees ? { currency: fees.currency, commands: YEARLY_COMMANDS } : undefined);
+    // Some refuse all of it for a currency, or a command, that they do not price.
+    if (asksFees && !isSuccess(response.code)) response = await ask(undefined);
     if (!isSuccess(response.code)) return names.map((name) => unknown(name, describeRefusal(response)));
-    const premiums = asksFees ? premiumsOf(link, response) : new Map<string, string>();
+    const answers = new Map(feeAnswersIn(response).map((answer) => [answer.name, answer.fees]));
     return readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
-      availabilityOf(result, premiums),
+      availabilityOf(result, answers.get(result.value.toLowerCase())),
     );
   } catch (error) {
     if (!isRegistryError(error)) throw error;
@@ -56,37 +54,76 @@ async function checkBatch(link: RegistryLink, names: readonly string[], deadline
   }
 }
 
+const YEARLY_COMMANDS = [
+  { name: 'create', years: 1 },
+  { name: 'renew', years: 1 },
+  { name: 'transfer', years: 1 },
+] as const;
+
 function unknown(name: string, reason: string): Availability {
   return { name, availability: 'unknown', reason };
 }
 
-function availabilityOf(
-  { value, available, reason }: CheckResult,
-  premiums: ReadonlyMap<string, string>,
-): Availability {
+function availabilityOf({ value, available, reason }: CheckResult, fees: Availability['fees']): Availability {
   const name = value.toLowerCase();
-  const premium = premiums.get(name);
-  if (available && premium !== undefined) return { name, availability: 'reserved', reason: premium };
-  if (available) return { name, availability: 'available' };
-  // The standard has words for why, and no code.
-  const availability =
-    reason !== undefined && /reserv|block|prohibit|invalid|not served/i.test(reason) ? 'reserved' : 'taken';
-  return reason === undefined ? { name, availability } : { name, availability, reason };
+  const isReserved = reason !== undefined && /reserv|block|prohibit|invalid|not served/i.test(reason);
+  return {
+    name,
+    // The standard has words for why, and no code.
+    availability: available ? 'available' : isReserved ? 'reserved' : 'taken',
+    ...(reason === undefined ? {} : { reason }),
+    ...(fees === undefined ? {} : { fees }),
+  };
 }
 
-/** Names that cost more than our price for them allows: at that price they are not available. */
-function premiumsOf(link: RegistryLink, response: Response): Map<string, string> {
-  const { fees } = link.rules;
-  const data = response.extensions.find(({ uri, local }) => uri === FEE && local === 'chkData');
-  if (data === undefined || fees === undefined) return new Map();
-  const entries = readFeeAnswers(data).flatMap(({ name, commands }): [string, string][] => {
-    const asked = commands.find((command) => command.name === 'create')?.amountCents;
-    const expected = fees.amountCents('create', name, 1);
-    if (asked === undefined || expected === undefined || asked <= expected) return [];
-    return [[name, `premium name: the registry asks ${formatAmount(asked)} ${fees.currency}`]];
-  });
-  return new Map(entries);
+interface NamedFees {
+  readonly name: string;
+  readonly fees: Partial<Record<FeeCommand, RegistryFee>>;
 }
+
+function feeAnswersIn(response: Response): NamedFees[] {
+  const data = response.extensions.find(({ uri, local }) => uri === FEE && local === 'chkData');
+  if (data === undefined) return [];
+  const currency = (findText(data, 'currency') ?? '').toUpperCase();
+  return readFeeAnswers(data).map(({ name, category, commands }) => {
+    const fees: NamedFees['fees'] = {};
+    for (const { amountCents, isStandard, name: command } of commands) {
+      const isPremium = category !== undefined && /premium/i.test(category) ? true : negated(isStandard);
+      if (amountCents === undefined) continue;
+      fees[command] = { currency, cents: amountCents, ...(isPremium === undefined ? {} : { isPremium }) };
+    }
+    return { name, fees };
+  });
+}
+
+function negated(value: boolean | undefined): boolean | undefined {
+  return value === undefined ? undefined : !value;
+}
+
+/** Undefined: the registry does not use the extension, or has no such price. Throws what asking throws. */
+export async function askFee(
+  link: RegistryLink,
+  name: string,
+  command: FeeCommand,
+  years: number,
+): Promise<RegistryFee | undefined> {
+  const { checkTimeoutMs, fees } = link.rules;
+  const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
+  if (fees === undefined || !(await link.supports(FEE, timeoutMs))) return undefined;
+  const question = { currency: fees.currency, commands: [{ name: command, years }] };
+  const response = await link.askRepeatable(
+    { kind: 'domain:check', names: [name], fees: question },
+    undefined,
+    timeoutMs,
+  );
+  if (response.code >= INTERNAL_FAILURE) throw refusalOf(response);
+  return feeAnswersIn(response).find((answer) => answer.name === name)?.fees[command];
+}
+
+/** Whoever buys waits for it, before anything is charged. */
+const FEE_TIMEOUT_MS = 2_000;
+/** 24xx and 25xx say nothing of what was asked. */
+const INTERNAL_FAILURE = 2400;
 
 /** A name with what EPP shows beyond the port's data. */
 export interface DomainAtRegistry {
@@ -111,8 +148,7 @@ export async function infoDomain(
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = readDomainData(requireData(response, DOMAIN, 'infData'));
   const isOurs = data.sponsor === link.rules.clientId;
-  const isPrivate =
-    isOurs && data.registrant !== undefined && (await isContactPrivate(link, data.registrant, deadline));
+  const isPrivate = isOurs && (await isDataPrivate(link, data.registrant, deadline));
   const rgpStatuses = readRgpStatuses(response.extensions);
   const dnssec = response.extensions.find(({ uri, local }) => uri === SEC_DNS && local === 'infData');
   return {
@@ -184,6 +220,17 @@ const TRANSFER_STATES: Readonly<Record<string, RegistryTransfer['state']>> = {
   clientCancelled: 'cancelled',
   serverCancelled: 'cancelled',
 };
+
+/** A registry that knows nothing of the registrant shows nothing either. */
+async function isDataPrivate(
+  link: RegistryLink,
+  registrant: string | undefined,
+  deadline: Deadline | undefined,
+): Promise<boolean> {
+  const { contactModel } = link.rules;
+  if (contactModel !== 'objects') return contactModel === 'none';
+  return registrant !== undefined && (await isContactPrivate(link, registrant, deadline));
+}
 
 async function isContactPrivate(link: RegistryLink, id: string, deadline?: Deadline): Promise<boolean> {
   const response = await link.askRepeatable({ kind: 'contact:info', id }, undefined, deadline?.leftMs);

@@ -12,6 +12,7 @@ import { findText } from './xml/element.ts';
 type Kind = RegistryMessage['kind'];
 
 export async function pollMessage(link: RegistryLink) {
+  if (link.rules.lacksPoll) return undefined;
   const response = await link.askRepeatable({ kind: 'poll', operation: 'req' });
   if (!isSuccess(response.code)) throw refusalOf(response);
   const { queue } = response;

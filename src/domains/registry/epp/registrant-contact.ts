@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { CreateCommand, MutationOutcome, Registrant } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import type { ContactCreateCommand, PostalInfo } from './commands/contact.ts';
-import { outcomeOf, rejected } from './outcomes.ts';
+import { rejected } from './outcomes.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 /** RFC 5733 2.4: an address has these. */
@@ -20,24 +20,30 @@ export function contactIdOf(clientId: string, name: string, registrant: Registra
   return `IC${[...hash.subarray(0, 14)].map((byte) => BASE32[byte % 32]).join('')}`;
 }
 
-/** Makes the contact, or finds it made. Its id, or why the registry does not take it. */
+/** Makes the contact, or finds it made. Its id (undefined: the registry has none), or why the registry does not take it. */
 export async function ensureContact(
   link: RegistryLink,
   command: CreateCommand,
-): Promise<{ readonly id: string } | { readonly outcome: MutationOutcome }> {
+): Promise<{ readonly id: string | undefined } | { readonly outcome: MutationOutcome }> {
   const { name, registrant, isPrivate, transactionId } = command;
+  const { clientId, contactModel } = link.rules;
+  if (contactModel === 'none') return { id: undefined };
   const missing = REQUIRED_CONTACT.filter((field) => !registrant[field]);
   if (missing.length > 0) {
     return { outcome: rejected('policy', `the registry needs the registrant's ${missing.join(' and ')}`) };
   }
-  const id = contactIdOf(link.rules.clientId, name, registrant);
+  const id = contactIdOf(clientId, name, registrant);
   const clTRID = transactionIdOf(transactionId, 'contact');
-  const created = await link.askRepeatable(contactOf(id, registrant, isPrivate), clTRID);
+  const created = await link.askRepeatable(
+    contactOf(id, registrant, contactModel === 'objects' ? !isPrivate : undefined),
+    clTRID,
+  );
   if (isSuccess(created.code)) return { id };
-  if (created.code !== OBJECT_EXISTS) return { outcome: outcomeOf(created) };
+  if (created.code !== OBJECT_EXISTS) return { outcome: link.outcomeOf(created) };
+  if (contactModel === 'no_disclose') return { id };
   // It may be there from an earlier registration of the name, with another privacy setting.
   const updated = await link.askRepeatable(disclosureOf(id, isPrivate), clTRID);
-  return isSuccess(updated.code) ? { id } : { outcome: outcomeOf(updated) };
+  return isSuccess(updated.code) ? { id } : { outcome: link.outcomeOf(updated) };
 }
 
 /** Asks for the contact's data to be kept from the public, or not. */
@@ -52,7 +58,7 @@ export function disclosureOf(id: string, isPrivate: boolean) {
   } as const;
 }
 
-function contactOf(id: string, registrant: Registrant, isPrivate: boolean): ContactCreateCommand {
+function contactOf(id: string, registrant: Registrant, disclose: boolean | undefined): ContactCreateCommand {
   return {
     kind: 'contact:create',
     id,
@@ -60,7 +66,7 @@ function contactOf(id: string, registrant: Registrant, isPrivate: boolean): Cont
     voice: registrant.phone,
     email: registrant.email,
     authInfo: mintAuthInfo(),
-    disclose: !isPrivate,
+    disclose,
   };
 }
 

@@ -2,20 +2,26 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import type { MutationOutcome, RegistryFee, RejectionCode } from '../registry.ts';
 import type { EppClient } from './client/epp-client.ts';
 import type { EppCommand } from './commands/command.ts';
 import type { ContactType, NameserverModel } from './commands/domain-items.ts';
-import type { Fee, FeeCommand } from './commands/fee.ts';
+import type { Fee } from './commands/fee.ts';
 import type { Response } from './commands/response.ts';
 import { FEE } from './namespaces.ts';
+import { outcomeOf } from './outcomes.ts';
 
-/** What commands are expected to cost: a registry with the fee extension refuses one that costs something else. */
-export interface ExpectedFees {
-  /** ISO 4217. */
-  readonly currency: string;
-  /** Cents for all the years; undefined: whatever the registry takes. */
-  amountCents(command: FeeCommand, name: string, years: number): number | undefined;
+/** Whether the registry keeps contacts of names, and whether it is told which of their data to hide. */
+export type ContactModel = 'objects' | 'no_disclose' | 'none';
+
+/** The fee extension is used (RFC 8748). */
+export interface FeeRules {
+  /** ISO 4217; absent: the registry's own. */
+  readonly currency?: string | undefined;
 }
+
+/** Where a registry's result codes mean something else than those of RFC 5730. `unknown`: it may have been carried out. */
+export type CodeMeanings = Readonly<Record<number, RejectionCode | 'unknown'>>;
 
 export interface RegistryRules {
   readonly clock: Clock;
@@ -23,7 +29,11 @@ export interface RegistryRules {
   readonly nameserverModel: NameserverModel;
   /** Roles in which a name's registrant is its contact too. */
   readonly contactTypes: readonly ContactType[];
-  readonly fees?: ExpectedFees | undefined;
+  readonly contactModel: ContactModel;
+  readonly fees?: FeeRules | undefined;
+  readonly codeMeanings: CodeMeanings;
+  /** It has no message queue. */
+  readonly lacksPoll: boolean;
   /** Names in one check command. */
   readonly checkBatchSize: number;
   /** Checks that take longer are `unknown`. */
@@ -55,11 +65,14 @@ export class RegistryLink {
     return (await this.#client.services(timeoutMs)).extensionUris.has(extensionUri);
   }
 
-  async feeOf(command: FeeCommand, name: string, years: number): Promise<Fee | undefined> {
-    const { fees } = this.rules;
-    const amountCents = fees?.amountCents(command, name, years);
-    if (fees === undefined || amountCents === undefined || !(await this.supports(FEE))) return undefined;
-    return { currency: fees.currency, amountCents };
+  /** What the caller agreed to, for a registry that is told. */
+  async agreedFee(fee: RegistryFee | undefined): Promise<Fee | undefined> {
+    if (fee === undefined || !(await this.supports(FEE))) return undefined;
+    return { currency: fee.currency, amountCents: fee.cents };
+  }
+
+  outcomeOf(response: Response, expiresAt?: string): MutationOutcome {
+    return outcomeOf(response, { expiresAt, meanings: this.rules.codeMeanings });
   }
 }
 

@@ -10,13 +10,17 @@ import type { Response } from './commands/response.ts';
 import type { DsChange } from './commands/sec-dns.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';
-import { describeRefusal, outcomeOf, rejected } from './outcomes.ts';
+import { describeRefusal, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
+const UNCHANGEABLE = {
+  no_disclose: 'the registry does not let registrars hide what it shows of a registrant',
+  none: 'the registry knows nothing of the registrant that it could show',
+} as const;
 const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clientDeleteProhibited'];
 
 /** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
@@ -41,12 +45,13 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   const { isPrivate } = command;
   if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate) {
     const { registrant } = found;
+    if (link.rules.contactModel !== 'objects') return rejected('policy', UNCHANGEABLE[link.rules.contactModel]);
     if (registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
     const disclose = (hides: boolean) =>
       link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact'));
     steps.unshift({ send: () => disclose(isPrivate), takeBack: () => disclose(!isPrivate) });
   }
-  return takeSteps(steps);
+  return takeSteps(link, steps);
 }
 
 interface Step {
@@ -55,11 +60,11 @@ interface Step {
 }
 
 /** All of them, or none: `unknown` where what was done before a refusal could not be taken back. */
-async function takeSteps(steps: readonly Step[]): Promise<MutationOutcome> {
+async function takeSteps(link: RegistryLink, steps: readonly Step[]): Promise<MutationOutcome> {
   let outcome: MutationOutcome = { kind: 'completed' };
   for (const [index, step] of steps.entries()) {
     const response = await step.send();
-    outcome = outcomeOf(response);
+    outcome = link.outcomeOf(response);
     if (isSuccess(response.code)) continue;
     for (const done of steps.slice(0, index).reverse()) {
       const { code } = await done.takeBack();

@@ -20,7 +20,7 @@ export async function recordCharges(
   name: string,
   charges: readonly Charge[],
 ): Promise<void> {
-  const fees = prices(name.slice(name.indexOf('.') + 1));
+  const fees = prices(name.slice(name.indexOf('.') + 1), name);
   if (charges.length === 0 || fees === undefined) return;
   const rows = charges.map(({ registrar, kind, years, at }) => ({
     registrar,

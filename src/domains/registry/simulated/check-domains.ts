@@ -14,7 +14,7 @@ export async function checkDomains(context: CommandContext, names: readonly stri
 function checkDomain(context: CommandContext, text: string, registered: ReadonlySet<string>): DomainCheck {
   try {
     const { name, fees } = readDomainName(text, context.prices);
-    const policy = policyOf(name);
+    const policy = context.reservedNames.has(name) ? 'reserved' : policyOf(name);
     if (policy === 'reserved') return { name, state: 'reserved', reason: 'Reserved', fees };
     const isTaken = isTakenElsewhere(policy) || registered.has(name);
     return isTaken ? { name, state: 'taken', reason: 'In use', fees } : { name, state: 'available', fees };

@@ -37,6 +37,8 @@ export interface CommandContext extends Habits {
   readonly svTRID: string;
   readonly delays: RegistryDelays;
   readonly prices: PriceList;
+  /** Beside those of policy.ts. */
+  readonly reservedNames: ReadonlySet<string>;
 }
 
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
@@ -56,7 +58,7 @@ export function readHostName(text: string): string {
 export function readDomainName(text: string, prices: PriceList): { name: string; fees: Fees } {
   const name = readHostName(text);
   const zone = name.slice(name.indexOf('.') + 1);
-  const fees = prices(zone);
+  const fees = prices(zone, name);
   if (fees === undefined) throw new Refusal(2306, `no names are registered below ${zone} here`, 'name');
   return { name, fees };
 }
@@ -189,7 +191,10 @@ export function requireYears(years: number): void {
   throw new Refusal(2004, 'a term is 1 to 10 years', 'period');
 }
 
-export function requireFee(agreedCents: number | undefined, feeCents: number): void {
+export function requireFee(agreedCents: number | undefined, feeCents: number, isPremium = false): void {
+  if (isPremium && agreedCents === undefined) {
+    throw new Refusal(2306, 'the name has a price of its own, which the command must name', 'fee');
+  }
   if (agreedCents === undefined || agreedCents === feeCents) return;
   throw new Refusal(2004, `the fee is ${(feeCents / 100).toFixed(2)} EUR`, 'fee');
 }

@@ -17,12 +17,12 @@ import type { PendingCommand } from './tables.ts';
 export async function createDomain(context: CommandContext, command: CreateDomain): Promise<Result<CreatedDomain>> {
   const { now, session } = context;
   const { name, fees } = readDomainName(command.name, context.prices);
-  const policy = policyOf(name);
+  const policy = context.reservedNames.has(name) ? 'reserved' : policyOf(name);
   requirePermitted(name, policy);
   requireYears(command.years);
   requireAuthInfo(command.authInfo);
   const feeCents = fees.createCents * command.years;
-  requireFee(command.feeCents, feeCents);
+  requireFee(command.feeCents, feeCents, fees.isPremium);
   if ((await lockDomainStateIfAny(context, name)) !== undefined)
     throw new Refusal(2302, `${name} is registered already`);
   const contacts = uniqueContacts(command.contacts ?? []);

@@ -20,6 +20,7 @@ import { checkPassword, ensureRegistrar, setPassword } from './registrars.ts';
 import type { PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
 import { renewDomain } from './renew-domain.ts';
 import { answer, completed, Refusal, type Result } from './replies.ts';
+import { type SpecialNames, withPremiumNames } from './special-names.ts';
 import { registryDb } from './tables.ts';
 import { actOnTransfer, queryTransfer, requestTransfer } from './transfer-domain.ts';
 import { updateDomain } from './update-domain.ts';
@@ -32,6 +33,7 @@ export interface RegistryCoreOptions {
   readonly delays?: Partial<RegistryDelays>;
   /** Names are renewed at the end of their term, which can be taken back for so many days. Default: they are not. */
   readonly autoRenewGraceDays?: number | undefined;
+  readonly special?: SpecialNames | undefined;
   /** Default: each message once, in their order. */
   readonly messages?: MessageHabits | undefined;
 }
@@ -41,10 +43,12 @@ const DUE_BATCH = 200;
 
 /** All of its state is in the database: any number of these, in any number of processes, are one registry. */
 export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
-  const { db, clock, prices, delays = {}, autoRenewGraceDays, messages = {} } = options;
+  const { db, clock, delays = {}, autoRenewGraceDays, messages = {}, special = {} } = options;
+  const prices = withPremiumNames(options.prices, special.premium);
+  const reservedNames = special.reserved ?? new Set<string>();
   /** Messages that have come once. Of this process: a restart may bring one a third time. */
   const repeated = new Set<string>();
-  const rules = { prices, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
+  const rules = { prices, reservedNames, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
 
   function createContext(session: Session, svTRID: string): CommandContext {
     return { ...rules, db: registryDb(db), now: clock.now(), session, svTRID };
@@ -75,6 +79,7 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
   }
 
   return {
+    feesOf: (name) => prices(name.slice(name.indexOf('.') + 1), name),
     ensureRegistrar: (registrar) => ensureRegistrar(registryDb(db), registrar),
     login: ({ newPassword, password, registrarId }) =>
       runRead({ registrarId }, async (context) => {

@@ -5,5 +5,6 @@ export { addFault, type Fault, type FaultCommand } from './faults.ts';
 export type { MessageHabits } from './message-store.ts';
 export type * from './registry-core.ts';
 export { createSimulatedRegistry, OUR_REGISTRAR, type SimulatedRegistryOptions } from './simulated-registry.ts';
+export type { SpecialNames } from './special-names.ts';
 export { registryDb } from './tables.ts';
 export { answerWrongly, type ChooseWrongAnswer, wrongAnswersAtRandom } from './wrong-answers.ts';

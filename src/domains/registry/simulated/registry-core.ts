@@ -64,10 +64,12 @@ export interface Fees {
   readonly restoreCents: number;
   /** Years that a transfer adds. Default 1. */
   readonly transferYears?: number;
+  /** A price of one name's own: commands must name it. */
+  readonly isPremium?: true;
 }
 
-/** The fees of a zone such as `com` or `co.uk`; undefined: the registry does not serve the zone. */
-export type PriceList = (zone: string) => Fees | undefined;
+/** The fees of a zone such as `com` or `co.uk`, or of a name in it; undefined: the registry does not serve the zone. */
+export type PriceList = (zone: string, name?: string) => Fees | undefined;
 
 /** What the registrar says a command costs (RFC 8748); 2004 when it is something else. */
 export interface FeeAgreement {
@@ -303,6 +305,8 @@ export interface PollMessage {
 }
 
 export interface RegistryCore {
+  /** What a name costs; undefined: it is in no zone that is served. */
+  feesOf(name: string): Fees | undefined;
   /** Makes the registrar, or gives it the password. Passwords are kept as scrypt hashes. */
   ensureRegistrar(registrar: { readonly id: string; readonly name: string; readonly password?: string }): Promise<void>;
   /** 2200 for an unknown registrar, one without a password, or a wrong one. */

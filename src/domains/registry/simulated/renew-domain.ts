@@ -26,8 +26,9 @@ export async function renewDomain(context: CommandContext, command: RenewDomain)
   const expiresAt = requireTerm(domain, command, now);
   const policy = policyOf(name);
   if (policy === 'refuse_renew') throw new Refusal(2306, `the registry's policy does not allow renewing ${name}`);
-  const feeCents = readDomainName(name, context.prices).fees.renewCents * command.years;
-  requireFee(command.feeCents, feeCents);
+  const { fees } = readDomainName(name, context.prices);
+  const feeCents = fees.renewCents * command.years;
+  requireFee(command.feeCents, feeCents, fees.isPremium);
   const renewed = { name, expiresAt, feeCents };
   const fails = policy === 'fail_renew';
   if (context.delays.renewSeconds === 0 && !fails) {

@@ -16,11 +16,15 @@ import {
   type Availability,
   type CreateCommand,
   type DecideCommand,
+  type FeeCommand,
+  type FeeQuestion,
   type MutationOutcome,
-  type Registry,
+  type RegistryFee,
+  type RegistryHabits,
   type RegistryTransfer,
   RegistryUnavailable,
   type RenewCommand,
+  type SingleRegistry,
   type TransferCommand,
   type UpdateCommand,
 } from '../registry.ts';
@@ -35,11 +39,13 @@ import type {
   ClientStatus,
   DomainCheck,
   DomainInfo,
+  Fees,
   PriceList,
   RegistryCore,
   Reply,
   Session,
 } from './registry-core.ts';
+import type { SpecialNames } from './special-names.ts';
 
 export interface SimulatedRegistryOptions {
   /** The zones that are served and what they cost. */
@@ -47,6 +53,7 @@ export interface SimulatedRegistryOptions {
   readonly delays?: Partial<RegistryDelays>;
   /** See `RegistryCoreOptions`. */
   readonly autoRenewGraceDays?: number | undefined;
+  readonly special?: SpecialNames;
   /** Default `ironcraft`. */
   readonly registrarId?: string;
   /** Called around every command; `stored`: what the table `registry_faults` says. Default: no faults. */
@@ -65,14 +72,17 @@ export interface SimulatedRegistryDependencies {
 export const OUR_REGISTRAR = 'ironcraft';
 const UPDATE_LOCK = 'clientUpdateProhibited';
 
-export function createSimulatedRegistry(deps: SimulatedRegistryDependencies): Registry {
+export function createSimulatedRegistry(deps: SimulatedRegistryDependencies): SingleRegistry {
   return new SimulatedRegistry(deps);
 }
 
-class SimulatedRegistry implements Registry {
+class SimulatedRegistry implements SingleRegistry {
   readonly kind = 'simulated';
-  readonly requiredContact = [];
-  readonly autoRenewGraceDays: number | undefined;
+  readonly id = 'simulated';
+  /** What it does not serve it refuses by itself. */
+  readonly zones = undefined;
+  readonly members = [this];
+  readonly habits: RegistryHabits;
   readonly #core: RegistryCore;
   readonly #logger: Logger;
   readonly #registrarId: string;
@@ -87,9 +97,10 @@ class SimulatedRegistry implements Registry {
       faults,
       prices,
       registrarId = OUR_REGISTRAR,
+      special,
     } = options;
-    this.autoRenewGraceDays = autoRenewGraceDays;
-    this.#core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays });
+    this.habits = { autoRenewGraceDays, requiredContact: [] };
+    this.#core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, special });
     this.#logger = logger;
     this.#registrarId = registrarId;
     this.#faults = faults === 'stored' ? createStoredFaults(db) : faults;
@@ -102,6 +113,14 @@ class SimulatedRegistry implements Registry {
     });
   }
 
+  habitsOf(): RegistryHabits {
+    return this.habits;
+  }
+
+  countSessions(): undefined {
+    return undefined;
+  }
+
   async check(names: readonly string[]): Promise<Availability[]> {
     try {
       const reply = await this.#read('check', names[0] ?? '', () => this.#core.checkDomains(this.#session(), names));
@@ -110,6 +129,12 @@ class SimulatedRegistry implements Registry {
       if (!(error instanceof RegistryUnavailable)) throw error;
       return names.map((name) => ({ name, availability: 'unknown', reason: error.message }));
     }
+  }
+
+  /** Only names with a price of their own are worth a word. */
+  async feeOf({ name, command, years }: FeeQuestion): Promise<RegistryFee | undefined> {
+    const fees = this.#core.feesOf(name);
+    return fees?.isPremium === true ? premiumFee(fees, command, years) : undefined;
   }
 
   async info(name: string) {
@@ -133,6 +158,7 @@ class SimulatedRegistry implements Registry {
         registrant: contact.id,
         nameservers: command.nameservers,
         authInfo: randomBytes(16).toString('hex'),
+        feeCents: command.fee?.cents,
       };
       // Contact and hosts are there already for most names: so they are made only once they are missed.
       let reply = await this.#core.createDomain(session, domain);
@@ -148,16 +174,16 @@ class SimulatedRegistry implements Registry {
     });
   }
 
-  renew({ currentExpiresAt, name, transactionId, years }: RenewCommand): Promise<MutationOutcome> {
+  renew({ currentExpiresAt, fee, name, transactionId, years }: RenewCommand): Promise<MutationOutcome> {
     const currentExpiryDate = new Date(currentExpiresAt).toISOString().slice(0, 10);
-    const command = { name, years, currentExpiryDate };
+    const command = { name, years, currentExpiryDate, feeCents: fee?.cents };
     return this.#change('renew', name, async () =>
       outcomeOf(await this.#core.renewDomain(this.#session(transactionId), command)),
     );
   }
 
-  transfer({ authCode, name, transactionId, years }: TransferCommand): Promise<MutationOutcome> {
-    const command = { name, authInfo: authCode, years };
+  transfer({ authCode, fee, name, transactionId, years }: TransferCommand): Promise<MutationOutcome> {
+    const command = { name, authInfo: authCode, years, feeCents: fee?.cents };
     return this.#change('transfer', name, async () =>
       outcomeOf(await this.#core.requestTransfer(this.#session(transactionId), command)),
     );
@@ -317,7 +343,22 @@ function orUnavailable<Data>(reply: Reply<Data>): Data {
   throw new RegistryUnavailable(`the registry refused to answer: ${reply.reason}`);
 }
 
-function availabilityOf({ name, reason, state }: DomainCheck): Availability {
+function availabilityOf({ fees, name, reason, state }: DomainCheck): Availability {
   const availability = state === 'invalid' || state === 'not_served' ? 'reserved' : state;
-  return reason === undefined ? { name, availability } : { name, availability, reason };
+  return {
+    name,
+    availability,
+    ...(reason === undefined ? {} : { reason }),
+    ...(fees?.isPremium === true ? { fees: premiumFees(fees) } : {}),
+  };
+}
+
+function premiumFees(fees: Fees): NonNullable<Availability['fees']> {
+  const feeOf = (command: FeeCommand) => premiumFee(fees, command, 1);
+  return { create: feeOf('create'), renew: feeOf('renew'), transfer: feeOf('transfer') };
+}
+
+function premiumFee(fees: Fees, command: FeeCommand, years: number): RegistryFee {
+  const cents = { create: fees.createCents * years, renew: fees.renewCents * years, transfer: fees.transferCents };
+  return { currency: 'EUR', cents: cents[command], isPremium: true };
 }

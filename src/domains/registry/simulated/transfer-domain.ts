@@ -31,7 +31,7 @@ export async function requestTransfer(
   const { fees } = readDomainName(name, context.prices);
   const years = fees.transferYears ?? 1;
   if ((command.years ?? years) !== years) throw new Refusal(2306, `a transfer adds ${years} to the term`, 'period');
-  requireFee(command.feeCents, fees.transferCents);
+  requireFee(command.feeCents, fees.transferCents, fees.isPremium);
   const policy = policyOf(name);
   const seconds = isQuickToTransfer(policy) ? QUICK_TRANSFER_SECONDS : delays.transferSeconds;
   const requested: TransferRecord = {

@@ -15,14 +15,13 @@ function registryOfFreeNames(): Registry {
   const silentMutation = async () => ({ kind: 'unknown', reason: 'this registry only checks' }) as const;
   return {
     kind: 'simulated',
-    autoRenewGraceDays: undefined,
-    requiredContact: [],
+    members: [],
+    habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
+    feeOf: async () => undefined,
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,
     decideTransfer: silent,
-    poll: silent,
-    acknowledge: silent,
     create: silentMutation,
     renew: silentMutation,
     transfer: silentMutation,

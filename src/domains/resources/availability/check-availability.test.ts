@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { standardPrices } from '../../../../test/support/prices.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { Availability, Registry } from '../../registry/registry.ts';
@@ -29,13 +30,15 @@ const registry = {
   },
 };
 
+const parts = { prices: standardPrices, clock: systemClock };
+
 /** Remembers nothing of what it was asked before. */
 function lookUpIn(source: Pick<Registry, 'check'>) {
   return createNameLookUp({ registry: source, db: database.db, clock: systemClock });
 }
 
 async function checkAll(query: string) {
-  return (await checkAvailability(lookUpIn(registry), query)).results;
+  return (await checkAvailability({ ...parts, lookUp: lookUpIn(registry) }, query)).results;
 }
 
 async function checkOne(query: string) {
@@ -75,7 +78,7 @@ test('no answer in time is unknown, and never available', async () => {
 
 test('a name that the registry’s answer leaves out is unknown', async () => {
   const silent = { check: async () => [] };
-  const { results } = await checkAvailability(lookUpIn(silent), 'left-out');
+  const { results } = await checkAvailability({ ...parts, lookUp: lookUpIn(silent) }, 'left-out');
   for (const { available, status } of results) assert.deepEqual([available, status], [null, 'unknown']);
 });
 
@@ -91,7 +94,7 @@ test('what is taken, kept back or not offered is not available, with a reason', 
   }
   assert.deepEqual(answers, [
     ['taken', 'The name is registered.', false],
-    ['reserved', 'Reserved name', false],
+    ['reserved', 'The registry keeps this name back.', false],
     ['reserved', 'The registry keeps this name back.', false],
     ['unsupported_tld', 'Names under `.museum` are not offered. GET /tlds lists the TLDs that are.', true],
   ]);

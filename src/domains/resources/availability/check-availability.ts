@@ -1,8 +1,9 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
-import { toEuros } from '../../prices/money.ts';
-import { offeredTlds } from '../../prices/tlds.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
 import type { Availability } from '../../registry/registry.ts';
 import type { LookUpNames } from './look-up-names.ts';
+import { priceOf } from './price-of.ts';
 import type { AvailabilityReport, AvailabilityResult, PriceQuote } from './schema.ts';
 
 /** Where a name without a TLD is looked up. */
@@ -11,46 +12,52 @@ export const DEFAULT_TLDS = ['com', 'net', 'org', 'io', 'dev', 'app', 'ai', 'eu'
 /** What UTS 46 takes for a dot. */
 const DOT = /[.\u3002\uff0e\uff61]/u;
 
-/** Fixed while the process runs: made once, not for each request. */
-const quotes: ReadonlyMap<string, PriceQuote> = new Map(
-  offeredTlds.map((terms) => [
-    terms.tld,
-    {
-      currency: 'EUR',
-      register: toEuros(terms.registerCents),
-      renew: toEuros(terms.renewCents),
-      transfer: toEuros(terms.transferCents),
-      min_years: terms.registrationYears.min,
-      max_years: terms.registrationYears.max,
-    },
-  ]),
-);
-
-/**
- * What is known of the name that was asked for, or of the label under each of `DEFAULT_TLDS`. Throws `bad_request` for text
- * that is no name. All names are looked up together; what the registry does not answer is `unknown`, never `available`.
- */
-export async function checkAvailability(lookUp: LookUpNames, query: string): Promise<AvailabilityReport> {
-  const names = readNames(query);
-  const offered = names.filter(({ tld }) => quotes.has(tld));
-  if (offered.length === 0) return { query, results: names.map((name) => renderResult(name, 'unsupported_tld')) };
-  const answers = await lookUp(offered);
-  const byName = new Map(answers.map((answer) => [answer.name, answer]));
-  return {
-    query,
-    results: names.map((name) => {
-      if (!quotes.has(name.tld)) return renderResult(name, 'unsupported_tld');
-      const { availability, reason } = byName.get(name.ascii) ?? NO_ANSWER;
-      return renderResult(name, availability, availability === 'taken' ? undefined : reason);
-    }),
-  };
+export interface AvailabilityDependencies {
+  readonly lookUp: LookUpNames;
+  readonly prices: PriceBook;
+  readonly clock: Clock;
 }
 
-const NO_ANSWER: Pick<Availability, 'availability' | 'reason'> = { availability: 'unknown' };
+/**
+ * What is known of the name that was asked for, or of the label under those of `DEFAULT_TLDS` that are sold. Throws `bad_request` for
+ * text that is no name. All names are looked up together; what the registry does not answer is `unknown`, never `available`.
+ */
+export async function checkAvailability(
+  { clock, lookUp, prices }: AvailabilityDependencies,
+  query: string,
+): Promise<AvailabilityReport> {
+  const now = clock.now();
+  const names = readNames(query, prices, now);
+  const asked = names.filter(({ ascii, tld }) => prices.find(tld, now) !== undefined && !prices.isReserved(ascii));
+  const answers = asked.length === 0 ? [] : await lookUp(asked);
+  const byName = new Map(answers.map((answer) => [answer.name, answer]));
+  const results = names.map((name): AvailabilityResult => {
+    const terms = prices.find(name.tld, now);
+    if (terms === undefined) return renderResult(name, 'unsupported_tld', null);
+    const answer = byName.get(name.ascii) ?? NO_ANSWER;
+    const price = priceOf({ prices, terms, now }, answer.fees);
+    if (prices.isReserved(name.ascii)) return renderResult(name, 'reserved', price, 'The name is not sold here.');
+    const { availability } = answer;
+    if (availability !== 'available' || price !== null) return renderResult(name, availability, price);
+    return renderResult(
+      name,
+      'reserved',
+      null,
+      'The registry sells it at a price of its own, at which it is not sold here.',
+    );
+  });
+  return { query, results };
+}
 
-function readNames(query: string): DomainName[] {
+const NO_ANSWER: Pick<Availability, 'availability' | 'fees'> = { availability: 'unknown' };
+
+/** Where none of the usual TLDs is sold, those that are listed first. */
+function readNames(query: string, prices: PriceBook, now: Date): DomainName[] {
   if (DOT.test(query)) return [normalizeName(query, 'q')];
-  const [first, ...others] = DEFAULT_TLDS;
+  const usual = DEFAULT_TLDS.filter((tld) => prices.find(tld, now) !== undefined);
+  const listed = prices.list(now).map(({ tld }) => tld);
+  const tlds = usual.length > 0 ? usual : listed.slice(0, DEFAULT_TLDS.length);
+  const [first = DEFAULT_TLDS[0], ...others] = tlds;
   const name = normalizeName(`${query}.${first}`, 'q');
   return [name, ...others.map((tld) => underSuffix(name, tld))];
 }
@@ -58,6 +65,7 @@ function readNames(query: string): DomainName[] {
 function renderResult(
   { ascii, unicode, tld }: DomainName,
   status: AvailabilityResult['status'],
+  price: PriceQuote | null,
   reason?: string,
 ): AvailabilityResult {
   return {
@@ -66,7 +74,7 @@ function renderResult(
     available: status === 'unknown' ? null : status === 'available',
     status,
     reason: status === 'available' ? null : (reason ?? reasonOf(status, tld)),
-    price: quotes.get(tld) ?? null,
+    price,
   };
 }
 

@@ -1,10 +1,12 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
 import { checkAvailability } from './check-availability.ts';
 import { createNameLookUp, type LookUpDependencies } from './look-up-names.ts';
 import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
 
-export function availabilityOperations(deps: LookUpDependencies) {
+export function availabilityOperations(deps: LookUpDependencies & { readonly prices: PriceBook }) {
+  const { clock, prices } = deps;
   const lookUp = createNameLookUp(deps);
   return [
     open.read({
@@ -19,7 +21,9 @@ export function availabilityOperations(deps: LookUpDependencies) {
       query: AvailabilityQuery,
       reply: AvailabilityReport,
       handler: async ({ query }) =>
-        new HttpReply(200, await checkAvailability(lookUp, query.q), { 'cache-control': 'no-store' }),
+        new HttpReply(200, await checkAvailability({ clock, lookUp, prices }, query.q), {
+          'cache-control': 'no-store',
+        }),
     }),
   ];
 }

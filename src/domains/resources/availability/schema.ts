@@ -21,6 +21,11 @@ const PriceQuote = component(
       transfer: Type.Number({ description: 'A transfer in, with the years that it adds.' }),
       min_years: Type.Integer({ description: 'The least `duration` of a registration.' }),
       max_years: Type.Integer({ description: 'The greatest `duration` of a registration.' }),
+      premium: Type.Optional(
+        Type.Literal(true, {
+          description: 'The registry sells the name at a price of its own; absent where it does not.',
+        }),
+      ),
     },
     { description: '`confirm_price` of a registration is `register` times its `duration`.' },
   ),

@@ -13,7 +13,6 @@ import {
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, lockDomain, ownDomain } from '../../portfolio/index.ts';
-import { getTldTerms } from '../../prices/price.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Deletion } from './schema.ts';
@@ -27,13 +26,14 @@ export function deleteDomain(deps: DeleteDependencies) {
     answerOnce(deps, request, async () => {
       const { caller, params, query } = request;
       const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
-      const when = query.when ?? (deletesAtOnce(row.name) ? 'now' : 'at_expiry');
+      const when = query.when ?? (deletesAtOnce(deps, row.name) ? 'now' : 'at_expiry');
       return when === 'now' ? deleteNow(deps, row) : scheduleRelease(deps, row);
     });
 }
 
-function deletesAtOnce(name: string): boolean {
-  return getTldTerms(normalizeName(name, 'name').tld).deletes === 'at_once';
+/** What is not sold any more is deleted as most registries do. */
+function deletesAtOnce({ clock, prices }: DomainDependencies, name: string): boolean {
+  return prices.find(normalizeName(name, 'name').tld, clock.now())?.deletes !== 'at_expiry';
 }
 
 async function scheduleRelease(deps: DomainDependencies, row: DomainRow): Promise<Deletion> {

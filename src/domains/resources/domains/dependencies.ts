@@ -1,7 +1,9 @@
 import type { AnswerStore } from '../../idempotency-store.ts';
 import type { OrderDependencies } from '../../orders/index.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
 
 /** What the operations on domains work with. */
 export interface DomainDependencies extends OrderDependencies {
   readonly answers: AnswerStore;
+  readonly prices: PriceBook;
 }

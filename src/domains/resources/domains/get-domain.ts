@@ -23,7 +23,7 @@ export function getDomain(deps: DomainDependencies) {
     const now = deps.clock.now();
     const details: DomainDetails = {
       ...renderDetails(row, row.snapshot, deps.nameservers, now),
-      renewal: renewalOf(row, await findRenewalOrder(scoped, row.id), now),
+      renewal: renewalOf(deps.prices, row, await findRenewalOrder(scoped, row.id), now),
     };
     return new HttpReply(200, details, { 'cache-control': 'private, no-store' });
   };

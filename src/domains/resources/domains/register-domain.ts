@@ -4,7 +4,7 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
-import { priceCents } from '../../prices/price.ts';
+import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -17,10 +17,11 @@ export function registerDomain(deps: DomainDependencies) {
       const { body, caller, idempotency } = request;
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
-      const price = priceCents(tld, 'registration', years);
-      confirmPrice(price, body);
+      requireSold(deps, name);
+      const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'registration', years });
+      confirmPrice(priceCents, body);
       const instrument = instrumentOf(body);
-      await requireContact(deps, caller.workspaceId);
+      await requireContact(deps, caller.workspaceId, name);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
@@ -31,7 +32,9 @@ export function registerDomain(deps: DomainDependencies) {
         origin: 'request',
         name,
         years,
-        priceCents: price,
+        priceCents,
+        fee,
+        renewalFee,
         instrument,
         claim: idempotency,
       } as const;
@@ -39,10 +42,19 @@ export function registerDomain(deps: DomainDependencies) {
     });
 }
 
+/** Names that the operator keeps back. */
+function requireSold({ prices }: DomainDependencies, name: string): void {
+  if (!prices.isReserved(name)) return;
+  throw new ApiError('registration_failed', {
+    message: `${name} is reserved and not sold here. Nothing was charged. GET /suggest has other names.`,
+    details: { reason: 'reserved' },
+  });
+}
+
 /** Before money is set aside: the registry would refuse. */
-async function requireContact({ db, registry }: DomainDependencies, workspaceId: string): Promise<void> {
+async function requireContact({ db, registry }: DomainDependencies, workspaceId: string, name: string): Promise<void> {
   const { contact } = await getRegistrant(workspaceDb(db, workspaceId));
-  const missing = missingContact(registry, contact);
+  const missing = missingContact([registry.habitsOf(name)], contact);
   if (missing.length === 0) return;
   const members = missing.map((member) => `\`contact.${member}\``).join(' and ');
   throw new ApiError('registration_failed', {

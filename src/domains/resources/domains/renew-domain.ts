@@ -4,7 +4,7 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
 import { type DomainRow, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
-import { getTldTerms, priceCents } from '../../prices/price.ts';
+import { quote } from '../../prices/quote.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -26,12 +26,12 @@ async function renew(
   const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
   const { tld } = normalizeName(row.name, 'name');
   const years = body.duration ?? 1;
-  const price = priceCents(tld, 'renewal', years);
-  confirmPrice(price, body);
+  const { priceCents, fee } = await quote(deps, { name: row.name, tld, operation: 'renewal', years });
+  confirmPrice(priceCents, body);
   const instrument = instrumentOf(body);
   const shown = new Date((await reportedDomain(deps, row)).expiresAt);
-  const fromExpiresAt = endOfPaidTerm(deps.registry, row.billed_until, shown);
-  requireWithinCap(row.name, tld, addYears(fromExpiresAt, years), deps.clock.now());
+  const fromExpiresAt = endOfPaidTerm(deps.registry.habitsOf(row.name), row.billed_until, shown);
+  requireWithinCap(deps, { name: row.name, tld, until: addYears(fromExpiresAt, years) });
   return buy(
     deps,
     {
@@ -40,7 +40,8 @@ async function renew(
       origin: 'request',
       name: row.name,
       years,
-      priceCents: price,
+      priceCents,
+      fee,
       instrument,
       claim: idempotency,
     },
@@ -68,8 +69,12 @@ async function reportedDomain({ registry }: DomainDependencies, row: DomainRow):
   });
 }
 
-function requireWithinCap(name: string, tld: string, until: Date, now: Date): void {
-  const { maxTermYears } = getTldTerms(tld);
+function requireWithinCap(
+  { clock, prices }: DomainDependencies,
+  { name, tld, until }: { readonly name: string; readonly tld: string; readonly until: Date },
+): void {
+  const now = clock.now();
+  const { maxTermYears } = prices.get(tld, now);
   if (until <= addYears(now, maxTermYears)) return;
   throw new ApiError('renew_failed', {
     message: `${name} would be paid for until ${until.toISOString().slice(0, 10)}; its registry takes at most ${maxTermYears} years ahead. Renew for fewer years, or later.`,

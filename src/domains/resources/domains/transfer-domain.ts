@@ -1,7 +1,7 @@
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
-import { getTldTerms, priceCents } from '../../prices/price.ts';
+import { quote } from '../../prices/quote.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { TransferOrder } from './schema.ts';
 import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
@@ -11,16 +11,18 @@ export function transferDomain(deps: DomainDependencies) {
     answerSpending(deps, request, 201, async (deadline) => {
       const { body, caller, idempotency, params } = request;
       const { ascii: name, tld } = normalizeName(params.name, 'name');
-      const { transferYears: years } = getTldTerms(tld);
-      const price = priceCents(tld, 'transfer', years);
-      confirmPrice(price, body);
+      const { transferYears: years } = deps.prices.get(tld, deps.clock.now());
+      const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'transfer', years });
+      confirmPrice(priceCents, body);
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'transfer',
         origin: 'request',
         name,
         years,
-        priceCents: price,
+        priceCents,
+        fee,
+        renewalFee,
         instrument: instrumentOf(body),
         authCode: body.auth_code,
         claim: idempotency,

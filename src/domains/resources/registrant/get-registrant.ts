@@ -5,7 +5,7 @@ import { workspaceDb } from '../../workspace-scope.ts';
 import type { Registrant } from './schema.ts';
 
 export interface RegistrantDependencies {
-  readonly registry: Pick<Registry, 'requiredContact'>;
+  readonly registry: Pick<Registry, 'members'>;
 }
 
 export function showRegistrant({ registry }: RegistrantDependencies) {
@@ -30,6 +30,9 @@ export function renderRegistrant(
       country: country ?? null,
       phone: phone ?? null,
     },
-    missing: missingContact(registry, contact),
+    missing: missingContact(
+      registry.members.map(({ habits }) => habits),
+      contact,
+    ),
   };
 }

@@ -32,7 +32,7 @@ export async function saveSettings(deps: SettingsDependencies, saved: Saved): Pr
     const dnssec = await switchDnssec(deps, tx, saved);
     const after = await findDomainById(db, row.id);
     if (after === undefined) throw new ApiError('not_found');
-    const renewal = renewalOf(after, await findRenewalOrder(db, row.id), deps.clock.now());
+    const renewal = renewalOf(deps.prices, after, await findRenewalOrder(db, row.id), deps.clock.now());
     const isPending = saved.isPending || dnssec === 'enabling' || dnssec === 'disabling';
     return {
       domain: row.name,

@@ -1,5 +1,4 @@
 /** Label forms under TLDs, the likeliest first. Deterministic: the same words make the same names in the same order. */
-import { offeredTlds } from '../../prices/tlds.ts';
 import { type LabelForm, listLabelForms } from './label-forms.ts';
 import type { QueryWords } from './split-words.ts';
 import { GENERAL_TLDS, TOPICAL_TLDS, UNICODE_TLDS } from './vocabulary.ts';
@@ -22,11 +21,17 @@ const SPLIT_WORDS_COST = 3;
 /** `stud.io` reads as a word; `a.io` does not. */
 const SHORTEST_SPLIT = 2;
 
-/** Unchecked: some may not be valid names. Without repetitions. */
-export function rankNames(asked: QueryWords): string[] {
+/** Under these TLDs alone. Unchecked: some may not be valid names. Without repetitions. */
+export function rankNames(asked: QueryWords, tlds: readonly string[]): string[] {
+  const sold = new Set(tlds);
+  const usual = GENERAL_TLDS.filter((tld) => sold.has(tld));
+  const general = usual.length > 0 ? usual : tlds.slice(0, GENERAL_TLDS.length);
   const suited = new Set(asked.words.flatMap((word) => TOPICAL_TLDS.get(word) ?? []));
-  const ranked = [...listLabelForms(asked).flatMap((form) => underTlds(form, suited)), ...splitByTld(asked.words)];
-  return spread(ranked).map(({ name }) => name);
+  const ranked = [
+    ...listLabelForms(asked).flatMap((form) => underTlds(form, { general, suited })),
+    ...splitByTld(asked.words, tlds),
+  ];
+  return spread(ranked.filter(({ name }) => sold.has(name.slice(name.indexOf('.') + 1)))).map(({ name }) => name);
 }
 
 /** Each name once, in order of cost, which grows with each name that a label has had: an answer is to be a mixture. */
@@ -48,9 +53,15 @@ function byCost(a: RankedName, b: RankedName): number {
   return a.cost - b.cost || a.name.length - b.name.length || (a.name < b.name ? -1 : 1);
 }
 
-function underTlds({ label, cost, tlds }: LabelForm, suited: ReadonlySet<string>): RankedName[] {
+interface CandidateTlds {
+  readonly general: readonly string[];
+  /** To the words. */
+  readonly suited: ReadonlySet<string>;
+}
+
+function underTlds({ label, cost, tlds }: LabelForm, { general, suited }: CandidateTlds): RankedName[] {
   const isAscii = /^[a-z\d-]*$/.test(label);
-  const candidates = isAscii ? (tlds ?? [...new Set([...GENERAL_TLDS, ...suited])]) : UNICODE_TLDS;
+  const candidates = isAscii ? (tlds ?? [...new Set([...general, ...suited])]) : UNICODE_TLDS;
   // `shop.shop` says nothing twice.
   const saying = candidates.filter((tld) => tld !== label);
   const topical = tlds === undefined ? [...suited] : [];
@@ -62,12 +73,12 @@ function underTlds({ label, cost, tlds }: LabelForm, suited: ReadonlySet<string>
 }
 
 /** Words that end as a TLD does: `studio` is stud.io. */
-function splitByTld(words: readonly string[]): RankedName[] {
+function splitByTld(words: readonly string[], tlds: readonly string[]): RankedName[] {
   const joined = words.join('');
   const cost = (words.length === 1 ? SPLIT_COST : SPLIT_WORDS_COST) + lengthCost(joined);
-  return offeredTlds
-    .filter(({ tld }) => joined.endsWith(tld) && joined.length - tld.length >= SHORTEST_SPLIT)
-    .map(({ tld }) => ({ name: `${joined.slice(0, -tld.length)}.${tld}`, cost }));
+  return tlds
+    .filter((tld) => joined.endsWith(tld) && joined.length - tld.length >= SHORTEST_SPLIT)
+    .map((tld) => ({ name: `${joined.slice(0, -tld.length)}.${tld}`, cost }));
 }
 
 function lengthCost(label: string): number {

@@ -1,5 +1,4 @@
 /** The query as words: "The Café für Zürich" is `cafe`, `zuerich`. */
-import { offeredTlds } from '../../prices/tlds.ts';
 import { KNOWN_WORDS, STOP_WORDS } from './vocabulary.ts';
 
 export interface QueryWords {
@@ -26,10 +25,11 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const GERMAN_LETTERS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 
-export function splitWords(text: string): QueryWords {
+/** `tlds`: what a host in place of words may end with. */
+export function splitWords(text: string, tlds: readonly string[]): QueryWords {
   const plainText = text.toWellFormed().normalize('NFKC');
   const host = hostOf(plainText);
-  const accentedAll = spellOut(host === undefined ? plainText : withoutTld(host));
+  const accentedAll = spellOut(host === undefined ? plainText : withoutTld(host, tlds));
   const mattering = accentedAll.filter((word) => !STOP_WORDS.has(transliterate(word)));
   const accentedWords = (mattering.length > 0 ? mattering : accentedAll).slice(0, WORDS_TAKEN);
   return {
@@ -46,9 +46,9 @@ function hostOf(text: string): string | undefined {
   return /^(?:[a-z]+:\/\/)?(?:www\.)?([^\s/?#@:]+\.[^\s/?#@:]+?)\.?(?::\d+)?(?:[/?#]\S*)?$/iu.exec(text.trim())?.[1];
 }
 
-function withoutTld(host: string): string {
-  const tlds = offeredTlds.filter(({ tld }) => host.toLowerCase().endsWith(`.${tld}`));
-  const longest = Math.max(0, ...tlds.map(({ tld }) => tld.length + 1));
+function withoutTld(host: string, tlds: readonly string[]): string {
+  const ends = tlds.filter((tld) => host.toLowerCase().endsWith(`.${tld}`));
+  const longest = Math.max(0, ...ends.map((tld) => tld.length + 1));
   return host.slice(0, host.length - longest);
 }
 

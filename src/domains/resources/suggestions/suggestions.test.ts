@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startDomains, type TestDomains } from '../../../../test/support/domains.ts';
+import { soldTlds } from '../../../../test/support/prices.ts';
 import { suggestNames } from './suggest-names.ts';
 
 let service: TestDomains;
@@ -13,7 +14,7 @@ test('names come without a token, ten unless a limit is given', async () => {
   const { status, body, headers } = await service.anybody.get('/suggest?q=coffee%20shop');
   assert.equal(status, 200);
   assert.equal(headers.get('cache-control'), 'private, no-store');
-  assert.deepEqual(body, { query: 'coffee shop', suggestions: suggestNames('coffee shop', 10) });
+  assert.deepEqual(body, { query: 'coffee shop', suggestions: suggestNames('coffee shop', 10, soldTlds) });
   assert.equal(body.suggestions.length, 10);
   const { body: more } = await service.anybody.get('/suggest?q=coffee%20shop&limit=50');
   assert.equal(more.suggestions.length, 50);

@@ -1,17 +1,22 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { toEuros } from '../../prices/money.ts';
-import { offeredTlds, type TldTerms } from '../../prices/tlds.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
+import type { TldTerms } from '../../prices/tlds.ts';
 import type { TldPrice, TldPriceList } from './schema.ts';
 
-/** The table is fixed while the process runs, and so is the answer. */
-const answer = new HttpReply<TldPriceList>(
-  200,
-  { currency: 'EUR', tlds: offeredTlds.map(renderTld) },
-  { 'cache-control': 'private, no-store' },
-);
+export interface TldDependencies {
+  readonly prices: Pick<PriceBook, 'list'>;
+  readonly clock: Clock;
+}
 
-export async function listTlds(): Promise<HttpReply<TldPriceList>> {
-  return answer;
+export function listTlds({ clock, prices }: TldDependencies) {
+  return async (): Promise<HttpReply<TldPriceList>> =>
+    new HttpReply<TldPriceList>(
+      200,
+      { currency: 'EUR', tlds: prices.list(clock.now()).map(renderTld) },
+      { 'cache-control': 'private, no-store' },
+    );
 }
 
 function renderTld(terms: TldTerms): TldPrice {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startDomains, type TestDomains } from '../../../../test/support/domains.ts';
+import { termsOf } from '../../../../test/support/prices.ts';
 import { parsePrice } from '../../prices/money.ts';
 import { priceCents } from '../../prices/price.ts';
 import { offeredTlds } from '../../prices/tlds.ts';
@@ -21,10 +22,10 @@ test('every TLD on offer is listed with the prices that spending calls confirm',
     offeredTlds.map(({ tld }) => tld),
   );
   for (const { tld, register, renew, transfer, trade, min_years: years, ...rest } of body.tlds) {
-    assert.equal(parsePrice(register), priceCents(tld, 'registration', years) / years);
-    assert.equal(parsePrice(renew), priceCents(tld, 'renewal', rest.renew_min_years) / rest.renew_min_years);
-    assert.equal(parsePrice(transfer), priceCents(tld, 'transfer', rest.transfer_years));
-    assert.equal(parsePrice(trade), priceCents(tld, 'trade', 0));
+    assert.equal(parsePrice(register), priceCents(termsOf(tld), 'registration', years) / years);
+    assert.equal(parsePrice(renew), priceCents(termsOf(tld), 'renewal', rest.renew_min_years) / rest.renew_min_years);
+    assert.equal(parsePrice(transfer), priceCents(termsOf(tld), 'transfer', rest.transfer_years));
+    assert.equal(parsePrice(trade), priceCents(termsOf(tld), 'trade', 0));
   }
 });
 

@@ -12,10 +12,11 @@ import { mintId } from '../../../../kernel/ids/ids.ts';
 import { endsSession, isSuccess } from '../../result-codes.ts';
 import { commandElement, type EppCommand, helloElement } from '../commands/command.ts';
 import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../commands/login.ts';
+import { describeLoginEvents, LONGEST_PLAIN_PASSWORD } from '../commands/login-security.ts';
 import { type Response, readResponse } from '../commands/response.ts';
 import { requireChild } from '../commands/values.ts';
 import { encodeFrame, FrameReader } from '../frames.ts';
-import { EXTENSION_URIS, OBJECT_URIS } from '../namespaces.ts';
+import { EXTENSION_URIS, LOGIN_SEC, OBJECT_URIS } from '../namespaces.ts';
 import type { XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -26,7 +27,10 @@ export interface EppEndpoint {
   /** Default 700. */
   readonly port?: number;
   readonly clientId: string;
-  readonly password: string;
+  /** Read anew at each login where it is a function: it may have been changed. A secret. */
+  readonly password: string | (() => Promise<string>);
+  /** Extensions to use where the server has them. Default: all that there are codecs for. */
+  readonly extensionUris?: readonly string[] | undefined;
   /** The server's certificate is verified, against `ca` where it is given; `key` and `cert` are the client's own. PEM. */
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'key' | 'cert' | 'passphrase' | 'servername'>;
   /** Until the login is done. Default 15,000. */
@@ -52,6 +56,7 @@ export class EppConnection {
   readonly #commandTimeoutMs: number;
   readonly #closing = new AbortController();
   #waiting: Waiting | undefined;
+  #loginEvents: readonly string[] = [];
   #services: AgreedServices = { objectUris: new Set(), extensionUris: new Set() };
 
   private constructor(socket: TLSSocket, commandTimeoutMs: number) {
@@ -62,8 +67,8 @@ export class EppConnection {
     socket.on('close', () => this.cut(new Error('the server closed the connection')));
   }
 
-  /** Connects and logs in, unless aborted. Throws the obstacle: no command was sent then. */
-  static async open(endpoint: EppEndpoint, signal: AbortSignal): Promise<EppConnection> {
+  /** Connects and logs in, unless aborted, and changes the password where one is given. Throws the obstacle: no command was sent then. */
+  static async open(endpoint: EppEndpoint, signal: AbortSignal, newPassword?: string): Promise<EppConnection> {
     const { host, port = 700, tls = {}, connectTimeoutMs = 15_000, commandTimeoutMs = 30_000 } = endpoint;
     const socket = connect({ host, port, minVersion: 'TLSv1.2', ...tls });
     const connection = new EppConnection(socket, commandTimeoutMs);
@@ -78,7 +83,7 @@ export class EppConnection {
     signal.addEventListener('abort', abort);
     try {
       const greeting = readGreeting(requireChild(await greeted, 'greeting'));
-      await connection.#logIn(endpoint, greeting);
+      await connection.#logIn(endpoint, greeting, newPassword);
       return connection;
     } catch (error) {
       connection.cut(error instanceof Error ? error : new Error(String(error)));
@@ -87,6 +92,11 @@ export class EppConnection {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** What the server said at login that an operator should know. */
+  get loginEvents(): readonly string[] {
+    return this.#loginEvents;
   }
 
   get services(): AgreedServices {
@@ -132,19 +142,39 @@ export class EppConnection {
     if (!this.#socket.closed) await once(this.#socket, 'close');
   }
 
-  async #logIn({ clientId, password }: EppEndpoint, greeting: Greeting): Promise<void> {
+  async #logIn(endpoint: EppEndpoint, greeting: Greeting, newPassword: string | undefined): Promise<void> {
+    const { clientId } = endpoint;
+    const password = typeof endpoint.password === 'string' ? endpoint.password : await endpoint.password();
     if (!greeting.versions.includes(PROTOCOL_VERSION)) throw new Error('the server does not speak EPP 1.0');
     const objectUris = OBJECT_URIS.filter((uri) => greeting.objectUris.includes(uri));
-    const extensionUris = EXTENSION_URIS.filter((uri) => greeting.extensionUris.includes(uri));
+    const extensionUris = (endpoint.extensionUris ?? EXTENSION_URIS).filter((uri) =>
+      greeting.extensionUris.includes(uri),
+    );
+    const isLong = [password, newPassword ?? ''].some((each) => each.length > LONGEST_PLAIN_PASSWORD);
+    if (isLong && !extensionUris.includes(LOGIN_SEC)) {
+      throw new Error(
+        `a password has more than ${LONGEST_PLAIN_PASSWORD} characters, and the server does not take such (RFC 8807)`,
+      );
+    }
     const language = greeting.languages.includes(LANGUAGE) ? LANGUAGE : (greeting.languages[0] ?? LANGUAGE);
     const response = await this.exchange(
-      { kind: 'login', clientId, password, version: PROTOCOL_VERSION, language, objectUris, extensionUris },
+      {
+        kind: 'login',
+        clientId,
+        password,
+        newPassword,
+        version: PROTOCOL_VERSION,
+        language,
+        objectUris,
+        extensionUris,
+      },
       mintId('epp'),
     );
     if (!isSuccess(response.code)) {
       const reason = response.reason === undefined ? '' : ` (${response.reason})`;
       throw new Error(`the login was refused with ${response.code}: ${response.message}${reason}`);
     }
+    this.#loginEvents = describeLoginEvents(response.extensions);
     this.#services = { objectUris: new Set(objectUris), extensionUris: new Set(extensionUris) };
   }
 

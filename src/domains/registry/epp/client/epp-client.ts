@@ -41,6 +41,8 @@ export interface CommandOptions {
 }
 
 const MAX_TRIES = 3;
+const QUEUE_TIMEOUT_MS = 20_000;
+const UNAWAITED = 'and none is waited for until there is one again';
 
 export class EppClient {
   readonly #options: EppClientOptions;
@@ -50,13 +52,21 @@ export class EppClient {
   #sessions: Promise<void>[] = [];
   readonly #services = Promise.withResolvers<AgreedServices>();
   #lastFailure: unknown;
+  /** By the process's clock; undefined while there is a session, or none was tried yet. */
+  #awaySince: number | undefined;
 
   constructor(options: EppClientOptions) {
     this.#options = options;
   }
 
+  /** Those that are logged in now. */
+  get sessionCount(): number {
+    return this.#connections.size;
+  }
+
   /** What the first login agreed on. Throws `CommandNotSent` when there is none in time. */
-  async services(timeoutMs: number = this.#options.queueTimeoutMs ?? 20_000): Promise<AgreedServices> {
+  async services(timeoutMs: number = this.#options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS): Promise<AgreedServices> {
+    if (this.#hasGivenUp()) throw this.#notSent(`no connection within ${timeoutMs} ms, ${UNAWAITED}`);
     const done = new AbortController();
     const tooLate = wait(timeoutMs, undefined, { signal: AbortSignal.any([done.signal, this.#stopping.signal]) });
     try {
@@ -90,8 +100,10 @@ export class EppClient {
 
   /** Throws `CommandNotSent` or `AnswerLost`. An answer is an answer, whatever its code. */
   execute(command: EppCommand, options: CommandOptions): Promise<Response> {
-    const { maxQueued = 100, queueTimeoutMs = 20_000 } = this.#options;
+    const { maxQueued = 100, queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
     if (this.#stopping.signal.aborted) return Promise.reject(new CommandNotSent('the client has stopped'));
+    if (this.#hasGivenUp())
+      return Promise.reject(this.#notSent(`no connection within ${queueTimeoutMs} ms, ${UNAWAITED}`));
     if (this.#queue.length >= maxQueued)
       return Promise.reject(new CommandNotSent(`${maxQueued} commands wait already`));
     return new Promise((resolve, reject) => {
@@ -126,6 +138,12 @@ export class EppClient {
     });
   }
 
+  /** Away for as long as a command waits: further ones would wait for nothing, and keep others' work waiting with them. */
+  #hasGivenUp(): boolean {
+    const { queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
+    return this.#awaySince !== undefined && performance.now() - this.#awaySince > queueTimeoutMs;
+  }
+
   #failLate(timeoutMs: number): never {
     throw this.#notSent(`no connection within ${timeoutMs} ms`);
   }
@@ -141,8 +159,10 @@ export class EppClient {
     while (!stopping.aborted) {
       try {
         const connection = await EppConnection.open(this.#options, stopping);
+        this.#awaySince = undefined;
         this.#services.resolve(connection.services);
         logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
+        for (const event of connection.loginEvents) logger.warn({ host, event }, 'the registry said at login');
         // A login alone does not reset the backoff, only an answer: a server may accept logins and hang up.
         if (await this.#serveFrom(connection)) failures = 0;
         if (!stopping.aborted) logger.info({ host, reason: connection.closed.reason }, 'the registry’s session ended');
@@ -151,6 +171,7 @@ export class EppClient {
         logger.warn({ err: error, host, failures }, 'no session with the registry');
       }
       failures += 1;
+      if (this.#connections.size === 0) this.#awaySince ??= performance.now();
       await wait(this.#delayMs(failures), undefined, { signal: stopping }).catch(() => undefined);
     }
   }

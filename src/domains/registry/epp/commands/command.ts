@@ -7,7 +7,7 @@ import type { Codec } from './codec.ts';
 import { type ContactCommand, contactCodecs } from './contact.ts';
 import { type DomainCommand, domainCodecs } from './domain-commands.ts';
 import { type HostCommand, hostCodecs } from './host.ts';
-import { type LoginCommand, loginElement, readLogin } from './login.ts';
+import { type LoginCommand, loginElement, loginExtensions, readLogin } from './login.ts';
 
 export type PollCommand =
   | { readonly kind: 'poll'; readonly operation: 'req' }
@@ -47,7 +47,7 @@ export function commandElement(command: EppCommand, clTRID: string): XmlElement 
 function encode(command: EppCommand): { verb: XmlElement; extensions: readonly XmlElement[] } {
   switch (command.kind) {
     case 'login':
-      return { verb: loginElement(command), extensions: [] };
+      return { verb: loginElement(command), extensions: loginExtensions(command) };
     case 'logout':
       return { verb: epp('logout'), extensions: [] };
     case 'poll':
@@ -92,7 +92,7 @@ export function readRequest(root: XmlElement): Request {
 function readCommand(command: XmlElement, extensions: readonly XmlElement[]): EppCommand {
   const verb = command.children[0];
   if (verb === undefined || verb.uri !== EPP) throw new EppFault(2000, 'the command has no name');
-  if (verb.local === 'login') return readLogin(verb);
+  if (verb.local === 'login') return readLogin(verb, extensions);
   if (verb.local === 'logout') return { kind: 'logout' };
   if (verb.local === 'poll') return readPoll(verb);
   if (!objectVerbs.includes(verb.local)) throw new EppFault(2000, `there is no command ${verb.local}`);

@@ -3,18 +3,21 @@
 import { EppFault } from '../epp-fault.ts';
 import { FEE } from '../namespaces.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
-import { findYears, readBoolean, requireText, yearsElement } from './values.ts';
+import { findYears, optional, readBoolean, requireText, yearsElement } from './values.ts';
 
 export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
 
 export interface FeeQuestion {
-  readonly currency: string;
+  /** Absent: the registry's own. */
+  readonly currency?: string | undefined;
   readonly commands: readonly { readonly name: FeeCommand; readonly years?: number }[];
 }
 
 /** What one name costs. */
 export interface FeeAnswer {
   readonly name: string;
+  /** The registry's word for its kind: `premium`. */
+  readonly category?: string | undefined;
   readonly commands: readonly {
     readonly name: FeeCommand;
     readonly years?: number;
@@ -53,7 +56,7 @@ function isFeeCommand(name: string | undefined): name is FeeCommand {
 
 export function feeQuestionElement(question: FeeQuestion): XmlElement {
   return fee('check', [
-    fee('currency', question.currency),
+    optional(FEE, 'currency', question.currency),
     ...question.commands.map(({ name, years }) => fee('command', [yearsElement(FEE, years)], { name })),
   ]);
 }
@@ -61,7 +64,7 @@ export function feeQuestionElement(question: FeeQuestion): XmlElement {
 /** Commands that have no fee here, such as update, are left out. */
 export function readFeeQuestion(check: XmlElement): FeeQuestion {
   return {
-    currency: findText(check, 'currency') ?? 'EUR',
+    currency: findText(check, 'currency'),
     commands: childrenOf(check, 'command').flatMap((command) => {
       const { name } = command.attributes;
       if (!isFeeCommand(name)) return [];
@@ -79,6 +82,7 @@ export function feeAnswersElement(currency: string, answers: readonly FeeAnswer[
         'cd',
         [
           fee('objID', answer.name),
+          optional(FEE, 'class', answer.category),
           ...answer.commands.map(({ name, years, amountCents, isStandard }) =>
             fee(
               'command',
@@ -101,6 +105,7 @@ export function feeAnswersElement(currency: string, answers: readonly FeeAnswer[
 export function readFeeAnswers(data: XmlElement): FeeAnswer[] {
   return childrenOf(data, 'cd').map((answer) => ({
     name: requireText(answer, 'objID').toLowerCase(),
+    ...(findText(answer, 'class') === undefined ? {} : { category: findText(answer, 'class') }),
     commands: childrenOf(answer, 'command').flatMap((command) => {
       const { name, standard } = command.attributes;
       if (!isFeeCommand(name)) return [];

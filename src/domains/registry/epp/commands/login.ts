@@ -1,8 +1,9 @@
 /** Sessions (RFC 5730 2.4 and 2.9.1): what the server offers, and what the client takes of it. */
 
 import { EppFault } from '../epp-fault.ts';
-import { EPP } from '../namespaces.ts';
+import { EPP, LOGIN_SEC } from '../namespaces.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
+import { ELSEWHERE, findLongPasswords, LONGEST_PLAIN_PASSWORD, loginSecurityElement } from './login-security.ts';
 import { optional, requireChild, requireText } from './values.ts';
 
 export const PROTOCOL_VERSION = '1.0';
@@ -67,21 +68,34 @@ export function readGreeting(greeting: XmlElement): Greeting {
 export function loginElement(login: LoginCommand): XmlElement {
   return epp('login', [
     epp('clID', login.clientId),
-    epp('pw', login.password),
-    optional(EPP, 'newPW', login.newPassword),
+    epp('pw', isLong(login, login.password) ? ELSEWHERE : login.password),
+    optional(EPP, 'newPW', isLong(login, login.newPassword) ? ELSEWHERE : login.newPassword),
     epp('options', [epp('version', login.version), epp('lang', login.language)]),
     epp('svcs', serviceElements(login)),
   ]);
 }
 
-export function readLogin(login: XmlElement): LoginCommand {
+function isLong({ extensionUris }: LoginCommand, password: string | undefined): boolean {
+  return (password?.length ?? 0) > LONGEST_PLAIN_PASSWORD && extensionUris.includes(LOGIN_SEC);
+}
+
+/** What goes beside the login. */
+export function loginExtensions(login: LoginCommand): XmlElement[] {
+  const password = isLong(login, login.password) ? login.password : undefined;
+  const newPassword = isLong(login, login.newPassword) ? login.newPassword : undefined;
+  return password === undefined && newPassword === undefined ? [] : [loginSecurityElement({ password, newPassword })];
+}
+
+export function readLogin(login: XmlElement, extensions: readonly XmlElement[]): LoginCommand {
+  const long = findLongPasswords(extensions);
+  const [password, newPassword] = [requireText(login, 'pw'), findText(login, 'newPW')];
   const options = requireChild(login, 'options');
   const services = requireChild(login, 'svcs');
   return {
     kind: 'login',
     clientId: requireText(login, 'clID'),
-    password: requireText(login, 'pw'),
-    newPassword: findText(login, 'newPW'),
+    password: password === ELSEWHERE ? (long.password ?? password) : password,
+    newPassword: newPassword === ELSEWHERE ? long.newPassword : newPassword,
     version: requireText(options, 'version'),
     language: requireText(options, 'lang'),
     ...readServices(services),

@@ -5,11 +5,13 @@ import type { RegistryCore, Reply, Session } from '../../simulated/index.ts';
 import type { MessageQueue } from '../commands/response.ts';
 import { EppFault } from '../epp-fault.ts';
 import type { XmlElement } from '../xml/element.ts';
+import type { ServerHabits } from './habits.ts';
 
 /** What a command is carried out with. */
 export interface CommandContext {
   readonly core: RegistryCore;
   readonly session: Session;
+  readonly habits: ServerHabits;
   /** Agreed on at login: an answer holds no other extension. */
   readonly extensionUris: ReadonlySet<string>;
 }

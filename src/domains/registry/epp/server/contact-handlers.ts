@@ -14,9 +14,12 @@ import { CONTACT } from '../namespaces.ts';
 import { type Answer, answerOf, type CommandContext, required } from './answers.ts';
 
 export async function answerContactCommand(
-  { core, session }: CommandContext,
+  { core, habits, session }: CommandContext,
   command: ContactCommand,
 ): Promise<Answer> {
+  if (habits.contacts === 'no_disclose' && 'disclose' in command && command.disclose !== undefined) {
+    throw new EppFault(2102, 'disclose: what is shown of contacts is not for registrars to say');
+  }
   switch (command.kind) {
     case 'contact:check':
       return answerOf(await core.checkContacts(session, command.ids), (results) => ({

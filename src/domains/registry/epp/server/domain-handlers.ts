@@ -7,7 +7,7 @@ import type {
   DomainTransferCommand,
   DomainUpdateCommand,
 } from '../commands/domain-commands.ts';
-import type { DomainItems, Nameservers } from '../commands/domain-items.ts';
+import type { DomainItems } from '../commands/domain-items.ts';
 import {
   type CheckResult,
   checkResultsElement,
@@ -31,6 +31,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
+import { hostNamesOf, registrantOf } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -39,7 +40,7 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
       return answerCheck(context, command);
     case 'domain:info':
       return answerOf(await core.infoDomain(session, command), (info) => ({
-        data: domainDataElement(domainData(info)),
+        data: domainDataElement(domainData(context, info)),
         extensions: agreedExtensions(context, infoExtensions(info)),
       }));
     case 'domain:create':
@@ -70,7 +71,8 @@ const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> =
 };
 
 async function answerCheck(context: CommandContext, { names, fees }: DomainCheckCommand): Promise<Answer> {
-  if (fees !== undefined && fees.currency !== CURRENCY) throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
+  if (fees?.currency !== undefined && fees.currency !== CURRENCY)
+    throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
   const reply = await context.core.checkDomains(context.session, names);
   return answerOf(reply, (checks) => {
     const results = checks.map(
@@ -83,10 +85,13 @@ async function answerCheck(context: CommandContext, { names, fees }: DomainCheck
     const answers = checks.map(
       (check): FeeAnswer => ({
         name: check.name,
+        ...(check.fees?.isPremium === true ? { category: 'premium' } : {}),
         commands: (fees?.commands ?? []).map(({ name, years = 1 }) => ({
           name,
           ...(name === 'restore' ? {} : { years }),
-          ...(check.fees === undefined ? {} : { amountCents: feeOf(check.fees, name, years) }),
+          ...(check.fees === undefined
+            ? {}
+            : { amountCents: feeOf(check.fees, name, years), isStandard: check.fees.isPremium !== true }),
         })),
       }),
     );
@@ -114,10 +119,10 @@ async function answerCreate(context: CommandContext, command: DomainCreateComman
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,
-    registrant: required(command.registrant, 'registrant'),
+    registrant: await registrantOf(context, command),
     authInfo: required(command.authInfo, 'authInfo'),
     contacts: command.contacts,
-    nameservers: hostNames(command.nameservers),
+    nameservers: await hostNamesOf(context, command.nameservers),
     dsRecords: command.dsRecords,
     ...agreedCents(command.fee),
   });
@@ -166,19 +171,22 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
     ...(registrant === undefined ? {} : { registrant }),
     ...(authInfo === undefined ? {} : { authInfo }),
     ...(ds === undefined ? {} : { dsRecords: dsChange(ds) }),
-    ...(add === undefined && remove === undefined ? {} : itemChanges(add, remove)),
+    ...(add === undefined && remove === undefined ? {} : await itemChanges(context, add, remove)),
   });
   return answerOf(reply);
 }
 
-function itemChanges(add: DomainItems | undefined, remove: DomainItems | undefined) {
+async function itemChanges(context: CommandContext, add: DomainItems | undefined, remove: DomainItems | undefined) {
   const change = <Item>(read: (items: DomainItems) => readonly Item[]): SetChange<Item> => ({
     ...(add === undefined ? {} : { add: read(add) }),
     ...(remove === undefined ? {} : { remove: read(remove) }),
   });
   return {
     statuses: change((items) => items.statuses.map(clientStatus)),
-    nameservers: change((items) => hostNames(items.nameservers)),
+    nameservers: {
+      ...(add === undefined ? {} : { add: await hostNamesOf(context, add.nameservers) }),
+      ...(remove === undefined ? {} : { remove: await hostNamesOf(context, remove.nameservers) }),
+    },
     contacts: change((items) => items.contacts),
   };
 }
@@ -201,15 +209,11 @@ function clientStatus(status: string): ClientStatus {
   }
 }
 
-function hostNames(nameservers: Nameservers | undefined): readonly string[] {
-  if (nameservers?.model === 'hostAttr') throw new EppFault(2102, 'nameservers are host objects (hostObj) here');
-  return nameservers?.names ?? [];
-}
-
-function domainData(info: DomainInfo) {
+function domainData({ habits }: CommandContext, info: DomainInfo) {
   return {
     ...info,
-    nameservers: { model: 'hostObj', names: info.nameservers },
+    ...(habits.contacts === 'none' ? { registrant: undefined, contacts: [] } : {}),
+    nameservers: { model: habits.nameservers, names: info.nameservers },
     createdAt: info.createdAt.toISOString(),
     updatedAt: info.updatedAt?.toISOString(),
     transferredAt: info.transferredAt?.toISOString(),

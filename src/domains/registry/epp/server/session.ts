@@ -22,7 +22,7 @@ import {
 import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
 import { responseElement } from '../commands/response.ts';
 import { EppFault } from '../epp-fault.ts';
-import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST, OBJECT_URIS } from '../namespaces.ts';
+import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -30,6 +30,7 @@ import type { Answer, CommandContext } from './answers.ts';
 import { answerContactCommand } from './contact-handlers.ts';
 import { type ChooseDelivery, type Delivery, describeDelivered } from './deliveries.ts';
 import { answerDomainCommand } from './domain-handlers.ts';
+import { objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
 import { answerPoll } from './poll-handlers.ts';
 
@@ -46,6 +47,7 @@ export interface SessionOptions {
   readonly logger: Logger;
   readonly serverName: string;
   readonly sessions: SessionCounter;
+  readonly habits: ServerHabits;
   /** Default: every command is carried out and answered. */
   readonly deliver?: ChooseDelivery | undefined;
 }
@@ -86,7 +88,7 @@ export class EppSession {
       at: this.#options.clock.now().toISOString(),
       versions: [PROTOCOL_VERSION],
       languages: [LANGUAGE],
-      objectUris: OBJECT_URIS,
+      objectUris: objectUrisOf(this.#options.habits),
       extensionUris: EXTENSION_URIS,
     });
     return writeXml(element(EPP, 'epp', [greeting]));
@@ -147,7 +149,8 @@ export class EppSession {
       'EPP command',
     );
     const session = { registrarId: login.registrarId, clTRID };
-    const context: CommandContext = { core: this.#options.core, session, extensionUris: login.extensionUris };
+    const { core, habits } = this.#options;
+    const context: CommandContext = { core, habits, session, extensionUris: login.extensionUris };
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
     if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);
@@ -158,7 +161,7 @@ export class EppSession {
     if (this.#login !== undefined) throw new EppFault(2002, 'this session is logged in');
     if (command.version !== PROTOCOL_VERSION) throw new EppFault(2100, `the version is ${PROTOCOL_VERSION}`);
     if (command.language !== LANGUAGE) throw new EppFault(2102, `the language is ${LANGUAGE}`);
-    const object = command.objectUris.find((uri) => !OBJECT_URIS.includes(uri));
+    const object = command.objectUris.find((uri) => !objectUrisOf(this.#options.habits).includes(uri));
     if (object !== undefined) throw new EppFault(2307, `objects of ${object} are not served`);
     const extension = command.extensionUris.find((uri) => !EXTENSION_URIS.includes(uri));
     if (extension !== undefined) throw new EppFault(2103, `there is no extension ${extension}`);

@@ -7,6 +7,7 @@ import type { Logger } from '../../../../kernel/log/log.ts';
 import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
 import type { ChooseDelivery } from './deliveries.ts';
+import { DEFAULT_HABITS, type ServerHabits } from './habits.ts';
 import type { SessionCounter } from './session.ts';
 
 export interface EppServerOptions {
@@ -22,6 +23,8 @@ export interface EppServerOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<EppServerLimits>;
+  /** Default: contact objects that may be hidden, and host objects. */
+  readonly habits?: Partial<ServerHabits>;
   /** What becomes of commands and their answers. Default: nothing is lost. */
   readonly deliver?: ChooseDelivery | undefined;
 }
@@ -58,6 +61,7 @@ const defaultLimits: EppServerLimits = {
 export async function startEppServer(options: EppServerOptions): Promise<EppServer> {
   const { core, logger, clock = systemClock, deliver, host = '127.0.0.1', port = 700, tls } = options;
   const limits = { ...defaultLimits, ...options.limits };
+  const habits = { ...DEFAULT_HABITS, ...options.habits };
   const [key, cert, ca] = await Promise.all([
     readFile(tls.keyFile),
     readFile(tls.certificateFile),
@@ -84,6 +88,7 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
       logger,
       sessions,
       limits,
+      habits,
       serverName: 'Ironcraft EPP',
     });
     sockets.set(socket, served);

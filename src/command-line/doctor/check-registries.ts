@@ -1,0 +1,37 @@
+/** Whether the file of registries, TLDs and prices can be used, and the registries take our login. */
+import type { Config } from '../../kernel/config/config.ts';
+import { ConfigError } from '../../kernel/config/config.ts';
+import { readEnvironment } from '../../kernel/config/read-environment.ts';
+import { type Finding, failed, messageOf, ok } from './finding.ts';
+
+const FIX = 'Correct the file; docs/registrar.md has every member.';
+
+export async function checkRegistries({ domains }: Pick<Config, 'domains'>): Promise<Finding[]> {
+  const { configFile } = domains;
+  if (configFile === undefined) return [];
+  // Loaded where there is something to check.
+  const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
+  try {
+    const { prices, registries } = await readSetup(configFile, readEnvironment());
+    const logins = await Promise.all(registries.map(checkLogin));
+    return [ok('registries', `${configFile}: ${registries.length} registries, ${prices.tlds.length} TLDs`), ...logins];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map((problem) => failed('registries', problem, FIX));
+  }
+}
+
+type Options = Parameters<typeof import('../../domains/registry/epp/index.ts')['tryEppLogin']>[0] & {
+  readonly id: string;
+};
+
+async function checkLogin(options: Options): Promise<Finding> {
+  const { tryEppLogin } = await import('../../domains/registry/epp/index.ts');
+  try {
+    await tryEppLogin(options);
+    return ok('registries', `${options.id} takes the login`);
+  } catch (error) {
+    const fix = `Look at endpoint, client_id, password and certificates of ${options.id}.`;
+    return failed('registries', `${options.id} is not logged in to: ${messageOf(error)}`, fix);
+  }
+}

@@ -1,0 +1,133 @@
+/** The TLDs of the file, with their terms and prices. What it leaves out is the program's own table (prices/tlds.ts), where that has it. */
+import type {
+  Costs,
+  PriceBookOptions,
+  PricePeriod,
+  Promotion,
+  RetailPrices,
+  SoldTld,
+} from '../../prices/price-book.ts';
+import { retailOf, withMargin } from '../../prices/price-book.ts';
+import { GENERIC_TERMS, offeredTlds, type TldTerms } from '../../prices/tlds.ts';
+import type { NoteProblem } from './note-problem.ts';
+import type { PricesSetup, Setup, TldSetup } from './setup-schema.ts';
+
+type Rates = ReadonlyMap<string, number>;
+
+const known: ReadonlyMap<string, TldTerms> = new Map(offeredTlds.map((terms) => [terms.tld, terms]));
+
+export function priceOptionsOf(setup: Setup, rates: Rates, note: NoteProblem): PriceBookOptions {
+  const tlds = setup.tlds.map((tld, index): SoldTld => {
+    const place = `tlds[${index}]`;
+    if (setup.tlds.findIndex((other) => other.tld === tld.tld) !== index)
+      note(`${place}.tld`, `${tld.tld} is there twice`);
+    return {
+      terms: termsOf(tld, place, note),
+      periods: periodsOf(tld, { place, rates, note }),
+      promotions: promotionsOf(tld, place, note),
+    };
+  });
+  return { tlds, rates, reserved: new Set((setup.reserved ?? []).map((name) => name.toLowerCase())) };
+}
+
+function termsOf(setup: TldSetup, place: string, note: NoteProblem): SoldTld['terms'] {
+  const base = known.get(setup.tld) ?? GENERIC_TERMS;
+  const terms = {
+    tld: setup.tld,
+    registrationYears: setup.register_years ?? base.registrationYears,
+    renewalYears: setup.renew_years ?? base.renewalYears,
+    transferYears: setup.transfer_years ?? base.transferYears,
+    maxTermYears: setup.max_term_years ?? base.maxTermYears,
+    deletes: setup.deletes ?? base.deletes,
+    graceDays: setup.grace_days ?? base.graceDays,
+    redemptionDays: setup.redemption_days ?? base.redemptionDays,
+  };
+  for (const [member, range] of [
+    ['register_years', terms.registrationYears],
+    ['renew_years', terms.renewalYears],
+  ] as const) {
+    if (range.min > range.max) note(`${place}.${member}`, 'min is more than max');
+  }
+  return terms;
+}
+
+interface PeriodParts {
+  readonly place: string;
+  readonly rates: Rates;
+  readonly note: NoteProblem;
+}
+
+function periodsOf(tld: TldSetup, { note, place, rates }: PeriodParts): [PricePeriod, ...PricePeriod[]] {
+  const base = known.get(tld.tld);
+  const setups: readonly PricesSetup[] = tld.prices ?? [{}];
+  if (tld.prices === undefined && base === undefined) {
+    note(`${place}.prices`, `give prices: the program has none of its own for ${tld.tld}`);
+  }
+  const periods = setups.map((setup, index): PricePeriod => {
+    const at = `${place}.prices[${index}]`;
+    const margin = { percent: setup.margin?.percent ?? 20, cents: centsOf(setup.margin?.add ?? 0) };
+    const costs = costsOf(setup);
+    const rate = costs === undefined ? undefined : costs.currency === 'EUR' ? 1 : rates.get(costs.currency);
+    if (costs !== undefined && rate === undefined) {
+      note(`${at}.cost.currency`, `currencies has no rate for ${costs.currency}: EUR for one`);
+    }
+    const marked = (cents: number | undefined) =>
+      cents === undefined || rate === undefined ? undefined : withMargin(cents * rate, margin);
+    const priced = (
+      member: 'register' | 'renew' | 'transfer',
+      cost: number | undefined,
+      standard: number | undefined,
+    ) => {
+      const given = setup.retail?.[member];
+      const cents = given === undefined ? (marked(cost) ?? standard) : centsOf(given);
+      if (cents === undefined && tld.prices !== undefined) note(`${at}.${member}`, 'give it in retail, or in cost');
+      return cents ?? 0;
+    };
+    const retail: RetailPrices = {
+      registerCents: priced('register', costs?.create, base?.registerCents),
+      renewCents: priced('renew', costs?.renew, base?.renewCents),
+      transferCents: priced('transfer', costs?.transfer, base?.transferCents),
+      tradeCents: setup.retail?.trade === undefined ? (base?.tradeCents ?? 0) : centsOf(setup.retail.trade),
+    };
+    return { from: setup.from === undefined ? undefined : new Date(setup.from), retail, margin, costs };
+  });
+  periods.forEach(({ from }, index) => {
+    const before = periods[index - 1];
+    const isLater = before === undefined || (from !== undefined && from > (before.from ?? new Date(0)));
+    if (!isLater) note(`${place}.prices[${index}].from`, 'each begins later than the one before it');
+  });
+  const [first = { from: undefined, retail: retailOf(NOTHING), margin: { percent: 0, cents: 0 } }, ...others] = periods;
+  return [first, ...others];
+}
+
+const NOTHING: RetailPrices = { registerCents: 0, renewCents: 0, transferCents: 0, tradeCents: 0 };
+
+function costsOf({ cost }: PricesSetup): Costs | undefined {
+  if (cost === undefined) return undefined;
+  return {
+    currency: cost.currency,
+    ...(cost.register === undefined ? {} : { create: centsOf(cost.register) }),
+    ...(cost.renew === undefined ? {} : { renew: centsOf(cost.renew) }),
+    ...(cost.transfer === undefined ? {} : { transfer: centsOf(cost.transfer) }),
+  };
+}
+
+function promotionsOf(tld: TldSetup, place: string, note: NoteProblem): Promotion[] {
+  return (tld.promotions ?? []).map(({ from, register, renew, trade, transfer, until }, index) => {
+    if (new Date(from) >= new Date(until)) note(`${place}.promotions[${index}].until`, 'it ends before it begins');
+    return {
+      from: new Date(from),
+      until: new Date(until),
+      retail: {
+        ...(register === undefined ? {} : { registerCents: centsOf(register) }),
+        ...(renew === undefined ? {} : { renewCents: centsOf(renew) }),
+        ...(transfer === undefined ? {} : { transferCents: centsOf(transfer) }),
+        ...(trade === undefined ? {} : { tradeCents: centsOf(trade) }),
+      },
+    };
+  });
+}
+
+function centsOf(amount: number): number {
+  return Math.round(amount * 100);
+}

@@ -1,0 +1,135 @@
+/** The registries of the file as the EPP adapter takes them. Certificates are read here; passwords at each login, so that they can change. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
+import type { Environment } from '../../../kernel/config/read-environment.ts';
+import type { EppRegistryOptions } from '../../registry/epp/index.ts';
+import type { NoteProblem } from './note-problem.ts';
+import { readPasswordFile } from './password-file.ts';
+import type { EXTENSIONS, RegistrySetup, Setup } from './setup-schema.ts';
+
+export interface RegistryFileOptions extends Omit<EppRegistryOptions, 'logger' | 'clock'> {
+  readonly id: string;
+  readonly zones: readonly string[];
+  /** Where the password is, if it is in a file. */
+  readonly passwordFile: string | undefined;
+}
+
+interface Parts {
+  /** Relative paths are taken from it. */
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly note: NoteProblem;
+}
+
+const extensionUris: Readonly<Record<(typeof EXTENSIONS)[number], string>> = {
+  secDNS: 'urn:ietf:params:xml:ns:secDNS-1.1',
+  rgp: 'urn:ietf:params:xml:ns:rgp-1.0',
+  fee: 'urn:ietf:params:xml:ns:epp:fee-1.0',
+  changePoll: 'urn:ietf:params:xml:ns:changePoll-1.0',
+  loginSec: 'urn:ietf:params:xml:ns:epp:loginSec-1.0',
+};
+
+export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {
+  const { registries = [] } = setup;
+  const { note } = parts;
+  setup.tlds.forEach(({ registry, tld }, index) => {
+    const place = `tlds[${index}].registry`;
+    if (registries.length > 0 && registry === undefined) note(place, `say which of the registries sells ${tld}`);
+    else if (registry !== undefined && !registries.some(({ id }) => id === registry)) {
+      note(place, `there is no registry ${registry}`);
+    }
+  });
+  const options: RegistryFileOptions[] = [];
+  for (const [index, registry] of registries.entries()) {
+    const place = `registries[${index}]`;
+    if (registries.findIndex(({ id }) => id === registry.id) !== index)
+      note(`${place}.id`, `${registry.id} is there twice`);
+    const zones = setup.tlds.filter((tld) => tld.registry === registry.id).map(({ tld }) => tld);
+    if (zones.length === 0) note(place, `no TLD of the file is sold by ${registry.id}`);
+    const read = await readRegistry(registry, { ...parts, place });
+    if (read !== undefined) options.push({ ...read, id: registry.id, zones });
+  }
+  return options;
+}
+
+type OneRegistry = Omit<RegistryFileOptions, 'id' | 'zones'>;
+
+async function readRegistry(
+  registry: RegistrySetup,
+  { environment, folder, note, place }: Parts & { readonly place: string },
+): Promise<OneRegistry | undefined> {
+  const readPem = async (member: string, file: string | undefined) => {
+    if (file === undefined) return undefined;
+    return readFile(resolve(folder, file)).catch((error: Error) => void note(`${place}.${member}`, error.message));
+  };
+  const endpoint = readEndpoint(registry.endpoint, (problem) => note(`${place}.endpoint`, problem));
+  const password = await passwordOf(registry, {
+    environment,
+    folder,
+    note: (problem) => note(`${place}.password`, problem),
+  });
+  const [ca, cert, key] = [
+    await readPem('ca_file', registry.ca_file),
+    await readPem('certificate.cert_file', registry.certificate?.cert_file),
+    await readPem('certificate.key_file', registry.certificate?.key_file),
+  ];
+  if (endpoint === undefined || password === undefined) return undefined;
+  const { fees = {}, quirks = {} } = registry;
+  return {
+    ...endpoint,
+    ...password,
+    clientId: registry.client_id,
+    tls: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(registry.server_name === undefined ? {} : { servername: registry.server_name }),
+    },
+    connections: registry.connections ?? 1,
+    extensionUris: registry.extensions?.map((extension) => extensionUris[extension]),
+    nameserverModel: registry.hosts === 'attributes' ? 'hostAttr' : 'hostObj',
+    contactModel: registry.contacts ?? 'objects',
+    contactTypes: registry.contact_types ?? ['admin', 'tech', 'billing'],
+    fees: fees === false ? undefined : fees,
+    checkBatchSize: registry.check_batch_size ?? 10,
+    autoRenewGraceDays: registry.auto_renew_grace_days,
+    codeMeanings: quirks.result_codes ?? {},
+    lacksPoll: quirks.no_poll ?? false,
+  };
+}
+
+function readEndpoint(text: string, note: (problem: string) => void): { host: string; port: number } | undefined {
+  try {
+    return parseEppUrl(text);
+  } catch (error) {
+    note(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+interface PasswordParts {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly note: (problem: string) => void;
+}
+
+async function passwordOf(
+  { password }: RegistrySetup,
+  { environment, folder, note }: PasswordParts,
+): Promise<Pick<RegistryFileOptions, 'password' | 'passwordFile'> | undefined> {
+  if ('env' in password) {
+    const value = environment[password.env] ?? '';
+    if (value !== '') return { password: value, passwordFile: undefined };
+    note(`the environment has no ${password.env}`);
+    return undefined;
+  }
+  const path = resolve(folder, password.file);
+  try {
+    await readPasswordFile(path);
+    return { password: () => readPasswordFile(path), passwordFile: path };
+  } catch (error) {
+    note(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}

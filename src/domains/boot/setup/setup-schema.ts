@@ -1,0 +1,118 @@
+/** The file of registries, TLDs and prices (IRONCRAFT_DOMAINS_CONFIG_FILE), as an operator writes it. docs/registrar.md explains it. */
+import Type, { type Static, type TProperties } from 'typebox';
+import { oneOf } from '../../../kernel/http/schema.ts';
+
+/** What is misspelt must not be lost in silence. */
+function closedObject<P extends TProperties>(properties: P) {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+const file = Type.String({ minLength: 1, maxLength: 4_096 });
+const currency = Type.String({ pattern: '^[A-Z]{3}$' });
+const amount = Type.Number({ minimum: 0, maximum: 1_000_000 });
+const date = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d)?Z)?$' });
+const years = closedObject({
+  min: Type.Integer({ minimum: 1, maximum: 10 }),
+  max: Type.Integer({ minimum: 1, maximum: 10 }),
+});
+
+/** Where a secret is: never the secret itself. */
+const secret = Type.Union([
+  closedObject({ file }),
+  closedObject({ env: Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) }),
+]);
+
+/** Names of extensions, as operators know them. */
+export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec'] as const;
+
+const MEANINGS = [
+  'object_exists',
+  'object_does_not_exist',
+  'not_authorized',
+  'bad_auth_code',
+  'status_prohibits',
+  'not_eligible',
+  'pending_transfer',
+  'wrong_expiry',
+  'policy',
+  'other',
+  'unknown',
+] as const;
+
+const RegistrySetup = closedObject({
+  id: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
+  endpoint: Type.String(),
+  client_id: Type.String({ minLength: 1, maxLength: 64 }),
+  password: secret,
+  ca_file: Type.Optional(file),
+  server_name: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+  certificate: Type.Optional(closedObject({ cert_file: file, key_file: file })),
+  connections: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
+  extensions: Type.Optional(Type.Array(oneOf(EXTENSIONS), { uniqueItems: true })),
+  hosts: Type.Optional(oneOf(['objects', 'attributes'])),
+  contacts: Type.Optional(oneOf(['objects', 'no_disclose', 'none'])),
+  contact_types: Type.Optional(Type.Array(oneOf(['admin', 'tech', 'billing']), { uniqueItems: true })),
+  fees: Type.Optional(Type.Union([Type.Literal(false), closedObject({ currency: Type.Optional(currency) })])),
+  check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
+  quirks: Type.Optional(
+    closedObject({
+      result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),
+      no_poll: Type.Optional(Type.Boolean()),
+    }),
+  ),
+});
+
+const retail = {
+  register: Type.Optional(amount),
+  renew: Type.Optional(amount),
+  transfer: Type.Optional(amount),
+  trade: Type.Optional(amount),
+};
+
+const PricesSetup = closedObject({
+  from: Type.Optional(date),
+  cost: Type.Optional(
+    closedObject({
+      currency,
+      register: Type.Optional(amount),
+      renew: Type.Optional(amount),
+      transfer: Type.Optional(amount),
+    }),
+  ),
+  margin: Type.Optional(
+    closedObject({
+      percent: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000 })),
+      add: Type.Optional(amount),
+    }),
+  ),
+  retail: Type.Optional(closedObject(retail)),
+});
+
+const TldSetup = closedObject({
+  tld: Type.String({ pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$', maxLength: 253 }),
+  registry: Type.Optional(Type.String()),
+  register_years: Type.Optional(years),
+  renew_years: Type.Optional(years),
+  transfer_years: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
+  max_term_years: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  deletes: Type.Optional(oneOf(['at_once', 'at_expiry'])),
+  grace_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
+  redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
+  prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
+  promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
+});
+
+export const Setup = closedObject({
+  currencies: Type.Optional(
+    Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
+  ),
+  registries: Type.Optional(Type.Array(RegistrySetup, { minItems: 1 })),
+  tlds: Type.Array(TldSetup, { minItems: 1 }),
+  reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 }))),
+});
+
+export type Setup = Static<typeof Setup>;
+export type RegistrySetup = Static<typeof RegistrySetup>;
+export type TldSetup = Static<typeof TldSetup>;
+export type PricesSetup = Static<typeof PricesSetup>;

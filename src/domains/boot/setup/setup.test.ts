@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openTestDatabase } from '../../../../test/support/database.ts';
+import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts';
+import { ConfigError } from '../../../kernel/config/config.ts';
+import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
+import { readSetup } from './read-setup.ts';
+import { rotatePassword } from './rotate-password.ts';
+
+const database = await openTestDatabase();
+const epp = await openTestEpp(database.db);
+const folder = await mkdtemp(join(tmpdir(), 'setup-'));
+after(async () => {
+  await epp.close();
+  await database.close();
+  await rm(folder, { recursive: true, force: true });
+});
+const passwordFile = join(folder, 'alpha.password');
+await writeFile(passwordFile, `${PASSWORD}\n`);
+
+const alpha = {
+  id: 'alpha',
+  endpoint: `epps://127.0.0.1:${epp.server.port}`,
+  client_id: epp.ours.registrarId,
+  password: { file: 'alpha.password' },
+  ca_file: testTls.certificateFile,
+};
+const com = { tld: 'com', registry: 'alpha' };
+
+async function write(name: string, content: unknown): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+async function problemsOf(content: unknown, name = 'wrong.json'): Promise<string[]> {
+  const path = await write(name, content);
+  try {
+    await readSetup(path, { ALPHA: 'secret-1' });
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems.map((problem) => problem.replace(`${path}: `, ''));
+  }
+  assert.fail('it was taken');
+}
+
+test('JSON and YAML say the same', async () => {
+  const json = await readSetup(await write('same.json', { registries: [alpha], tlds: [com] }), {});
+  const lines = Object.entries(alpha).map(([key, value]) => `    ${key}: ${JSON.stringify(value)}`);
+  const yaml = `registries:\n  -\n${lines.join('\n')}\ntlds:\n  - { tld: com, registry: alpha }\n`;
+  const other = await readSetup(await write('same.yaml', yaml), {});
+  assert.deepEqual(
+    [other.prices, other.registries.map(({ password: _, ...rest }) => rest)],
+    [json.prices, json.registries.map(({ password: _, ...rest }) => rest)],
+  );
+});
+
+test('what is wrong is told by the member that has it, all at once', async () => {
+  const cases: [unknown, RegExp[]][] = [
+    [{}, [/^must have required properties tlds/]],
+    [{ tlds: [] }, [/^tlds: must not have fewer than 1/]],
+    [
+      { registries: [{ ...alpha, password: 'secret-1' }], tlds: [com] },
+      [/^registries\[0\]\.password: say where it is/],
+    ],
+    [{ registries: [{ ...alpha, hots: 'objects' }], tlds: [com] }, [/^registries\[0\]\.hots: is no member/]],
+    [{ registries: [{ ...alpha, connections: 0 }], tlds: [com] }, [/^registries\[0\]\.connections: must be >= 1/]],
+    [{ registries: [{ ...alpha, endpoint: 'https://x' }], tlds: [com] }, [/^registries\[0\]\.endpoint: use epps:/]],
+    [{ registries: [{ ...alpha, password: { file: 'none' } }], tlds: [com] }, [/^registries\[0\]\.password: .*none/]],
+    [{ registries: [{ ...alpha, password: { env: 'NONE' } }], tlds: [com] }, [/^registries\[0\]\.password: .*no NONE/]],
+    [{ registries: [{ ...alpha, ca_file: 'none' }], tlds: [com] }, [/^registries\[0\]\.ca_file: /]],
+    [{ registries: [alpha, alpha], tlds: [com] }, [/^registries\[1\]\.id: alpha is there twice/]],
+    [
+      { registries: [alpha], tlds: [{ tld: 'com' }, { tld: 'net', registry: 'beta' }] },
+      [
+        /^tlds\[0\]\.registry: say which/,
+        /^tlds\[1\]\.registry: there is no registry beta/,
+        /^registries\[0\]: no TLD/,
+      ],
+    ],
+    [{ tlds: [{ tld: 'com' }, { tld: 'com' }] }, [/^tlds\[1\]\.tld: com is there twice/]],
+    [{ tlds: [{ tld: 'museum' }] }, [/^tlds\[0\]\.prices: give prices/]],
+    [
+      { tlds: [{ tld: 'museum', prices: [{ retail: { register: 1, renew: 1 } }] }] },
+      [/^tlds\[0\]\.prices\[0\]\.transfer/],
+    ],
+    [
+      { tlds: [{ tld: 'com', prices: [{ cost: { currency: 'USD', register: 1 } }] }] },
+      [/^tlds\[0\]\.prices\[0\]\.cost\.currency: currencies has no rate for USD/],
+    ],
+    [
+      { tlds: [{ tld: 'com', prices: [{ from: '2027-01-01' }, { from: '2026-01-01' }] }] },
+      [/^tlds\[0\]\.prices\[1\]\.from: each begins later/],
+    ],
+    [
+      { tlds: [{ tld: 'com', promotions: [{ from: '2027-02-01', until: '2027-01-01', register: 1 }] }] },
+      [/^tlds\[0\]\.promotions\[0\]\.until/],
+    ],
+  ];
+  for (const [content, wanted] of cases) {
+    const problems = await problemsOf(content);
+    assert.equal(problems.length, wanted.length, problems.join('\n'));
+    wanted.forEach((pattern, index) => {
+      assert.match(problems[index] ?? '', pattern);
+    });
+    assert.ok(!problems.join('\n').includes('secret-1'));
+  }
+  assert.match((await problemsOf('tlds: [', 'wrong.yaml')).join(), /cannot be read/);
+});
+
+test('a password is changed at the registry and in its file, and a change that was cut off is finished', async () => {
+  const { registries } = await readSetup(await write('rotate.json', { registries: [alpha], tlds: [com] }), {});
+  const [endpoint] = registries;
+  assert.ok(endpoint !== undefined);
+  assert.equal(await rotatePassword({ endpoint, passwordFile }), 'changed');
+  const changed = (await readFile(passwordFile, 'utf8')).trim();
+  assert.notEqual(changed, PASSWORD);
+  assert.equal((await stat(passwordFile)).mode & 0o077, 0);
+  await tryEppLogin(endpoint);
+  await assert.rejects(tryEppLogin({ ...endpoint, password: PASSWORD }), /2200/);
+
+  // The registry has changed it, and the process ended before the file was there.
+  await writeFile(`${passwordFile}.next`, 'cut-off-1\n');
+  await changeEppPassword(endpoint, 'cut-off-1');
+  assert.equal(await rotatePassword({ endpoint, passwordFile }), 'finished');
+  assert.equal((await readFile(passwordFile, 'utf8')).trim(), 'cut-off-1');
+
+  // The process ended before the registry was told.
+  await writeFile(`${passwordFile}.next`, 'never-told\n');
+  assert.equal(await rotatePassword({ endpoint, passwordFile }), 'changed');
+  await tryEppLogin(endpoint);
+});
+
+test('a password that is longer than the standard’s goes by the login security extension', async () => {
+  const long = 'a password of many words, and more than sixteen characters';
+  const endpoint = {
+    host: '127.0.0.1',
+    port: epp.server.port,
+    clientId: epp.theirs.registrarId,
+    tls: { ca: await readFile(testTls.certificateFile) },
+  };
+  await changeEppPassword({ ...endpoint, password: 'their-password' }, long);
+  await tryEppLogin({ ...endpoint, password: long });
+  await assert.rejects(tryEppLogin({ ...endpoint, password: `${long}!` }), /2200/);
+  await assert.rejects(tryEppLogin({ ...endpoint, password: long, extensionUris: [] }), /RFC 8807/);
+});

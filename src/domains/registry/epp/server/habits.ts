@@ -1,0 +1,65 @@
+/** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes. */
+import { createHash } from 'node:crypto';
+import type { RegistryCore, Session } from '../../simulated/index.ts';
+import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
+import { EppFault } from '../epp-fault.ts';
+import { CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
+import type { ContactModel } from '../registry-link.ts';
+
+export interface ServerHabits {
+  readonly contacts: ContactModel;
+  readonly nameservers: NameserverModel;
+}
+
+export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj' };
+
+export function objectUrisOf({ contacts, nameservers }: ServerHabits): string[] {
+  return OBJECT_URIS.filter(
+    (uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'),
+  );
+}
+
+interface Parts {
+  readonly core: RegistryCore;
+  readonly session: Session;
+  readonly habits: ServerHabits;
+}
+
+/** The names of the hosts, which are there afterwards where the registry makes no objects of them. */
+export async function hostNamesOf(
+  { core, habits, session }: Parts,
+  nameservers: Nameservers | undefined,
+): Promise<readonly string[]> {
+  const { model, names } = nameservers ?? { model: habits.nameservers, names: [] };
+  if (names.length > 0 && model !== habits.nameservers) {
+    const wanted = habits.nameservers === 'hostObj' ? 'host objects (hostObj)' : 'attributes (hostAttr)';
+    throw new EppFault(2102, `nameservers are ${wanted} here`);
+  }
+  if (model === 'hostAttr') {
+    // One that is there already is another name's too.
+    for (const name of names) await core.createHost(session, { name, addresses: [] });
+  }
+  return names;
+}
+
+interface Contacts {
+  readonly registrant?: string | undefined;
+  readonly contacts: readonly ContactReference[];
+}
+
+/** The id of the registrant: of nobody where the registry has no contacts. */
+export async function registrantOf({ core, habits, session }: Parts, given: Contacts): Promise<string> {
+  if (habits.contacts !== 'none') {
+    if (given.registrant === undefined) throw new EppFault(2003, 'registrant is missing');
+    return given.registrant;
+  }
+  if (given.registrant !== undefined || given.contacts.length > 0) {
+    throw new EppFault(2306, 'contact: names have no contacts here');
+  }
+  const digest = createHash('sha256').update(session.registrarId).digest('hex');
+  const id = `NOBODY${digest.slice(0, 10).toUpperCase()}`;
+  const postalInfo = [{ type: 'int', name: 'Nobody', street: [], city: 'Nowhere', country: 'ZZ' }] as const;
+  const email = 'nobody@registry.example';
+  await core.createContact(session, { id, postalInfo, email, authInfo: digest.slice(0, 20), disclose: false });
+  return id;
+}

@@ -1,0 +1,106 @@
+/** docs/registrar.md is true: its commands work as they stand, against the program's own EPP server, and its tables are those of the file. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Setup } from '../../src/domains/boot/setup/setup-schema.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
+import { FREE_PORTS, launch, makeFolder, startServer, waitFor } from './server-process.ts';
+
+const run = promisify(execFile);
+const guide = await readFile(fileURLToPath(new URL('../../docs/registrar.md', import.meta.url)), 'utf8');
+const relayFile = fileURLToPath(new URL('./verb-relay.ts', import.meta.url));
+const blocks = [...guide.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const READY_MS = 90_000;
+
+test('its commands work, in the order in which it gives them', async (t) => {
+  const folder = await makeFolder(t);
+  const verbs = await serveVerbs(t, folder);
+  let [registry, service] = ['', ''];
+  const shell: string[] = [];
+  let [registriesStarted, servicesStarted] = [0, 0];
+  for (const block of blocks) {
+    if (block.includes('domains epp-server')) {
+      registry = await startRegistry(t, folder, block);
+      registriesStarted += 1;
+    } else if (block.includes('-- serve ')) {
+      const variables = { IRONCRAFT_DOMAINS_CONFIG_FILE: 'registries.yaml' };
+      const { url } = await startServer(t, folder, variables, { only: 'domains' });
+      service = url;
+      servicesStarted += 1;
+    } else {
+      const text = block
+        .replaceAll('epps://127.0.0.1:7700', registry)
+        .replaceAll('http://127.0.0.1:8788/api/v1', service);
+      shell.push(await runShell(folder, verbs, text));
+    }
+  }
+  assert.deepEqual([registriesStarted, servicesStarted], [1, 1]);
+  const shown = shell.join('\n');
+  assert.match(shown, /alpha takes the login[\s\S]*beta takes the login/);
+  assert.match(shown, /"domain":"gold\.com","kind":"registration","status":"(Completed|Pending)"/);
+  assert.match(shown, /2 names were asked about; 0 differ/);
+});
+
+test('its tables have the members of the file, all of them', () => {
+  const { registries, tlds } = Setup.properties;
+  for (const [header, members] of [
+    ['member of a registry', Object.keys(registries.items.properties)],
+    ['member of a TLD', Object.keys(tlds.items.properties)],
+  ] as const) {
+    const start = guide.indexOf(`| ${header} |`);
+    const table = guide.slice(start, guide.indexOf('\n\n', start));
+    const named = [...table.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    );
+    assert.deepEqual(named.sort(), members.sort(), header);
+  }
+});
+
+/** Gives its address; the port of the page may be taken here. */
+async function startRegistry(t: TestContext, folder: string, block: string): Promise<string> {
+  const [, words = ''] = /-- (domains epp-server [\s\S]*)$/.exec(block.replaceAll('\\\n', ' ')) ?? [];
+  const args = words
+    .trim()
+    .split(/\s+/)
+    .map((word) => (word === '7700' ? '0' : word));
+  const server = launch(args, folder, { IRONCRAFT_DATA_DIR: join(folder, '.registry') });
+  t.after(async () => {
+    server.child.kill('SIGTERM');
+    await server.ended;
+  });
+  return waitFor('an EPP server', READY_MS, async () => {
+    if (server.child.exitCode !== null) throw new Error(server.stderr());
+    return /served at (epps:\S+)/.exec(server.stdout())?.[1];
+  });
+}
+
+/** Runs the lines as they stand, and gives what they print: see operating-guide.test.ts. */
+async function runShell(folder: string, verbs: string, text: string): Promise<string> {
+  const npm = `npm() { [ "$1 $2 $3 $4" = "run --silent ironcraft --" ] || return 9; shift 4; "$NODE" "$RELAY" "$@"; }`;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, NODE: process.execPath, RELAY: relayFile, VERBS: verbs };
+  try {
+    return (await run('sh', ['-ec', `${npm}\n${text}`], { cwd: folder, env })).stdout;
+  } catch (error) {
+    throw new Error(`this does not work:\n${text}\n${String(error)}`, { cause: error });
+  }
+}
+
+/** Runs the verbs that `verb-relay.ts` asks for; gives its address. */
+async function serveVerbs(t: TestContext, folder: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const args = (await json(request)) as string[];
+    response.end(JSON.stringify(await runVerbInProcess(args, folder, FREE_PORTS)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === 'string') assert.fail('it listens on a port');
+  return `http://127.0.0.1:${address.port}`;
+}
