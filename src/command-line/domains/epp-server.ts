@@ -18,19 +18,19 @@ interface Options {
   readonly cert: string;
   readonly clientCa?: string;
   readonly registrar: readonly Registrar[];
-  readonly wrongAnswers: number;
-  readonly silent: number;
-  readonly cut: number;
-  readonly slowMs: number;
+  readonly wrongAnswers?: number;
+  readonly silent?: number;
+  readonly cut?: number;
+  readonly slowMs?: number;
   readonly newestMessagesFirst?: true;
   readonly messagesTwice?: true;
   readonly announce?: string;
   readonly seed: number;
   readonly autoRenewGraceDays?: number;
   readonly tlds?: readonly string[];
-  readonly premium: ReadonlyMap<string, number>;
-  readonly reserved: ReadonlySet<string>;
-  readonly registered: ReadonlySet<string>;
+  readonly premium?: ReadonlyMap<string, number>;
+  readonly reserved?: ReadonlySet<string>;
+  readonly registered?: ReadonlySet<string>;
   readonly contacts: 'objects' | 'no_disclose' | 'none';
   readonly hosts: 'objects' | 'attributes';
 }
@@ -50,61 +50,32 @@ export function addEppServer(domains: Command): void {
     .summary('serve the simulated registry by EPP')
     .description(
       'Serves the simulated registry by EPP over TLS (RFC 5730 to 5734, secDNS, RGP, fee), for clients to be tried on. Names and ' +
-        'money are play. On the database of a running service it shows that service’s names. Runs until SIGTERM or SIGINT.',
+        'money are play. On the database of a running service it shows that service’s names. Shares, 0 to 1, are of commands ' +
+        'about names. Runs until SIGTERM or SIGINT.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 7700)
+    .option('--port <number>', 'port; 0 takes any free one', parsePort, 7700)
     .requiredOption('--key <file>', 'PEM file of the private key')
     .requiredOption('--cert <file>', 'PEM file of the certificate')
-    .option('--client-ca <file>', 'PEM file of the authority that clients’ certificates must come from')
+    .option('--client-ca <file>', 'PEM file of who signs clients’ certificates')
     .requiredOption('--registrar <id:password...>', 'who may log in; made when it is not there', collectRegistrar)
-    .option(
-      '--wrong-answers <share>',
-      'of commands about names: refused with 2303 or 2201 though nothing is wrong',
-      parseShare,
-      0,
-    )
-    .option('--silent <share>', 'of commands about names: neither carried out nor answered', parseShare, 0)
-    .option(
-      '--cut <share>',
-      'of commands about names: carried out, and the connection cut in place of the answer',
-      parseShare,
-      0,
-    )
-    .option('--slow-ms <ms>', 'answer commands about names so much later', parseMs, 0)
+    .option('--wrong-answers <share>', 'refused with 2303 or 2201 for no reason', parseShare)
+    .option('--silent <share>', 'neither carried out nor answered', parseShare)
+    .option('--cut <share>', 'carried out, and cut off before the answer', parseShare)
+    .option('--slow-ms <ms>', 'how much later commands are answered', parseMs)
     .option('--newest-messages-first', 'hand out the newest message of a queue first')
-    .option('--messages-twice', 'hand out each message once more after it was acknowledged')
-    .option('--announce <text>', 'put a text that is about no name into the queue of each registrar')
-    .option('--seed <number>', 'which answers are wrong or missing', parseSeed, 1)
-    .option(
-      '--auto-renew-grace-days <days>',
-      'renew names at the end of their terms, and take that back within so many days',
-      parseGraceDays,
-    )
-    .option('--tlds <list>', 'TLDs that are served, comma-separated; default: those that have a price', parseTldList)
-    .option(
-      '--premium <name=euros...>',
-      'names with a price of their own, for a year or a transfer',
-      collectPremium,
-      new Map<string, number>(),
-    )
-    .option('--reserved <name...>', 'names that nobody gets', collectNames, new Set<string>())
-    .option(
-      '--registered <name...>',
-      'names that the first registrar has from the start, as a portfolio to take over',
-      collectNames,
-      new Set<string>(),
-    )
+    .option('--messages-twice', 'hand out messages again once acknowledged')
+    .option('--announce <text>', 'a message for all that is about no name')
+    .option('--seed <number>', 'of what goes wrong', parseSeed, 1)
+    .option('--auto-renew-grace-days <days>', 'renew names at their end; undone so long', parseGraceDays)
+    .option('--tlds <list>', 'set apart by commas; default: all with a price', parseTldList)
+    .option('--premium <name=euros...>', 'names with a price of their own', collectPremium)
+    .option('--reserved <name...>', 'names that nobody gets', collectNames)
+    .option('--registered <name...>', 'names that the first registrar begins with', collectNames)
     .addOption(
-      new Option('--contacts <model>', 'whether names have contacts, and registrars may hide their data')
-        .choices(['objects', 'no_disclose', 'none'])
-        .default('objects'),
+      new Option('--contacts <model>', 'of names').choices(['objects', 'no_disclose', 'none']).default('objects'),
     )
-    .addOption(
-      new Option('--hosts <model>', 'whether nameservers are objects, or attributes of names')
-        .choices(['objects', 'attributes'])
-        .default('objects'),
-    )
+    .addOption(new Option('--hosts <model>', 'nameservers').choices(['objects', 'attributes']).default('objects'))
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -118,14 +89,14 @@ function parseTldList(text: string): string[] {
   return text.toLowerCase().split(',');
 }
 
-function collectPremium(text: string, others: ReadonlyMap<string, number>): Map<string, number> {
+function collectPremium(text: string, others: ReadonlyMap<string, number> = new Map()): Map<string, number> {
   const [, name, euros] = /^([^=\s]+)=(\d{1,7}(?:\.\d{1,2})?)$/.exec(text.toLowerCase()) ?? [];
   if (name === undefined || euros === undefined)
     throw new InvalidArgumentError('Use name=euros, such as gold.com=500.');
   return new Map([...others, [name, Math.round(Number(euros) * 100)]]);
 }
 
-function collectNames(text: string, others: ReadonlySet<string>): Set<string> {
+function collectNames(text: string, others: ReadonlySet<string> = new Set()): Set<string> {
   return new Set([...others, text.toLowerCase()]);
 }
 
@@ -175,7 +146,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
   const { standardPriceBook } = await import('../../domains/prices/price-book.ts');
-  const { autoRenewGraceDays, contacts, hosts, premium, reserved, tlds } = options;
+  const { autoRenewGraceDays, contacts, hosts, premium = new Map(), reserved = new Set(), tlds } = options;
   const core = createRegistryCore({
     db,
     clock: systemClock,
@@ -193,10 +164,10 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     cert: certificateFile,
     clientCa,
     registrar: registrars,
-    wrongAnswers,
-    silent: silentShare,
-    cut: cutShare,
-    slowMs,
+    wrongAnswers = 0,
+    silent: silentShare = 0,
+    cut: cutShare = 0,
+    slowMs = 0,
     seed,
   } = options;
   const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
@@ -211,7 +182,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     habits,
     deliver: deliverAtRandom({ silentShare, cutShare, slowMs, seed }),
   });
-  if (first !== undefined) await registerAll(core, first.id, options.registered);
+  if (first !== undefined) await registerAll(core, first.id, options.registered ?? new Set());
   if (options.announce !== undefined) {
     for (const { id } of registrars) await core.announce(id, options.announce);
   }
