@@ -10,6 +10,7 @@ import type { Call } from './order-driver.ts';
 export interface OrderCounts {
   readonly live: number;
   readonly openRefunds: number;
+  readonly deletions: number;
 }
 
 export interface EndedOrder {
@@ -43,13 +44,16 @@ interface RegisteredName {
 }
 
 export async function countOpen(db: Database): Promise<OrderCounts> {
-  const { rows } = await db.query<{ live: number; refunds: number }>({
+  const { rows } = await db.query<{ live: number; refunds: number; deletions: number }>({
     text: `select
       (select count(*) from domains.orders where state not in ('completed', 'failed')) as live,
-      (select count(*) from domains.payments where kind = 'refund' and state = 'open') as refunds`,
+      (select count(*) from domains.payments where kind = 'refund' and state = 'open') as refunds,
+      -- Sent and not answered, or taken and not seen at the registry since.
+      (select count(*) from domains.domains where state = 'active' and deletion_sent_at is not null
+         and (deletion_wanted_at is not null or synced_at is null)) as deletions`,
     values: [],
   });
-  return { live: rows[0]?.live ?? -1, openRefunds: rows[0]?.refunds ?? -1 };
+  return { live: rows[0]?.live ?? -1, openRefunds: rows[0]?.refunds ?? -1, deletions: rows[0]?.deletions ?? -1 };
 }
 
 export async function listOrders(db: Database): Promise<EndedOrder[]> {

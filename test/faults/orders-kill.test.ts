@@ -196,9 +196,9 @@ test(`two replicas on one PostgreSQL killed with -9 during ${ORDERS} orders: eve
   await market.start();
   await market.start();
   await market.settle(calls);
-  await waitFor('end of every order', SETTLE_MS, async () => {
-    const { live, openRefunds } = await countOpen(db);
-    return live + openRefunds === 0 ? true : undefined;
+  await waitFor('end of every order and deletion', SETTLE_MS, async () => {
+    const { live, openRefunds, deletions } = await countOpen(db);
+    return live + openRefunds + deletions === 0 ? true : undefined;
   });
   await market.stop();
   await assertAllIsPaid(t, { db, stripe, calls, market, startedMs });
@@ -234,12 +234,12 @@ test(`one process on the embedded store killed with -9 during ${EMBEDDED_ORDERS}
   await visit(lapseLeases);
   await market.start();
   await market.settle(calls);
-  await waitFor('end of every order', SETTLE_MS, async () => {
+  await waitFor('end of every order and deletion', SETTLE_MS, async () => {
     if (await market.hasPending(calls)) return undefined;
     await wait(LAST_SWEEPS_MS);
     await market.stop();
-    const { live, openRefunds } = await visit(countOpen);
-    if (live + openRefunds === 0) return true;
+    const { live, openRefunds, deletions } = await visit(countOpen);
+    if (live + openRefunds + deletions === 0) return true;
     await market.start();
     return undefined;
   });
