@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase, type TestDatabase, testServerUrl } from '../../../test/support/database.ts';
 import { connectServer } from './connect-server.ts';
+import type { Database } from './database.ts';
 import { StoreUnreachableError, sqlStateOf } from './sql-errors.ts';
 
 describe('an unreachable server', () => {
@@ -110,6 +111,55 @@ describe('a server connection', { skip }, () => {
     await database.db.notify('news', 'again');
     assert.equal(await heard.promise, 'again');
     await other.close();
+  });
+
+  describe('quick statements', () => {
+    const process = {
+      text: 'select pg_backend_pid() as pid, 1 / $1::int as quotient',
+      isQuick: true,
+    } as const;
+
+    async function ask(db: Database, divisors: readonly number[]) {
+      const asked = divisors.map((divisor) => db.query<{ pid: number }>({ ...process, values: [divisor] }));
+      return (await Promise.allSettled(asked)).map((each) =>
+        each.status === 'fulfilled' ? each.value.rows[0]?.pid : undefined,
+      );
+    }
+
+    it('of one turn of the event loop share a connection, and others do not', async () => {
+      const other = await open({});
+      const [first, ...rest] = await ask(other, [1, 2, 3]);
+      assert.deepEqual(rest, [first, first]);
+      const { isQuick: _, ...usual } = process;
+      const apart = await Promise.all([1, 2].map((divisor) => other.query({ ...usual, values: [divisor] })));
+      assert.notDeepEqual(apart[0]?.rows, apart[1]?.rows);
+      await other.close();
+    });
+
+    it('fail each by itself, and the connection is used on', async () => {
+      const other = await open({});
+      const [first, failed, last] = await ask(other, [1, 0, 1]);
+      assert.deepEqual([failed, last], [undefined, first]);
+      assert.deepEqual(await ask(other, [1]), [first]);
+      await other.close();
+    });
+
+    it('fail together with the connection, which is replaced', async () => {
+      const other = await open({});
+      await ask(other, [1]);
+      const cut = {
+        text: 'select pg_terminate_backend(pg_backend_pid()) where $1',
+        values: [true],
+        isQuick: true,
+      } as const;
+      const [lost] = await Promise.allSettled([
+        other.query(cut),
+        ...[1, 2].map((d) => other.query({ ...process, values: [d] })),
+      ]);
+      assert.equal(lost?.status, 'rejected');
+      assert.equal((await ask(other, [1, 1])).filter((pid) => pid !== undefined).length, 2);
+      await other.close();
+    });
   });
 
   it('wakes listeners of other processes', async () => {

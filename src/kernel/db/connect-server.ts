@@ -59,12 +59,22 @@ async function readVersion(database: Database): Promise<number> {
   return rows[0]?.version ?? 0;
 }
 
+/** A connection while quick statements share it. */
+interface SharedConnection {
+  readonly client: Promise<pg.PoolClient>;
+  readonly over: PromiseWithResolvers<void>;
+  statements: number;
+  failure: { readonly error: unknown } | undefined;
+}
+
 class ServerDatabase implements Database {
   readonly kind = 'server';
   readonly address: string;
   readonly #pool: pg.Pool;
   readonly #listener: NotificationListener;
   readonly #logger: StoreLogger | undefined;
+  /** Open to the quick statements of this turn of the event loop. */
+  #shared: SharedConnection | undefined;
   readonly #wakeUps = new WakeUps((channel) =>
     this.notify(channel, '').catch((error: unknown) => {
       this.#logger?.warn({ err: error, channel }, 'a wake-up was not sent; listeners look by themselves');
@@ -94,6 +104,7 @@ class ServerDatabase implements Database {
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     refuseInsideTransaction(this, 'Database.query');
+    if (statement.isQuick === true) return this.#useShared((client) => runStatement<Row>(client, statement));
     return this.#use((client) => (isScript(statement) ? runScript<Row> : runStatement<Row>)(client, statement));
   }
 
@@ -152,6 +163,45 @@ class ServerDatabase implements Database {
       client.off('error', onError);
       client.release(discard);
     }
+  }
+
+  /** As `#use`, on a connection that others use as well. */
+  async #useShared<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    this.#shared ??= this.#share();
+    const shared = this.#shared;
+    shared.statements += 1;
+    try {
+      return await work(await shared.client);
+    } catch (error) {
+      shared.failure ??= { error };
+      throw error;
+    } finally {
+      shared.statements -= 1;
+      if (shared.statements === 0) this.#endSharing(shared);
+    }
+  }
+
+  #share(): SharedConnection {
+    const { promise: client, resolve, reject } = Promise.withResolvers<pg.PoolClient>();
+    const over = Promise.withResolvers<void>();
+    // Without a connection nobody waits for it.
+    over.promise.catch(() => undefined);
+    const shared: SharedConnection = { client, over, statements: 0, failure: undefined };
+    this.#use((lent) => {
+      resolve(lent);
+      return over.promise;
+    }).catch(reject);
+    setImmediate(() => {
+      if (this.#shared === shared) this.#shared = undefined;
+    });
+    return shared;
+  }
+
+  /** The connection is kept or thrown away by what became of its statements. */
+  #endSharing(shared: SharedConnection): void {
+    if (this.#shared === shared) this.#shared = undefined;
+    if (shared.failure === undefined) shared.over.resolve();
+    else shared.over.reject(shared.failure.error);
   }
 
   async #checkOut(): Promise<pg.PoolClient> {

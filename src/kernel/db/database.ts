@@ -17,6 +17,11 @@ export interface Statement {
    * none from the texts that are written by hand.
    */
   readonly prepare?: false | 'generated';
+  /**
+   * Reads a few rows by their keys, in a moment. Such statements of one turn of the event loop share a connection, each still a
+   * transaction of its own: they go out together, and one process of the server answers them all.
+   */
+  readonly isQuick?: true;
 }
 
 export interface Rows<Row> {

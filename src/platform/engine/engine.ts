@@ -85,8 +85,8 @@ export interface Engine {
   admit(projectId: string): Admission;
   /** Executes a turn whose row this replica holds, or is about to. */
   execute(execution: Execution): LiveTurn;
-  /** Whether a turn of the smith is executed whose start is under way still. */
-  isStarting(smithId: string): boolean;
+  /** Whether this replica executes a turn of the smith, be it one whose start is under way still. */
+  isExecuting(smithId: string): boolean;
   findLive(runId: string): LiveTurn | undefined;
   /** Takes note of a run that was settled without being executed. */
   runSettled(run: RunPlace): void;
@@ -110,7 +110,8 @@ export function createEngine(deps: EngineDependencies): Engine {
   const { db, logger } = deps;
   const replicaId = mintId('rep');
   const live = new Map<string, LiveTurn>();
-  const starting = new Set<string>();
+  /** Smiths, and how many of the live turns are theirs. */
+  const executing = new Map<string, number>();
   const draining = new AbortController();
   const turns = createTurnWriter(db, replicaId, deps.credits.terms);
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
@@ -169,7 +170,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     },
     admit: places.admit,
     execute,
-    isStarting: (smithId) => starting.has(smithId),
+    isExecuting: (smithId) => executing.has(smithId),
     findLive: (runId) => live.get(runId),
     runSettled(run) {
       held.endRun(run.runId);
@@ -202,9 +203,13 @@ export function createEngine(deps: EngineDependencies): Engine {
     // An execution that has lost its lease without knowing it yet.
     live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
     live.set(key.runId, turn);
+    executing.set(key.smithId, (executing.get(key.smithId) ?? 0) + 1);
     if (restarted !== undefined) turn.emit('run.restarted', restarted);
     void startExecution({ ...deps, replicaId, turns, held, flush: writer.flush }, turn, execution).then((row) => {
       if (live.get(key.runId) === turn) live.delete(key.runId);
+      const others = (executing.get(key.smithId) ?? 1) - 1;
+      if (others === 0) executing.delete(key.smithId);
+      else executing.set(key.smithId, others);
       admission.release();
       signals.announce([key.runId]);
       if (row !== undefined) deps.onTurnRested({ ...placeOf(row), smithId: key.smithId });
@@ -221,15 +226,13 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   /** Nothing of the turn is written before its start is, and what has begun ends where that fails. */
   function awaitStart(turn: LiveTurn, start: Promise<unknown>): void {
-    const { runId, smithId } = turn.key;
     turn.starting = start;
-    starting.add(smithId);
-    start
-      .then(() => {
+    start.then(
+      () => {
         turn.starting = undefined;
-      })
-      .catch(() => turn.abort.abort(new LeaseLostError(runId)))
-      .finally(() => starting.delete(smithId));
+      },
+      () => turn.abort.abort(new LeaseLostError(turn.key.runId)),
+    );
   }
 
   /** A run that names its replica already. */
@@ -261,9 +264,9 @@ export function createEngine(deps: EngineDependencies): Engine {
   /** Hands every turn on to whoever takes it. Heartbeats go on until then: so long the turns are this replica's. */
   async function releaseAll(): Promise<void> {
     await Promise.all([takeover.stop(), cleanup.stop(), pauses.stop(), held.stop()]);
-    const executing = [...live.values()];
-    for (const turn of executing) turn.abort.abort(new TurnStopped('detached'));
-    await Promise.all(executing.map((turn) => turn.done));
+    const turns = [...live.values()];
+    for (const turn of turns) turn.abort.abort(new TurnStopped('detached'));
+    await Promise.all(turns.map((turn) => turn.done));
     await heartbeat.stop();
     if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
   }

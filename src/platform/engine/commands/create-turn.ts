@@ -156,7 +156,7 @@ function isSureToStart(engine: Engine, request: TurnRequest, smith: SmithForTurn
     settings.tools.mcp === undefined &&
     smith.budgets.length === 0 &&
     !smith.is_busy &&
-    !engine.isStarting(smith.id)
+    !engine.isExecuting(smith.id)
   );
 }
 

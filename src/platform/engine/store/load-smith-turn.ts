@@ -59,6 +59,7 @@ async function loadSmiths(
 }
 
 const statement = {
+  isQuick: true,
   text: `
     select s.id, s.agent_id, s.agent_version, s.agent_snapshot, s.metadata, s.config,
       coalesce((
@@ -81,4 +82,4 @@ const statement = {
     ) k on true
     left join smith_memories w on w.project_id = s.project_id and w.smith_id = s.id
     where s.project_id = $1 and s.id = any ($2::text[]) and s.archived_at is null`,
-};
+} as const;

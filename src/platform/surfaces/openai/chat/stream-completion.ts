@@ -55,6 +55,9 @@ class ChunkWriter implements AnswerReader {
   readonly #includeUsage: boolean;
   /** Every chunk up to its choices: the same for all. */
   readonly #head: string;
+  /** Of a chunk with text, as `write` would make it: nearly all are such. */
+  readonly #beforeText: string;
+  readonly #behindText: string;
   /** The text so far. */
   shown = '';
   #textStep = -1;
@@ -66,6 +69,8 @@ class ChunkWriter implements AnswerReader {
     this.#includeUsage = includeUsage;
     const { id, created, model } = headOf(segment);
     this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+    this.#beforeText = `${this.#head},"choices":[{"index":0,"delta":{"content":`;
+    this.#behindText = `},"logprobs":null,"finish_reason":null}]${includeUsage ? ',"usage":null' : ''}}`;
   }
 
   get behind(): boolean {
@@ -84,7 +89,7 @@ class ChunkWriter implements AnswerReader {
     const gap = this.#textStep !== step && this.shown !== '' ? STEP_GAP : '';
     this.#textStep = step;
     this.shown += gap + text;
-    this.write({ content: gap + text });
+    this.#sink.write(eventFrame(undefined, this.#beforeText + JSON.stringify(gap + text) + this.#behindText));
   }
 
   showReasoning(text: string, step: number): void {
