@@ -2,7 +2,7 @@ import type { Findings } from '../figure.ts';
 import { readUsage } from '../process-usage.ts';
 import type { BenchContext } from './bench-context.ts';
 
-const RESIDENT_MB = 250;
+const RESIDENT_MB = 220;
 
 /** The server's resident memory after everything that ran before this, with no collection forced. */
 export function measureMemory({ server, database }: BenchContext): Findings {
