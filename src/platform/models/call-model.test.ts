@@ -362,8 +362,8 @@ describe('a silent upstream', () => {
 
   for (const provider of BOTH) {
     test(`of ${provider} is none while parts keep coming, however long the whole takes`, async () => {
-      openai.respondWith({ type: 'answer', deltas: ['a', 'b', 'c', 'd', 'e', 'f'], delayMs: 40 });
-      const { error, text } = await run(await open(provider), { limits: { idleTimeoutMs: 150 } });
+      openai.respondWith({ type: 'answer', deltas: ['a', 'b', 'c', 'd', 'e', 'f'], delayMs: 250 });
+      const { error, text } = await run(await open(provider), { limits: { idleTimeoutMs: 1_000 } });
       assert.equal(error, undefined);
       assert.equal(text, 'abcdef');
     });
@@ -376,10 +376,10 @@ describe('a silent upstream', () => {
       for await (const parts of streamModelCall({
         model: await open(provider),
         options: OPTIONS,
-        limits: { idleTimeoutMs: 300 },
+        limits: { idleTimeoutMs: 1_000 },
       })) {
         for (const part of parts) if (part.type === 'text-delta') text += part.delta;
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await new Promise((resolve) => setTimeout(resolve, 1_200));
       }
       assert.equal(text, 'ab');
     });
