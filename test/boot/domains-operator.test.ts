@@ -12,8 +12,8 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { migrate } from '../../src/kernel/db/migrate.ts';
 import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
-import { createLogger } from '../../src/kernel/log/log.ts';
 import { operatorSocketPath, startOperatorSocket } from '../../src/kernel/operator/index.ts';
+import { openTestLogger } from '../support/test-log.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
 import { makeFolder, runVerb } from './server-process.ts';
 
@@ -44,7 +44,7 @@ test('the verbs go through the server that holds the store, and do without one',
     assert.match(silent.stderr, /^error: A running server holds the embedded database.*Stop it, run this again/);
     assert.match(silent.stderr, /no server answers on .*operator\.sock/);
 
-    const logger = createLogger({ logLevel: 'silent' });
+    const logger = openTestLogger();
     const socket = await startOperatorSocket({
       path: operatorSocketPath(folder),
       logger,

@@ -1,11 +1,13 @@
 /** The program as an operator runs it: real processes with a folder and an environment of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
+import { logFolder, recorder } from '../support/test-log.ts';
 
 export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -17,7 +19,9 @@ const POLL_MS = 20;
  * A server of a test lives for seconds: to optimise the embedded store's code for it takes a quarter of all the processor time of
  * its start, in threads beside it, and pays later.
  */
-const FLAGS = ['--liftoff-only'];
+const FLAGS = ['--liftoff-only', ...(logFolder === undefined ? [] : [`--import=${recorder}`])];
+/** What is kept of a server's log is all of it, unless its test wants otherwise. */
+const KEPT_LOG = logFolder === undefined ? {} : { IRONCRAFT_LOG_LEVEL: 'trace', IRONCRAFT_TEST_LOG_FOLDER: logFolder };
 
 /** So that any number of servers run beside each other. */
 export const FREE_PORTS = {
@@ -172,7 +176,7 @@ export function launch(
     // Not the checkout: its .env belongs to whoever works there.
     cwd: folder,
     // What a process that is killed leaves behind goes with its folder.
-    env: { ...inherited(), TMPDIR: folder, ...variables },
+    env: { ...inherited(), TMPDIR: folder, ...KEPT_LOG, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
@@ -181,6 +185,7 @@ export function launch(
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     output.stderr += text;
+    if (logFolder !== undefined) appendFileSync(join(logFolder, `${child.pid}.log`), text);
   });
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);

@@ -4,11 +4,11 @@ import type { Mailer } from '../../src/domains/mail/index.ts';
 import type { PriceBook } from '../../src/domains/prices/price-book.ts';
 import type { ChooseDelivery, EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
 import type { ChooseWrongAnswer, MessageHabits, SpecialNames } from '../../src/domains/registry/simulated/index.ts';
-import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
 import { openTestEpp, openWire, type TestEpp } from './epp.ts';
+import { openTestLogger } from './test-log.ts';
 
 export interface TestDomainsOverEpp extends TestDomains {
   readonly epp: TestEpp;
@@ -69,7 +69,7 @@ export async function startDomainsOverEpp({
     ...(mailer === undefined ? {} : { mailer }),
     ...(prices === undefined ? {} : { parts: { prices } }),
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
-    logger: createLogger({ logLevel: 'silent' }),
+    logger: openTestLogger(),
   });
   return {
     ...service,

@@ -18,13 +18,14 @@ import { systemDb, workspaceDb } from '../../src/domains/workspace-scope.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
-import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
+import type { Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './platform.ts';
 import { standardPrices } from './prices.ts';
 import { shareInProcess } from './shared.ts';
+import { openTestLogger } from './test-log.ts';
 
 export const NAMESERVERS = ['ns1.ironcraft.test', 'ns2.ironcraft.test'] as const;
 
@@ -87,7 +88,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
   const db = options.sharing?.db ?? own?.db;
   if (db === undefined) throw new Error('there is no database');
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
-  const logger = options.logger ?? createLogger({ logLevel: 'silent' });
+  const logger = options.logger ?? openTestLogger();
   const clock = options.clock ?? systemClock;
   const registry =
     options.registry?.({ db, clock, logger }) ?? simulateRegistry({ db, clock, logger }, options.simulated);

@@ -25,8 +25,8 @@ import {
 } from '../../src/domains/registry/simulated/index.ts';
 import type { ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { createLogger } from '../../src/kernel/log/log.ts';
 import { openTestRegistry, type TestRegistry } from './simulated-registry.ts';
+import { openTestLogger } from './test-log.ts';
 
 const pathOf = (file: string) => fileURLToPath(new URL(`../epp/tls/${file}`, import.meta.url));
 
@@ -36,7 +36,7 @@ export const testTls = {
   certificateFile: pathOf('test-only-localhost.crt'),
 };
 export const testCa = readFileSync(testTls.certificateFile);
-export const silent = createLogger({ logLevel: 'silent' });
+export const silent = openTestLogger();
 
 export const PASSWORD = 'ours-password';
 export const THEIR_PASSWORD = 'their-password';

@@ -14,7 +14,8 @@ export function findSecrets(text: string, secrets: ReadonlyMap<string, string>):
   });
 }
 
-function writings(secret: string): string[] {
+/** The ways in which it may be written, hexadecimal aside. */
+export function writings(secret: string): string[] {
   const encoded = encodeURIComponent(secret);
   return [
     secret,

@@ -15,7 +15,7 @@ import { createFolderBlobStore } from '../../src/kernel/blobs/folder-blob-store.
 import { type Clock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { BillingConfig } from '../../src/kernel/config/config.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
-import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
+import type { Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
@@ -34,6 +34,7 @@ import { type GraphServer, startGraph } from '../fakes/whatsapp-graph.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
 import { shareInProcess } from './shared.ts';
+import { openTestLogger } from './test-log.ts';
 
 export interface Answer {
   readonly status: number;
@@ -174,7 +175,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const filesFolder = await mkdtemp(join(tmpdir(), 'ironcraft-test-files-'));
   const blobs = options.sharing?.blobs ?? createFolderBlobStore(filesFolder);
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
-  const logger = options.logger ?? createLogger({ logLevel: 'silent' });
+  const logger = options.logger ?? openTestLogger();
   const stripe = options.stripe ?? (await startStripe());
   const held = options.publicUrl === 'own' ? await holdPort('127.0.0.1', 0, 'IRONCRAFT_PORT') : undefined;
   const publicUrl = held === undefined ? (options.publicUrl ?? LOCAL_URL) : `http://127.0.0.1:${held.port}`;

@@ -26,10 +26,10 @@ import { systemDb, workspaceDb } from '../../src/domains/workspace-scope.ts';
 import { createManualClock, type ManualClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
-import { createLogger } from '../../src/kernel/log/log.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { standardPrices } from './prices.ts';
 import { type RegistryName, TermRegistry } from './term-registry.ts';
+import { openTestLogger } from './test-log.ts';
 
 export interface NameOptions {
   readonly expiresAt: Date;
@@ -66,7 +66,7 @@ export class RenewalWorld {
   constructor(db: Database, start: Date) {
     this.#db = db;
     this.clock = createManualClock(start);
-    const logger = createLogger({ logLevel: 'silent' });
+    const logger = openTestLogger();
     this.#services = {
       db,
       clock: this.clock,

@@ -5,9 +5,9 @@ import { ApiError, type ErrorCatalogue } from '../../src/kernel/http/errors.ts';
 import type { IdempotencyStore } from '../../src/kernel/http/idempotency.ts';
 import type { Operation } from '../../src/kernel/http/operation.ts';
 import { createService, type Gate, type ServiceOptions } from '../../src/kernel/http/service.ts';
-import { createLogger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { openTestDatabase } from './database.ts';
+import { openTestLogger } from './test-log.ts';
 
 export interface SmallCaller {
   readonly name: string;
@@ -68,7 +68,7 @@ export function describeSmallService(
     gate: smallGate,
     idempotency: forgetful,
     db,
-    logger: createLogger({ logLevel: 'silent' }),
+    logger: openTestLogger(),
     metrics: createMetrics(),
     publicUrl: 'http://127.0.0.1',
     apiVersion: { header: 'X-Version', live: ['1', '2'] },

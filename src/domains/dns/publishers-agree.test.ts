@@ -5,9 +5,9 @@ import type { Answer, RecordType } from 'dns-packet';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { askDns, question } from '../../../test/support/dns-questions.ts';
 import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../test/support/power-dns.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { createHostedZone } from '../../../test/support/zones.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import { createEmbeddedPublisher, type EmbeddedPublisher } from './embedded/index.ts';
 import { createPowerDnsPublisher } from './powerdns/power-dns-publisher.ts';
 import { createZoneReconciler } from './zone-reconciler.ts';
@@ -79,7 +79,7 @@ describe('both publishers', { skip: hasPowerDns() ? false : powerDnsMissing }, (
   before(async () => {
     database = await openTestDatabase();
     const { db } = database;
-    const logger = createLogger({ logLevel: 'silent' });
+    const logger = openTestLogger();
     const parts = { db, logger, nameservers: NAMESERVERS, clock: systemClock };
     embedded = createEmbeddedPublisher({ ...parts, host: '127.0.0.1', port: 0, responsesPerSecond: 1_000_000 });
     await embedded.start();

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { startDomains } from '../../../test/support/domains.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import {
   askOperator,
   OperatorError,
@@ -23,7 +23,7 @@ const service = await startDomains({ payments: unconfiguredPayments });
 after(() => service.close());
 const { db } = service;
 const dependencies = { db, clock: systemClock };
-const socketOptions = { logger: createLogger({ logLevel: 'silent' }), services: [operateDomains(dependencies)] };
+const socketOptions = { logger: openTestLogger(), services: [operateDomains(dependencies)] };
 
 async function openSocket(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'operator-'));

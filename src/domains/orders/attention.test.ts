@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { insertZone } from '../../../test/support/dnssec-zones.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { createJobs } from '../../kernel/jobs/jobs.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import { createMetrics } from '../../kernel/metrics/metrics.ts';
 import { createOperator } from '../operator/index.ts';
 import { auditLedger, readWallet } from '../wallet/index.ts';
@@ -106,7 +106,7 @@ test('the job tells of orders that need attention', async (t) => {
   const database: TestDatabase = await openTestDatabase();
   t.after(() => database.close());
   const { promise: logged, resolve } = Promise.withResolvers<object>();
-  const logger = Object.assign(createLogger({ logLevel: 'silent' }), { error: resolve });
+  const logger = Object.assign(openTestLogger(), { error: resolve });
   const metrics = createMetrics();
   const jobs = createJobs(database.db, { logger });
   defineOrderAudit(jobs, { db: database.db, logger, metrics });

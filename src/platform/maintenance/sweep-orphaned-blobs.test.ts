@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { describeOnEachStore } from '../../../test/support/database.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import type { BlobStore } from '../../kernel/blobs/blobs.ts';
 import { createFolderBlobStore } from '../../kernel/blobs/folder-blob-store.ts';
 import type { Database } from '../../kernel/db/database.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import { createOrganization, createProject } from '../resources/projects/provision-project.ts';
 import { OWNER_KEY, sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
 
 const NEVER = new AbortController().signal;
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 
 describeOnEachStore('the sweep of orphaned blobs', {}, (current) => {
   test('removes what neither a file nor a note stands for, however much, once it is an hour old', async (t) => {

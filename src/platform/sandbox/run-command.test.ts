@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Answer, startPlatform, type TestPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
 import { bundleForm, skillText } from '../../../test/support/skills.ts';
-import { createLogger } from '../../kernel/log/log.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { blobKey } from '../resources/files/blob-key.ts';
 import { createSandboxFiles } from '../resources/files/sandbox-files.ts';
 import { createSandbox } from './sandbox.ts';
@@ -167,7 +167,7 @@ describe('a workspace', { skip }, () => {
   /** As any replica sweeps. */
   async function sweep(): Promise<void> {
     const { db, vault, blobs } = platform;
-    const logger = createLogger({ logLevel: 'silent' });
+    const logger = openTestLogger();
     const config = { fileLimitBytes: 1_000_000, projectStorageBytes: 1_000_000 };
     const files = createSandboxFiles({ db, blobs, config, logger });
     const readSkill = async function* () {};

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { DAY_MS, done, openTestRegistry, testPrices } from '../../../../test/support/simulated-registry.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { type CreateCommand, type Registry, RegistryUnavailable } from '../registry.ts';
 import {
   addFault,
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => database.close());
 
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 const ds = { keyTag: 7, algorithm: 13, digestType: 2, digest: 'CD'.repeat(32) };
 let count = 0;
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import { startDomains } from '../../../../test/support/domains.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
 import type { Transaction } from '../../../kernel/db/database.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { auditLedger, readWallet, settleTopUps, unconfiguredPayments } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { normalizeEmail } from './email-address.ts';
 
 const stripe = await startStripe();
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 const clock = createManualClock(new Date());
 const payments = createStripePayments({
   secretKey: stripe.secretKey,

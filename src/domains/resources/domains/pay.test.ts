@@ -4,7 +4,7 @@ import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { startDomains } from '../../../../test/support/domains.ts';
 import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { unconfiguredPayments } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
 
@@ -14,7 +14,7 @@ const service = await startOrders({
     secretKey: stripe.secretKey,
     apiUrl: stripe.url,
     returnUrl: 'https://shop.example/done',
-    logger: createLogger({ logLevel: 'silent' }),
+    logger: openTestLogger(),
   }),
 });
 const { plan, balance, later, fundedWorkspace } = service;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type FakeStripe, type StripeFault, startStripe } from '../../../../test/fakes/stripe-server.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import type { ChargeRequest, Instrument, PaymentFailure } from './payments.ts';
 import { createStripePayments } from './stripe-payments.ts';
 import { unconfiguredPayments } from './unconfigured-payments.ts';
 
 const stripe = await startStripe();
 after(() => stripe.close());
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 const payments = createStripePayments({
   secretKey: stripe.secretKey,
   apiUrl: stripe.url,

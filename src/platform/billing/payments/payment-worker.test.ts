@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import { openTestDatabase } from '../../../../test/support/database.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { auditWallets } from '../audit.ts';
 import { readAutoreload, updateAutoreload } from '../autoreload.ts';
 import { createBilling } from '../billing.ts';
@@ -24,7 +24,7 @@ const settings = loadConfig({
   IRONCRAFT_STRIPE_KEY: stripe.secretKey,
   IRONCRAFT_STRIPE_URL: stripe.url,
 }).billing;
-const billing = await createBilling(settings, { db, clock, logger: createLogger({ logLevel: 'silent' }) });
+const billing = await createBilling(settings, { db, clock, logger: openTestLogger() });
 after(async () => {
   assert.deepEqual(await auditWallets(db), []);
   await close();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { describeOnEachStore } from '../../../../test/support/database.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { BlobNotFoundError, type BlobStore } from '../../../kernel/blobs/blobs.ts';
 import { ChildCrashedError } from '../../../kernel/child-process/child-errors.ts';
@@ -11,7 +12,6 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { createJobs, type Jobs } from '../../../kernel/jobs/jobs.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 import type { Embedders } from '../embed/index.ts';
@@ -25,7 +25,7 @@ import { createIngestionMetrics } from './ingestion-metrics.ts';
 import { removeStore } from './remove-store.ts';
 import { sweepIngestion } from './sweep-ingestion.ts';
 
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 const BATCH_ID = 'vsfb_1';
 
 /** What a file reads as, and what happens at the chunk of that number before it is handed out. */

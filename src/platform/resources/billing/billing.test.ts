@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { type Answer, type Client, startPlatform } from '../../../../test/support/platform.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { auditWallets, createBilling, mintCodes } from '../../billing/index.ts';
 
 const STARTER_CENTS = 500;
@@ -489,7 +489,7 @@ describe('without Stripe', () => {
     await platform.organization.post(`${BILLING}/redeem`, { code });
     const settings = loadConfig({ IRONCRAFT_BILLING_CURRENCY: 'usd' }).billing;
     await assert.rejects(
-      createBilling(settings, { db, clock: systemClock, logger: createLogger({ logLevel: 'silent' }) }),
+      createBilling(settings, { db, clock: systemClock, logger: openTestLogger() }),
       /wallets hold eur, and IRONCRAFT_BILLING_CURRENCY is usd/,
     );
   });

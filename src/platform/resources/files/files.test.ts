@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { missingId } from '../../../../test/conformance/world.ts';
 import { type Answer, type Client, startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 import { expireFiles } from './expire-files.ts';
 import { createTurnFiles } from './index.ts';
@@ -104,7 +104,7 @@ describe('an upload', () => {
     assert.deepEqual(listed, [days.id]);
 
     const { db, blobs } = platform;
-    await expireFiles({ db, blobs, logger: createLogger({ logLevel: 'silent' }) }, new AbortController().signal);
+    await expireFiles({ db, blobs, logger: openTestLogger() }, new AbortController().signal);
     assert.equal(await countRows('files', p.projectId), 1);
     await waitUntilGone(`${p.projectId}/${file.id}`);
   });
@@ -335,7 +335,7 @@ describe('the list', () => {
     const p = await platform.createProject();
     const smithId = await p.createSmith();
     const config = { fileLimitBytes: 8, projectStorageBytes: 1024 ** 4 };
-    const files = createTurnFiles({ ...platform, config, logger: createLogger({ logLevel: 'silent' }) });
+    const files = createTurnFiles({ ...platform, config, logger: openTestLogger() });
     const pixels = { filename: '', mediaType: 'image/png', content: Buffer.from('pixels') };
     const row = await files.store(p.projectId, pixels);
     assert.equal((await p.get(`/v1/files/${row.id}`)).status, 404);

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type FakeMcpServer, startMcpServer } from '../../../../test/fakes/mcp-server.ts';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createResultFiles, sweepResultFiles } from './result-files.ts';
 import { createTurnFiles } from './turn-files.ts';
 
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 
 let server: FakeMcpServer;
 let platform: TestPlatform;

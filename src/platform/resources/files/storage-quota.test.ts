@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { eventually } from '../../../../test/support/turns.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { reconcileStorage } from '../../maintenance/reconcile-storage.ts';
 import { expireFiles } from './expire-files.ts';
@@ -10,7 +10,7 @@ import { measureStorage } from './storage-quota.ts';
 
 const LIMIT_BYTES = 1_000;
 const NEVER = new AbortController().signal;
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 
 let platform: TestPlatform;
 before(async () => {

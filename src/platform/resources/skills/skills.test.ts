@@ -10,7 +10,7 @@ import {
   type TestProject,
 } from '../../../../test/support/platform.ts';
 import { bundleForm, skillText, zipOf } from '../../../../test/support/skills.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { reconcileStorage } from '../../maintenance/reconcile-storage.ts';
 import { sweepOrphanedBlobs } from '../../maintenance/sweep-orphaned-blobs.ts';
 import { MAX_FILES, MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './bundle/limits.ts';
@@ -284,7 +284,7 @@ describe('the archive of a version', () => {
       values: [project.projectId],
     });
     const keys = rows.map(({ archive_id }) => `${project.projectId}/${archive_id}`);
-    const logger = createLogger({ logLevel: 'silent' });
+    const logger = openTestLogger();
     const deps = { db: platform.db, blobs: platform.blobs, logger };
     const signal = new AbortController().signal;
     // Neither sweep takes what a version stands for.

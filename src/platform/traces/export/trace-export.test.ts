@@ -8,8 +8,8 @@ import { type OtlpCollector, startOtlpCollector } from '../../../../test/fakes/o
 import { leastComputedMs } from '../../../../test/support/computed-time.ts';
 import { openTestDatabase } from '../../../../test/support/database.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
+import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { eventually, makeSmith } from '../../../../test/support/turns.ts';
-import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { createTraceExport } from '../index.ts';
 
@@ -103,7 +103,7 @@ test('a collector that never answers keeps no turn waiting; what finds no room i
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const traceExport = createTraceExport({
     db: store.db,
-    logger: createLogger({ logLevel: 'silent' }),
+    logger: openTestLogger(),
     metrics,
     collector: { url, headers: {} },
     maxQueued: 100,
@@ -130,7 +130,7 @@ test('spans that the collector refuses are counted as failed, and the next ones 
   const { body: run } = await smith.ask('Write 2 words');
   const traceExport = createTraceExport({
     db: platform.db,
-    logger: createLogger({ logLevel: 'silent' }),
+    logger: openTestLogger(),
     metrics,
     collector: { url: `${refusing.url}/v1/traces`, headers: {} },
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createLogger } from '../../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../../test/support/test-log.ts';
 import { createMetrics } from '../../../../kernel/metrics/metrics.ts';
 import { createMailReader, UnreadableMailError } from './mail-reader.ts';
 
@@ -10,7 +10,7 @@ const reader = createMailReader({
     lookUps += 1;
     return { kind: 'missing', code: 'ENOTFOUND' };
   },
-  logger: createLogger({ logLevel: 'silent' }),
+  logger: openTestLogger(),
   metrics: createMetrics(),
 });
 after(() => reader.close());

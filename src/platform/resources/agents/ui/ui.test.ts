@@ -11,7 +11,7 @@ import {
   type TestPlatform,
   type TestProject,
 } from '../../../../../test/support/platform.ts';
-import { createLogger } from '../../../../kernel/log/log.ts';
+import { openTestLogger } from '../../../../../test/support/test-log.ts';
 import { reconcileStorage } from '../../../maintenance/reconcile-storage.ts';
 import { sweepOrphanedBlobs } from '../../../maintenance/sweep-orphaned-blobs.ts';
 import { MAX_TOOL_BYTES } from './schema.ts';
@@ -21,7 +21,7 @@ import { MAX_RESOURCES, MAX_RESOURCES_BYTES } from './upload-ui.ts';
 
 const STORAGE_BYTES = 20 * 1024 * 1024;
 const NEVER = new AbortController().signal;
-const logger = createLogger({ logLevel: 'silent' });
+const logger = openTestLogger();
 const PAGE = '<!doctype html><title>Card</title><h1>Card</h1>';
 
 let platform: TestPlatform;
