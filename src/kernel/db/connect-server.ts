@@ -188,6 +188,7 @@ class ServerDatabase implements Database {
     over.promise.catch(() => undefined);
     const shared: SharedConnection = { client, over, statements: 0, failure: undefined };
     this.#use((lent) => {
+      writeAtOnce(lent);
       resolve(lent);
       return over.promise;
     }).catch(reject);
@@ -216,6 +217,12 @@ class ServerDatabase implements Database {
       );
     }
   }
+}
+
+/** What this connection is told before the event loop goes on leaves in one system call, and wakes its process once. */
+function writeAtOnce({ connection }: pg.PoolClient): void {
+  connection.stream.cork();
+  process.nextTick(() => connection.stream.uncork());
 }
 
 /** A standby, or a server that a full disk has made read-only, answers and takes no change. */
