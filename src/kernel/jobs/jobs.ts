@@ -15,10 +15,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
 import { isUniqueViolation } from '../db/sql-errors.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import { createAbruptEnds } from './abrupt-ends.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
+import { findReadyQueues } from './ready-queues.ts';
 import { SuspectQueue } from './suspect-queue.ts';
 
 export type { Job, JobHandler, JobsLogger } from './job.ts';
@@ -120,6 +122,7 @@ class BossJobs implements Jobs {
   readonly #runners = new Map<string, QueueRunner>();
   readonly #suspects = new SuspectQueue();
   #boss: PgBoss | undefined;
+  #looks: PeriodicWorker | undefined;
   #started = false;
 
   constructor(db: Database, options: JobsOptions) {
@@ -169,7 +172,7 @@ class BossJobs implements Jobs {
     };
     const boss = await this.#openBoss(wakeUps);
     await this.#openAbruptEnds();
-    await this.#applyQueues(boss);
+    const created = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
@@ -180,18 +183,31 @@ class BossJobs implements Jobs {
         concurrencyPerGroup: options.concurrencyPerGroup ?? Number.POSITIVE_INFINITY,
         retryLimit: options.retryLimit ?? DEFAULT_RETRY_LIMIT,
         abruptEndLimit: options.abruptEndLimit ?? DEFAULT_ABRUPT_END_LIMIT,
-        pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
         heartbeatMs: this.#heartbeatSeconds * 1_000,
         processesKeepEnding: this.#options.processesKeepEnding ?? (async () => false),
       });
       this.#runners.set(name, runner);
-      // Also makes pg-boss remember the queue, so that enqueue needs no statement outside the caller's transaction.
-      await runner.start();
+      runner.start();
+      // pg-boss knows those that were there when it started. To know of a queue, too, it asks for it outside of the transaction of
+      // whoever enqueues: better now than then.
+      if (created.has(name)) await runner.takeReady();
     }
     this.#boss = boss;
+    this.#looks = createPeriodicWorker({
+      name: 'jobs that are ready',
+      intervalMs: this.#options.pollIntervalMs ?? 2_000,
+      pass: () => this.#wakeReady(),
+      logger: this.#options.logger,
+    });
+    this.#looks.start();
+  }
+
+  async #wakeReady(): Promise<void> {
+    for (const name of await findReadyQueues(this.#db, [...this.#runners.keys()])) this.#runners.get(name)?.wake();
   }
 
   async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.#looks?.stop();
     await Promise.all([...this.#runners.values()].map((runner) => runner.stop(graceMs)));
     this.#runners.clear();
     const boss = this.#boss;
@@ -246,8 +262,8 @@ class BossJobs implements Jobs {
     return boss;
   }
 
-  /** Most starts find the queues as they left them: what is the same is left alone. */
-  async #applyQueues(boss: PgBoss): Promise<void> {
+  /** Most starts find the queues as they left them: what is the same is left alone. The names of those that were missing. */
+  async #applyQueues(boss: PgBoss): Promise<string[]> {
     let stored = await readQueues(boss);
     const missing = [...this.#definitions].filter(([name]) => !stored.has(name));
     for (const [name, { options }] of missing) {
@@ -260,6 +276,7 @@ class BossJobs implements Jobs {
       const queue = stored.get(name);
       if (queue === undefined || !hasSettings(queue, settings)) await boss.updateQueue(name, settings);
     }
+    return missing.map(([name]) => name);
   }
 
   #queueSettings(options: QueueOptions) {

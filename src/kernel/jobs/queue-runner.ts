@@ -34,7 +34,6 @@ export interface QueueRunnerOptions {
   readonly concurrencyPerGroup: number;
   readonly retryLimit: number;
   readonly abruptEndLimit: number;
-  readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
   /** See JobsOptions. */
   readonly processesKeepEnding: () => Promise<boolean>;
@@ -60,6 +59,9 @@ interface Run {
 
 /** While some group has all that it may have, others are looked for this often: each look is a statement. */
 const OTHERS_INTERVAL_MS = 250;
+
+/** Whoever has made this runner wakes it when there is something to do; this is for what nobody foresaw. */
+const SPARE_LOOK_MS = 60_000;
 
 /** Heartbeats of a running job within the time after which it counts as dead. */
 const heartbeatsPerLimit = 3;
@@ -87,16 +89,21 @@ export class QueueRunner {
     this.#settlements = new Settlements(boss, { db, name, logger, onFailed: () => this.wake() });
     this.#fetches = createPeriodicWorker({
       name: `jobs of ${name}`,
-      intervalMs: options.pollIntervalMs,
+      intervalMs: SPARE_LOOK_MS,
+      startsAtOnce: false,
       pass: () => this.#fetch(),
       logger: options.logger,
     });
   }
 
-  async start(): Promise<void> {
+  /** Begins to take jobs, when it is woken. */
+  start(): void {
     this.#heartbeat = setInterval(() => void this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit);
     this.#fetches.start();
-    // A first fetch that fails is logged and repeated: a database that is unreachable for a while must not end the runner.
+  }
+
+  /** Takes what is ready now. A fetch that fails is logged and repeated. */
+  async takeReady(): Promise<void> {
     await this.#fetches.runPass().catch(() => undefined);
   }
 
