@@ -20,11 +20,13 @@ import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { orderOperations } from './resources/orders/operations.ts';
 import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
 import { transferOutOperations } from './resources/transfers-out/operations.ts';
+import { walletOperations } from './resources/wallet/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
@@ -53,6 +55,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...zoneOperations(deps),
     ...registrantOperations(deps),
     ...transferOutOperations(deps),
+    ...walletOperations(),
+    ...orderOperations(),
   ];
 }
 

@@ -4,6 +4,11 @@ import type { Topic } from '../kernel/http/reference-topics.ts';
 export const referenceTopics: readonly Topic[] = [
   { name: 'Accounts', description: 'A workspace and its first token. Start here.', prefixes: ['accounts'] },
   {
+    name: 'Wallet',
+    description: 'Beyond the contract of the service: money, and what it was spent on.',
+    prefixes: ['wallet', 'orders'],
+  },
+  {
     name: 'Transfers out',
     description: 'Names that other registrars ask for.',
     prefixes: ['transfers_out'],

@@ -55,6 +55,10 @@ const ownEndpoints = [
   'POST /domains/{name}/transfer-out/reject write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',
+  'GET /wallet read',
+  'GET /wallet/ledger read',
+  'GET /orders read',
+  'GET /orders/{order_id} read',
 ];
 const all = [...endpoints, ...ownEndpoints];
 
@@ -328,7 +332,7 @@ test('an unknown route is not_found, in the service’s envelope', async () => {
 });
 
 test('lists may be kept by nobody', async () => {
-  for (const path of ['/domains', '/domains/home.com/zone']) {
+  for (const path of ['/domains', '/domains/home.com/zone', '/wallet', '/wallet/ledger', '/orders']) {
     assert.equal((await home.get(path)).headers.get('cache-control'), 'private, no-store');
   }
 });

@@ -1,0 +1,29 @@
+import type { OrderRow } from '../../orders/index.ts';
+import { toEuros } from '../../prices/money.ts';
+import type { Order } from './schema.ts';
+
+const STATUS = {
+  paying: 'Paying',
+  held: 'Pending',
+  submitted: 'Pending',
+  pending: 'Pending',
+  completed: 'Completed',
+  failed: 'Failed',
+} as const;
+
+export function renderOrder(row: OrderRow): Order {
+  return {
+    id: row.id,
+    kind: row.kind,
+    origin: row.origin,
+    domain: row.name,
+    duration: row.years,
+    price: toEuros(row.amount_cents),
+    currency: 'EUR',
+    paid_with: row.pays_with,
+    status: STATUS[row.state],
+    failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
+    created_at: row.created_at.toISOString(),
+    ended_at: row.ended_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Static } from 'typebox';
+import { component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
+import { nextAfter } from '../../list-page.ts';
+
+export const OrderPath = Type.Object({ order_id: Type.String({ minLength: 1, maxLength: 100 }) });
+
+const STATUSES = `How far it is:
+- \`Paying\`: the card is being charged.
+- \`Pending\`: it is paid, and the registry does it; a transfer takes days.
+- \`Completed\`
+- \`Failed\`: nothing was bought, and the money went back where it came from. \`failure\` says why.`;
+
+export const Order = component(
+  'Order',
+  Type.Object({
+    id: Type.String(),
+    kind: oneOf(['registration', 'renewal', 'transfer']),
+    origin: oneOf(['request', 'auto_renew'], { description: 'Who asked for it: a call, or auto-renew.' }),
+    domain: Type.String({ description: 'In punycode, lower case.' }),
+    duration: Type.Integer({ description: 'Years.' }),
+    price: Type.Number({ description: 'In EUR.' }),
+    currency: oneOf(['EUR']),
+    paid_with: oneOf(['wallet', 'card']),
+    status: oneOf(['Paying', 'Pending', 'Completed', 'Failed'], { description: STATUSES }),
+    failure: nullable(
+      Type.Object({
+        error: Type.String({ description: 'The code that the spending call answers with.' }),
+        message: Type.String({ description: 'For people. May change.' }),
+      }),
+    ),
+    created_at: timestamp(),
+    ended_at: nullable(timestamp()),
+  }),
+);
+export type Order = Static<typeof Order>;
+
+export const OrderList = Type.Object({ orders: Type.Array(Order), next_after: nextAfter });
+export type OrderList = Static<typeof OrderList>;

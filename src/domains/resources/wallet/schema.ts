@@ -1,0 +1,44 @@
+import type { Static } from 'typebox';
+import { component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { Type } from '../../../kernel/http/type-builder.ts';
+import { nextAfter } from '../../list-page.ts';
+
+export const WalletBalance = component(
+  'WalletBalance',
+  Type.Object({
+    available_cents: Type.Integer({ description: 'What can be spent.' }),
+    held_cents: Type.Integer({ description: 'Set aside for orders under way.' }),
+    currency: oneOf(['EUR']),
+  }),
+);
+export type WalletBalance = Static<typeof WalletBalance>;
+
+const KINDS = `What happened:
+- \`credit\`: money came in.
+- \`hold\`: money was set aside for an order.
+- \`charge\`: a card was charged for an order, and the money set aside.
+- \`capture\`: the order is done, and what was set aside is spent.
+- \`release\`: the order failed, and what was set aside is available again.
+- \`refund\`: the order failed, and what was set aside goes back to the card.`;
+
+export const movementKinds = ['credit', 'hold', 'charge', 'capture', 'release', 'refund'] as const;
+
+export const WalletMovement = component(
+  'WalletMovement',
+  Type.Object({
+    id: Type.String({ description: 'Stays the same for ever.' }),
+    kind: oneOf(movementKinds, { description: KINDS }),
+    available_change_cents: Type.Integer({
+      description: 'What it added to the available money; negative: took from it.',
+    }),
+    held_change_cents: Type.Integer({ description: 'What it added to the money set aside; negative: took from it.' }),
+    order_id: nullable(Type.String(), { description: 'The order that it is of.' }),
+    payment_id: nullable(Type.String(), { description: 'The payment that it is of.' }),
+    description: Type.String(),
+    created_at: timestamp(),
+  }),
+);
+export type WalletMovement = Static<typeof WalletMovement>;
+
+export const WalletLedger = Type.Object({ movements: Type.Array(WalletMovement), next_after: nextAfter });
+export type WalletLedger = Static<typeof WalletLedger>;
