@@ -250,6 +250,18 @@ interface DnsRecordsTable {
   created_at: Generated<Date>;
 }
 
+export type NoticeStage = '30_days' | '14_days' | '7_days' | '1_day' | 'expired';
+
+interface ExpiryNoticesTable {
+  workspace_id: Generated<string>;
+  domain_id: string;
+  term_end: Date;
+  stage: NoticeStage;
+  message_id: string;
+  lease_until: Date;
+  sent_at: Date | null;
+}
+
 /** Tables whose rows belong to one workspace. */
 export interface WorkspaceTables {
   users: UsersTable;
@@ -262,6 +274,7 @@ export interface WorkspaceTables {
   orders: OrdersTable;
   zones: ZonesTable;
   dns_records: DnsRecordsTable;
+  expiry_notices: ExpiryNoticesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -283,4 +296,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'orders',
   'zones',
   'dns_records',
+  'expiry_notices',
 ] as const);

@@ -7,6 +7,7 @@ import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
+import { defineExpiryNotices } from './notices/index.ts';
 import {
   createOrderWorker,
   defineMessageAudit,
@@ -81,6 +82,7 @@ export function createWorkers(deps: Dependencies): Workers {
   defineOrderAudit(jobs, deps);
   defineMessageAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
+  defineExpiryNotices(jobs, deps);
   return {
     orders,
     renewals,

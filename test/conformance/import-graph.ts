@@ -192,6 +192,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: [
       'src/domains/deletions/',
       'src/domains/orders/',
+      'src/domains/notices/',
       'src/domains/renewals/',
       'src/domains/portfolio/',
       'src/domains/transfers-out/',
@@ -222,6 +223,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/errors.ts',
       'src/domains/idempotency-store.ts',
       'src/domains/lapsed-leases.ts',
+      'src/domains/list-page.ts',
       'src/domains/operation.ts',
       'src/domains/registrant.ts',
       'src/domains/tables.ts',

@@ -99,6 +99,10 @@ test('without a mail server messages are whole files that only their owner reads
     }
     assert.deepEqual(recipients, ['ada@example.com', 'bob@example.com']);
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
+    for (let times = 0; times < 2; times += 1) await outbox.send({ ...message, id: 'msg_again' });
+    const added = (await readdir(folder)).filter((file) => !files.includes(file));
+    assert.deepEqual(added, ['msg_again.eml']);
+    assert.match(await readFile(join(folder, 'msg_again.eml'), 'utf8'), /^Message-ID: <msg_again@ironcraft\.test>\r$/m);
   } finally {
     await rm(parent, { recursive: true });
   }

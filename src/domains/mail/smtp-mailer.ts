@@ -1,6 +1,7 @@
 /** Messages through a mail server (RFC 5321), one connection each: they are few. */
 import type { Options } from 'nodemailer/lib/smtp-transport';
-import type { Mailer } from './mailer.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import { type Mailer, messageIdOf } from './mailer.ts';
 
 /** The caller of an operation waits for it. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -28,9 +29,10 @@ export function createSmtpMailer(url: string, from: string): Mailer {
   };
   let transport: ReturnType<typeof openTransport> | undefined;
   return {
-    async send({ to, subject, text }) {
+    async send({ id = mintId('msg'), to, subject, text }) {
       transport ??= openTransport(options);
-      await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text });
+      const messageId = messageIdOf(id, from);
+      await (await transport).sendMail({ messageId, from, to: { name: '', address: to }, subject, text });
     },
   };
 }

@@ -12,5 +12,6 @@ export {
 } from './renewal-worker.ts';
 export { Renewal } from './schema.ts';
 export type { RenewalFacts } from './term.ts';
+export { chargeDeadline } from './term-calendar.ts';
 export { createUnpaidNames, type UnpaidNames } from './unpaid-names.ts';
 export { listUnpaidProblems } from './unpaid-store.ts';
