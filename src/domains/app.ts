@@ -25,6 +25,8 @@ import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
+import { tokenOperations } from './resources/tokens/operations.ts';
+import { topUpOperations } from './resources/top-ups/operations.ts';
 import { transferOutOperations } from './resources/transfers-out/operations.ts';
 import { walletOperations } from './resources/wallet/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
@@ -56,7 +58,9 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...registrantOperations(deps),
     ...transferOutOperations(deps),
     ...walletOperations(),
+    ...topUpOperations(deps),
     ...orderOperations(),
+    ...tokenOperations(deps),
   ];
 }
 

@@ -6,8 +6,9 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'Wallet',
     description: 'Beyond the contract of the service: money, and what it was spent on.',
-    prefixes: ['wallet', 'orders'],
+    prefixes: ['wallet', 'top_ups', 'orders'],
   },
+  { name: 'Tokens', description: 'Beyond the contract of the service: who may call.', prefixes: ['tokens'] },
   {
     name: 'Transfers out',
     description: 'Names that other registrars ask for.',

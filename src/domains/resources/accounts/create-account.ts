@@ -10,9 +10,9 @@ import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { issueToken } from '../../access/tokens.ts';
 import type { AnswerStore } from '../../idempotency-store.ts';
-import { parsePrice, toEuros } from '../../prices/money.ts';
-import { credit, insertTopUp, openWallet } from '../../wallet/index.ts';
-import type { Payments, TopUp } from '../../wallet/payments/payments.ts';
+import { toEuros } from '../../prices/money.ts';
+import { credit, insertTopUp, openTopUpPage, openWallet, readTopUpAmount, type TopUpPage } from '../../wallet/index.ts';
+import type { Payments } from '../../wallet/payments/payments.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { type EmailAddress, normalizeEmail } from './email-address.ts';
 import type { Account, AccountCreate } from './schema.ts';
@@ -33,15 +33,6 @@ interface SignUp {
 }
 
 const STATUS = 201;
-const LEAST_PREFUND_CENTS = 100;
-const MOST_PREFUND_CENTS = 1_000_000;
-
-interface Prefund {
-  readonly id: string;
-  readonly amountCents: number;
-  readonly page: TopUp;
-}
-
 export function createAccount(deps: AccountDependencies) {
   const { db, answers, payments } = deps;
   return async ({ body, idempotency }: SignUp): Promise<HttpReply<Account>> => {
@@ -50,10 +41,10 @@ export function createAccount(deps: AccountDependencies) {
       return new HttpReply(kept.status, JSON.parse(kept.body) as Account, { 'idempotent-replay': 'true' });
     }
     const email = normalizeEmail(body.email);
-    const prefundCents = body.prefund === undefined ? undefined : readPrefund(body.prefund);
+    const prefundCents = body.prefund === undefined ? undefined : readTopUpAmount(body.prefund, 'prefund');
     // The unique index decides; this only avoids opening a page in vain.
     if (await isEmailTaken(systemDb(db), email.key)) throw new ApiError('email_taken', { param: 'email' });
-    const prefund = prefundCents === undefined ? undefined : await openPrefund(payments, email, prefundCents);
+    const prefund = prefundCents === undefined ? undefined : await openTopUpPage(payments, email.address, prefundCents);
     const account = await db.transaction(async (tx) => {
       const made = await insertAccount(deps, tx, email, body, prefund);
       if (idempotency !== undefined) {
@@ -65,33 +56,12 @@ export function createAccount(deps: AccountDependencies) {
   };
 }
 
-function readPrefund(prefund: number | string): number {
-  const cents = parsePrice(prefund);
-  if (cents !== undefined && cents >= LEAST_PREFUND_CENTS && cents <= MOST_PREFUND_CENTS) return cents;
-  throw new ApiError('bad_request', {
-    message:
-      '`prefund` must be an amount in EUR from 1.00 to 10000.00 with at most two decimals, such as 25 or "25.00".',
-    param: 'prefund',
-  });
-}
-
-async function openPrefund(payments: Payments, { address }: EmailAddress, amountCents: number): Promise<Prefund> {
-  const id = mintId('pay');
-  const page = await payments.openTopUp({
-    idempotencyKey: `top_up:${id}`,
-    amountCents,
-    email: address,
-    metadata: { payment: id },
-  });
-  return { id, amountCents, page };
-}
-
 async function insertAccount(
   { clock, demoCreditCents }: AccountDependencies,
   tx: Transaction,
   email: EmailAddress,
   body: AccountCreate,
-  prefund: Prefund | undefined,
+  prefund: TopUpPage | undefined,
 ): Promise<Account> {
   const now = clock.now();
   const name = body.name ?? email.address.slice(0, email.address.lastIndexOf('@'));
@@ -124,6 +94,6 @@ async function insertAccount(
   };
 }
 
-function renderPrefund({ id, amountCents, page }: Prefund): NonNullable<Account['prefund']> {
+function renderPrefund({ id, amountCents, page }: TopUpPage): NonNullable<Account['prefund']> {
   return { id, amount: toEuros(amountCents), currency: 'EUR', url: page.url, state: 'open' };
 }
