@@ -24,6 +24,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
     mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,
+    seller: config.domains.seller,
     // Play money never buys a real name.
     demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,
   });

@@ -21,6 +21,7 @@ import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
+import { receiptOperations } from './resources/receipts/operations.ts';
 import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
@@ -59,6 +60,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...transferOutOperations(deps),
     ...walletOperations(),
     ...topUpOperations(deps),
+    ...receiptOperations(),
     ...orderOperations(),
     ...tokenOperations(deps),
   ];

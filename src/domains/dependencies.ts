@@ -12,6 +12,7 @@ import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
 import type { PriceBook } from './prices/price-book.ts';
+import type { Seller } from './receipts/index.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
@@ -43,6 +44,8 @@ export interface GivenDependencies {
   readonly nameservers: readonly string[];
   /** Play money of a new workspace; only with the simulated registry. */
   readonly demoCreditCents: number;
+  /** Who issues receipts; absent: there are none. */
+  readonly seller?: Seller | undefined;
   readonly overloadDelayMs?: number;
 }
 

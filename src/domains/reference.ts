@@ -6,7 +6,7 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'Wallet',
     description: 'Beyond the contract of the service: money, and what it was spent on.',
-    prefixes: ['wallet', 'top_ups', 'orders'],
+    prefixes: ['wallet', 'top_ups', 'receipts', 'orders'],
   },
   { name: 'Tokens', description: 'Beyond the contract of the service: who may call.', prefixes: ['tokens'] },
   {

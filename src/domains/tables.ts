@@ -87,6 +87,7 @@ interface PaymentsTable {
   failure: Json<{ kind: string; message: string } | null> | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+  has_receipt: Generated<boolean>;
 }
 
 export type RenewalState =
@@ -262,6 +263,27 @@ interface ExpiryNoticesTable {
   sent_at: Date | null;
 }
 
+interface ReceiptNumbersTable {
+  year: number;
+  last_number: number;
+}
+
+interface ReceiptsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  payment_id: string;
+  number: string;
+  issued_at: Date;
+  description: string;
+  refunds_number: string | null;
+  total_cents: number;
+  net_cents: number;
+  vat_cents: number;
+  vat_basis_points: number;
+  seller: Json<string[]>;
+  buyer: Json<string[]>;
+}
+
 /** Tables whose rows belong to one workspace. */
 export interface WorkspaceTables {
   users: UsersTable;
@@ -275,12 +297,14 @@ export interface WorkspaceTables {
   zones: ZonesTable;
   dns_records: DnsRecordsTable;
   expiry_notices: ExpiryNoticesTable;
+  receipts: ReceiptsTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
 export interface SystemTables extends WorkspaceTables {
   workspaces: WorkspacesTable;
   unassigned_names: UnassignedNamesTable;
+  receipt_numbers: ReceiptNumbersTable;
   unknown_messages: UnknownMessagesTable;
 }
 
@@ -297,4 +321,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'zones',
   'dns_records',
   'expiry_notices',
+  'receipts',
 ] as const);

@@ -16,6 +16,7 @@ import {
   placeRenewal,
 } from './orders/index.ts';
 import { defineMissingNames } from './portfolio/index.ts';
+import { defineReceipts } from './receipts/index.ts';
 import {
   createRenewalWorker,
   createUnpaidNames,
@@ -83,6 +84,7 @@ export function createWorkers(deps: Dependencies): Workers {
   defineMessageAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
   defineExpiryNotices(jobs, deps);
+  defineReceipts(jobs, deps);
   return {
     orders,
     renewals,

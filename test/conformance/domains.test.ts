@@ -63,6 +63,9 @@ const ownEndpoints = [
   'GET /wallet/top-ups read',
   'GET /wallet/top-ups/{top_up_id} read',
   'POST /wallet/top-ups write',
+  'GET /receipts read',
+  'GET /receipts/{receipt_id} read',
+  'GET /receipts/{receipt_id}/pdf read',
   'GET /orders read',
   'GET /orders/{order_id} read',
 ];

@@ -195,6 +195,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/notices/',
       'src/domains/renewals/',
       'src/domains/portfolio/',
+      'src/domains/receipts/',
       'src/domains/transfers-out/',
     ],
     may: ['domains parts', 'domains ground'],

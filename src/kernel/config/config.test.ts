@@ -81,6 +81,7 @@ test('an empty environment gives the documented defaults', () => {
         powerDns: undefined,
         stripeKey: undefined,
         stripeUrl: undefined,
+        seller: undefined,
         mailUrl: undefined,
         mailFrom: 'domains@localhost',
       },
@@ -229,6 +230,8 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_DOMAINS_DNS', 'powerdns'],
   ['IRONCRAFT_DOMAINS_MAIL_URL', 'mail.example.com'],
   ['IRONCRAFT_DOMAINS_MAIL_FROM', 'Domains'],
+  ['IRONCRAFT_DOMAINS_SELLER', 'Example GmbH'],
+  ['IRONCRAFT_DOMAINS_VAT_PERCENT', '19,5'],
 ];
 
 for (const [name, value] of REFUSED) {
@@ -238,6 +241,14 @@ for (const [name, value] of REFUSED) {
     assert.ok(error.problems[0]?.startsWith(name), error.message);
   });
 }
+
+test('a seller is lines of text and a rate', () => {
+  const { domains } = loadConfig({
+    IRONCRAFT_DOMAINS_SELLER: 'Example GmbH | Mill Lane 1|VAT DE1 ',
+    IRONCRAFT_DOMAINS_VAT_PERCENT: '8.1',
+  });
+  assert.deepEqual(domains.seller, { lines: ['Example GmbH', 'Mill Lane 1', 'VAT DE1'], vatBasisPoints: 810 });
+});
 
 test('a socket folder in the database URL is accepted', () => {
   const url = 'postgresql://app@/app?host=/var/run/postgresql';

@@ -15,7 +15,9 @@ import {
   parseExchangeRate,
   parseHeaders,
   parseHost,
+  parseHundredths,
   parseInteger,
+  parseLines,
   parseMailAddress,
   parseMailUrl,
   parseNameservers,
@@ -153,6 +155,8 @@ export interface DomainsConfig {
   /** A secret. */
   readonly stripeKey: string | undefined;
   readonly stripeUrl: string | undefined;
+  /** Who issues receipts: lines of text, and the VAT that prices contain, in hundredths of a per cent. */
+  readonly seller: { readonly lines: readonly string[]; readonly vatBasisPoints: number } | undefined;
   /** A secret: it holds a password. */
   readonly mailUrl: string | undefined;
   readonly mailFrom: string;
@@ -371,6 +375,11 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
       'IRONCRAFT_DOMAINS_DNS="powerdns": set IRONCRAFT_DOMAINS_POWERDNS_URL and IRONCRAFT_DOMAINS_POWERDNS_KEY too',
     );
   }
+  const lines = read<string[] | undefined>('IRONCRAFT_DOMAINS_SELLER', undefined, parseLines);
+  const vatBasisPoints = read<number | undefined>('IRONCRAFT_DOMAINS_VAT_PERCENT', undefined, parseHundredths);
+  if ((lines === undefined) !== (vatBasisPoints === undefined)) {
+    problems.push('IRONCRAFT_DOMAINS_SELLER and IRONCRAFT_DOMAINS_VAT_PERCENT: set both, or neither');
+  }
   return Object.freeze({
     port: read('IRONCRAFT_DOMAINS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
     autoRenewGraceDays: read<number | undefined>('IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS', undefined, (given) =>
@@ -388,6 +397,10 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     powerDns: dns === 'powerdns' && hasPowerDns ? Object.freeze({ url: powerDnsUrl, apiKey: powerDnsKey }) : undefined,
     stripeKey: text('IRONCRAFT_DOMAINS_STRIPE_KEY'),
     stripeUrl: read<string | undefined>('IRONCRAFT_DOMAINS_STRIPE_URL', undefined, parsePublicUrl),
+    seller:
+      lines !== undefined && vatBasisPoints !== undefined
+        ? Object.freeze({ lines: Object.freeze(lines), vatBasisPoints })
+        : undefined,
     mailUrl: read<string | undefined>('IRONCRAFT_DOMAINS_MAIL_URL', undefined, parseMailUrl),
     mailFrom: read('IRONCRAFT_DOMAINS_MAIL_FROM', '', parseMailAddress),
   });

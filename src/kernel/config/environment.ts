@@ -390,6 +390,17 @@ export const ENVIRONMENT = [
     meaning: 'Address of Stripe’s API where it is another than Stripe’s own',
   },
   {
+    name: 'IRONCRAFT_DOMAINS_SELLER',
+    default: '',
+    meaning:
+      'Who sells, as it stands on receipts: name, address and VAT number, with a vertical bar between the lines; absent: there are no receipts',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_VAT_PERCENT',
+    default: '',
+    meaning: 'VAT that prices contain, 0 to 50 with at most two decimals, such as 19; set together with the seller',
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_MAIL_URL',
     default: '',
     meaning:

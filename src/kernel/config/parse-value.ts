@@ -48,6 +48,23 @@ export function parsePageUrl(text: string): string {
   return url.href;
 }
 
+/** Lines of text with | between them. */
+export function parseLines(text: string): string[] {
+  const lines = text.split('|').map((line) => line.trim());
+  if (lines.length > 10 || lines.some((line) => !/^[^\p{Cc}]{1,100}$/u.test(line))) {
+    throw new ValueError('use up to 10 lines of up to 100 characters, with | between them');
+  }
+  return lines;
+}
+
+/** A percentage up to 50, in hundredths of a per cent. */
+export function parseHundredths(text: string): number {
+  const match = /^(\d{1,2})(?:\.(\d{1,2}))?$/.exec(text);
+  const value = match === null ? Number.NaN : Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'));
+  if (!(value <= 5_000)) throw new ValueError('use a percentage from 0 to 50 with at most two decimals, such as 8.1');
+  return value;
+}
+
 export function parseDatabaseUrl(text: string): string {
   // A socket folder in the query leaves the host empty, which pg accepts and the URL class does not.
   const parsable = URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'));
