@@ -24,6 +24,7 @@ import { orderOperations } from './resources/orders/operations.ts';
 import { receiptOperations } from './resources/receipts/operations.ts';
 import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
+import { signInOperations } from './resources/sign-ins/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
 import { tldOperations } from './resources/tlds/operations.ts';
 import { tokenOperations } from './resources/tokens/operations.ts';
@@ -63,6 +64,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...receiptOperations(),
     ...orderOperations(),
     ...tokenOperations(deps),
+    ...signInOperations(deps),
   ];
 }
 

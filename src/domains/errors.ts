@@ -55,7 +55,8 @@ export const domainErrors = defineErrors({
   },
   email_taken: {
     status: 409,
-    message: 'An account has this e-mail address already. Use that account, or sign up with another address.',
+    message:
+      'An account has this e-mail address already. Sign in with POST /sign-ins, or sign up with another address.',
   },
   pending_at_registry: {
     status: 409,

@@ -8,7 +8,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Beyond the contract of the service: money, and what it was spent on.',
     prefixes: ['wallet', 'top_ups', 'receipts', 'orders'],
   },
-  { name: 'Tokens', description: 'Beyond the contract of the service: who may call.', prefixes: ['tokens'] },
+  {
+    name: 'Tokens',
+    description: 'Beyond the contract of the service: who may call.',
+    prefixes: ['tokens', 'sign_ins'],
+  },
   {
     name: 'Transfers out',
     description: 'Names that other registrars ask for.',

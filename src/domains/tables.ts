@@ -263,6 +263,15 @@ interface ExpiryNoticesTable {
   sent_at: Date | null;
 }
 
+interface SignInsTable {
+  id: string;
+  email_key: string;
+  requested_at: Date;
+  code_hash: Uint8Array | null;
+  expires_at: Date | null;
+  used_at: Date | null;
+}
+
 interface ReceiptNumbersTable {
   year: number;
   last_number: number;
@@ -305,6 +314,7 @@ export interface SystemTables extends WorkspaceTables {
   workspaces: WorkspacesTable;
   unassigned_names: UnassignedNamesTable;
   receipt_numbers: ReceiptNumbersTable;
+  sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
 }
 

@@ -26,6 +26,7 @@ import {
   type UnpaidNames,
   wakeRenewals,
 } from './renewals/index.ts';
+import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
 import { defineLedgerAudit, definePayments } from './wallet/index.ts';
 
@@ -85,6 +86,7 @@ export function createWorkers(deps: Dependencies): Workers {
   defineAnswerSweep(jobs, deps);
   defineExpiryNotices(jobs, deps);
   defineReceipts(jobs, deps);
+  defineSignIns(jobs, deps);
   return {
     orders,
     renewals,

@@ -55,6 +55,9 @@ const ownEndpoints = [
   'POST /domains/{name}/transfer-out/reject write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',
+  'GET /sign-in public',
+  'POST /sign-ins public',
+  'POST /sign-ins/complete public',
   'GET /tokens read',
   'POST /tokens write',
   'DELETE /tokens/{token_id} write',
@@ -190,9 +193,10 @@ test('the examples of the reference do what they show, in its order', async () =
     const media = requestBody?.content['application/json'];
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
-  // Whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a payment provider.
+  // Whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
+  // payment provider; a code comes by mail.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
-  assert.deepEqual(without.toSorted(), ['domains.transfer', 'top_ups.create']);
+  assert.deepEqual(without.toSorted(), ['domains.transfer', 'sign_ins.complete', 'top_ups.create']);
   // What is created is there for what follows; what is deleted goes last.
   const inOrder = examples.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
   const registration = inOrder.find(({ operationId }) => operationId === 'domains.register');

@@ -1,0 +1,2 @@
+/** Signing in by mail: what others need of it. */
+export { defineSignIns } from './send-link.ts';
