@@ -7,7 +7,7 @@ import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
-import { defineExpiryNotices } from './notices/index.ts';
+import { sendExpiryNotices } from './notices/index.ts';
 import {
   createOrderWorker,
   defineMessageAudit,
@@ -77,6 +77,13 @@ export function createWorkers(deps: Dependencies): Workers {
     pass: (signal) => followDelegations(deps, signal),
     logger: deps.logger,
   });
+  const notices = createPeriodicWorker({
+    name: 'expiry notices',
+    intervalMs: NOTICES_INTERVAL_MS,
+    startsAtOnce: false,
+    pass: (signal) => sendExpiryNotices(deps, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -84,7 +91,6 @@ export function createWorkers(deps: Dependencies): Workers {
   defineOrderAudit(jobs, deps);
   defineMessageAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
-  defineExpiryNotices(jobs, deps);
   defineReceipts(jobs, deps);
   defineSignIns(jobs, deps);
   return {
@@ -102,9 +108,11 @@ export function createWorkers(deps: Dependencies): Workers {
       deletions.start();
       transfers.start();
       delegations.start();
+      notices.start();
     },
     async stop() {
       await Promise.all([
+        notices.stop(),
         delegations.stop(),
         transfers.stop(),
         deletions.stop(),
@@ -120,6 +128,8 @@ export function createWorkers(deps: Dependencies): Workers {
 const DELETIONS_INTERVAL_MS = 2_000;
 const TRANSFERS_INTERVAL_MS = 2_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
+/** Auto-renew has looked at what is due by then. */
+const NOTICES_INTERVAL_MS = 300_000;
 /** Who pays for a suspended name has it back so soon. */
 const UNPAID_INTERVAL_MS = 30_000;
 

@@ -1,2 +1,2 @@
 /** Messages to owners of names whose term ends. */
-export { defineExpiryNotices, sendExpiryNotices } from './send-notices.ts';
+export { sendExpiryNotices } from './send-notices.ts';

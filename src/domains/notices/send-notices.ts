@@ -10,7 +10,6 @@
  */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
-import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Mailer } from '../mail/index.ts';
 import { lockDomain } from '../portfolio/index.ts';
@@ -33,8 +32,6 @@ export interface NoticeDependencies {
   readonly registry: Pick<Registry, 'habitsOf'>;
 }
 
-const QUEUE = 'domains.expiry-notices';
-const EVERY_TEN_MINUTES = '*/10 * * * *';
 const BATCH_SIZE = 100;
 /** Longer than a message takes; one that was not accepted is sent again after it. */
 const LEASE_MS = 900_000;
@@ -42,12 +39,6 @@ const LEASE_MS = 900_000;
 const FAILURES_A_RUN = 3;
 /** A registry that renews by itself has the name suspended, which its owner is told of; after so long without that, by a notice. */
 const SUSPENSION_DAYS = 3;
-
-/** Before the jobs are started. */
-export function defineExpiryNotices(jobs: Jobs, deps: NoticeDependencies): void {
-  jobs.define(QUEUE, ({ signal }) => sendExpiryNotices(deps, signal), { concurrency: 1, retryLimit: 0 });
-  jobs.schedule(QUEUE, EVERY_TEN_MINUTES, {});
-}
 
 /** Those that are due, once. Any number of processes may do so at a time. */
 export async function sendExpiryNotices(deps: NoticeDependencies, signal?: AbortSignal): Promise<void> {
