@@ -16,6 +16,7 @@ try {
       ...{
         programs: found.programs,
         settings: SANDBOX_SETTINGS,
+        cgroups: undefined,
         slot: 0,
         secrets: new Map(),
         command,

@@ -32,7 +32,15 @@ async function tryCommand(
   const settings = { ...SANDBOX_SETTINGS, ...changed };
   const entries: Record<string, number> = {};
   const outcome = await runBox({
-    ...{ programs, settings, slot: 0, command, timeoutMs, secrets: new Map([['KEY', 'a-secret-value']]) },
+    ...{
+      programs,
+      settings,
+      cgroups: undefined,
+      slot: 0,
+      command,
+      timeoutMs,
+      secrets: new Map([['KEY', 'a-secret-value']]),
+    },
     mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
     filling: undefined,
     takeWorkspace: async (tar) => {

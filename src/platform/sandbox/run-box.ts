@@ -3,9 +3,10 @@
  * the box. See supervise.sh for what runs inside.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { type BoxMounts, boxArguments } from './box-arguments.ts';
+import type { BoxCgroup, BoxCgroups } from './cgroup/box-cgroup.ts';
 import { type CollectedText, OutputCollector } from './mask-secrets.ts';
 import { type OutputPipe, openOutputPipes } from './output-pipes.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
@@ -23,6 +24,8 @@ export interface BoxPrograms {
 export interface BoxRequest {
   readonly programs: BoxPrograms;
   readonly settings: SandboxSettings;
+  /** Undefined: none were delegated, and memory is watched. */
+  readonly cgroups: BoxCgroups | undefined;
   readonly mounts: BoxMounts;
   /** Among the boxes that run in this process at the same time, from 0. */
   readonly slot: number;
@@ -59,9 +62,11 @@ const ARGS_FD = 3;
 const FILL_FD = 4;
 const RESULT_FD = 5;
 const STOP_FD = 6;
-const INFO_FD = 7;
-const SECCOMP_FD = 8;
-const COMMAND_FD = 9;
+const SUPERVISOR_CGROUP_FD = 7;
+const COMMAND_CGROUP_FD = 8;
+const INFO_FD = 9;
+const SECCOMP_FD = 10;
+const COMMAND_FD = 11;
 
 /** For what is not the command's own work. */
 const FILLING_MS = 60_000;
@@ -79,7 +84,14 @@ export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
   request.signal.throwIfAborted();
   const { programs, settings, mounts, slot } = request;
   const uid = programs.setpriv === undefined ? undefined : settings.firstUid + slot;
-  const box = new Box(request, await openOutputPipes(mounts.hostFolder, slot, uid));
+  const cgroup = await makeCgroup(request);
+  let box: Box;
+  try {
+    box = new Box(request, cgroup, await openOutputPipes(mounts.hostFolder, slot, uid));
+  } catch (error) {
+    cgroup?.remove();
+    throw error;
+  }
   const abort = () => box.end();
   request.signal.addEventListener('abort', abort, { once: true });
   try {
@@ -94,12 +106,25 @@ export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
     box.end();
     await box.ended;
     box.close();
+    cgroup?.remove();
+  }
+}
+
+/** Where limits are the kernel's, no command runs without them. */
+async function makeCgroup({ cgroups, settings }: BoxRequest): Promise<BoxCgroup | undefined> {
+  try {
+    const processes = settings.processes + 2 * OWN_PROCESSES;
+    return await cgroups?.create({ memoryBytes: settings.memoryBytes, processes });
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new BoxError(`The box did not come up: its cgroup could not be made: ${said}`);
   }
 }
 
 class Box {
   readonly ended: Promise<void>;
   readonly #request: BoxRequest;
+  readonly #cgroup: BoxCgroup | undefined;
   readonly #process: ChildProcess;
   readonly #written: readonly OutputPipe[];
   readonly #stdout: OutputCollector;
@@ -110,18 +135,32 @@ class Box {
   #excess: Excess | undefined;
   #timedOut = false;
 
-  constructor(request: BoxRequest, [stdout, stderr]: readonly [stdout: OutputPipe, stderr: OutputPipe]) {
+  constructor(
+    request: BoxRequest,
+    cgroup: BoxCgroup | undefined,
+    [stdout, stderr]: readonly [stdout: OutputPipe, stderr: OutputPipe],
+  ) {
     this.#request = request;
+    this.#cgroup = cgroup;
     this.#written = [stdout, stderr];
     const { settings, secrets } = request;
     const [program = '', ...args] = commandLine(request);
-    const others = Array.from({ length: COMMAND_FD - 2 }, () => 'pipe' as const);
+    const opened = [stdout.writerFd, stderr.writerFd];
     try {
-      const stdio = ['ignore' as const, stdout.writerFd, stderr.writerFd, ...others];
+      const stdio: ('ignore' | 'pipe' | number)[] = Array.from({ length: COMMAND_FD + 1 }, () => 'pipe');
+      stdio.splice(0, opened.length + 1, 'ignore', ...opened);
+      for (const [fd, path] of [
+        [SUPERVISOR_CGROUP_FD, cgroup?.supervisorProcs],
+        [COMMAND_CGROUP_FD, cgroup?.commandProcs],
+      ] as const) {
+        const procs = openSync(path ?? '/dev/null', 'w');
+        opened.push(procs);
+        stdio[fd] = procs;
+      }
       this.#process = spawn(program, args, { env: {}, cwd: '/', stdio });
     } finally {
       // The box has its own; as long as anybody has one, there is no end to what is read.
-      for (const { writerFd } of this.#written) closeSync(writerFd);
+      for (const fd of opened) closeSync(fd);
     }
     this.ended = this.#waitForEnd();
     this.#stdout = new OutputCollector(stdout.reader, settings.streamBytes, secrets.values());
@@ -163,6 +202,7 @@ class Box {
     const seconds = (performance.now() - startedAt) / 1_000;
     const status = /^exit (\d{1,3})$/.exec(line)?.[1];
     const workspaceProblem = status === undefined ? 'the box was ended with it' : await this.#takeWorkspace();
+    if (await this.#cgroup?.ranOutOfMemory()) this.#excess ??= 'memory';
     this.end();
     await this.ended;
     return {
@@ -203,7 +243,8 @@ class Box {
       info = `${info}${chunk}`.slice(0, MAX_LINE);
       const pid = /"child-pid":\s*(\d+)/.exec(info)?.[1];
       if (pid === undefined || this.#watch !== undefined) return;
-      this.#watch = watchBox(Number(pid), settings, (excess) => this.#exceed(excess));
+      const limits = { ...settings, memoryBytes: this.#cgroup === undefined ? settings.memoryBytes : undefined };
+      this.#watch = watchBox(Number(pid), limits, (excess) => this.#exceed(excess));
     });
   }
 
