@@ -26,6 +26,7 @@ try {
       filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
+      finished: async () => undefined,
       signal: new AbortController().signal,
     });
     outcomes.push({ exitCode, stdout: stdout.text, stderr: stderr.text, isUp: true });

@@ -50,6 +50,7 @@ async function tryCommand(
       }
     },
     started: async () => undefined,
+    finished: async () => undefined,
     signal: new AbortController().signal,
   });
   return { ...outcome, entries };

@@ -106,6 +106,7 @@ async function tryBox(
       filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
+      finished: async () => undefined,
       signal: AbortSignal.timeout(2 * TRIAL_MS),
     });
     return exitCode === 7 ? undefined : `A box does not run commands as it should: exit code ${exitCode} in place of 7`;

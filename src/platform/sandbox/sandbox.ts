@@ -250,13 +250,15 @@ class ProcessSandbox implements Sandbox {
         mounts: { hostFolder: host.path, skills: skills.byName, hidden: privateFolders },
         filling: await this.#fill(command, state),
         started: () => this.#tell(home, command, state, found),
+        finished: async (seconds) => {
+          await recordTenantUsage(home, [{ source: 'sandbox', smithId, seconds }]);
+        },
         takeWorkspace: async (tar) => {
           taken = await this.#take(tar, projectId, state, (id) => stored.push(id));
         },
         signal,
       });
       const problem = taken === undefined ? undefined : await this.#commit(home, command, state, taken);
-      await recordTenantUsage(home, [{ source: 'sandbox', smithId, seconds: outcome.seconds }]);
       const workspaceProblem = outcome.workspaceProblem ?? problem;
       return { ...outcome, workspaceProblem, files: workspaceProblem === undefined ? (taken?.outputs ?? []) : [] };
     } finally {

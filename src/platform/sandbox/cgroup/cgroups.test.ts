@@ -61,6 +61,7 @@ describe('boxes in cgroups', { skip }, () => {
         filling: undefined,
       },
       settings: { ...SANDBOX_SETTINGS, memoryBytes: MEMORY_BYTES },
+      finished: async () => undefined,
       mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
       takeWorkspace: async (tar) => {
         for await (const { path } of readTarStream(tar, { maxBytes: 1_000_000, maxEntries: 100 })) kept.push(path);
