@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
+import type { BoxPrograms } from './box-request.ts';
 import { findSandbox } from './find-sandbox.ts';
 import { createHostFolder, type HostFolder } from './host-folder.ts';
-import { type BoxOutcome, type BoxPrograms, runBox } from './run-box.ts';
+import { type BoxOutcome, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 import { readTarStream } from './tar-stream.ts';
 

@@ -4,9 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
+import type { BoxPrograms } from './box-request.ts';
 import { findSandbox } from './find-sandbox.ts';
 import { createHostFolder, type HostFolder } from './host-folder.ts';
-import { type BoxOutcome, type BoxPrograms, runBox } from './run-box.ts';
+import { type BoxOutcome, runBox } from './run-box.ts';
 
 const skip = await whyNoBoxes();
 

@@ -4,9 +4,10 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { BoxPrograms } from './box-request.ts';
 import type { BoxCgroups } from './cgroup/box-cgroup.ts';
 import { createHostFolder } from './host-folder.ts';
-import { BoxError, type BoxPrograms, runBox } from './run-box.ts';
+import { BoxError, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 
 export interface FoundSandbox {

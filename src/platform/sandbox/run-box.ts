@@ -3,44 +3,13 @@
  * the box. See supervise.sh for what runs inside.
  */
 import type { Socket } from 'node:net';
-import type { BoxMounts } from './box-arguments.ts';
 import { BoxProcess } from './box-process.ts';
-import type { BoxCgroup, BoxCgroups } from './cgroup/box-cgroup.ts';
+import type { BoxRequest } from './box-request.ts';
+import type { BoxCgroup } from './cgroup/box-cgroup.ts';
 import { type CollectedText, OutputCollector } from './mask-secrets.ts';
 import { type OutputPipe, openOutputPipes } from './output-pipes.ts';
-import type { SandboxSettings } from './sandbox-settings.ts';
 import { ByteReader, WorkspaceError } from './tar-stream.ts';
 import { type Excess, OWN_PROCESSES, watchBox } from './watch-box.ts';
-
-/** Where the programs lie that a box is made with. */
-export interface BoxPrograms {
-  readonly bubblewrap: string;
-  /** Undefined: the server is not root, and the box has its uid. */
-  readonly setpriv: string | undefined;
-}
-
-export interface BoxRequest {
-  readonly programs: BoxPrograms;
-  readonly settings: SandboxSettings;
-  /** Undefined: none were delegated, and memory is watched. */
-  readonly cgroups: BoxCgroups | undefined;
-  readonly mounts: BoxMounts;
-  /** Among the boxes that run in this process at the same time, from 0. */
-  readonly slot: number;
-  readonly command: string;
-  readonly timeoutMs: number;
-  /** The values are masked in what the command writes out. */
-  readonly secrets: ReadonlyMap<string, string>;
-  /** A tar, from the top of the box; undefined: the workspace is empty. */
-  readonly filling: AsyncIterable<Uint8Array> | undefined;
-  /** Is given the tar of the workspace as the command left it; may throw WorkspaceError. */
-  readonly takeWorkspace: (tar: ByteReader) => Promise<void>;
-  /** The box is up, and the command begins. What it throws ends the box, and is thrown. */
-  readonly started: () => Promise<void>;
-  /** The command is over, after so many seconds; meanwhile the workspace is taken. What it throws is thrown. */
-  readonly finished: (seconds: number) => Promise<void>;
-  readonly signal: AbortSignal;
-}
 
 export interface BoxOutcome {
   readonly exitCode: number;

@@ -6,9 +6,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFi
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../../test/support/sandbox.ts';
+import type { BoxPrograms, BoxRequest } from '../box-request.ts';
 import { findSandbox } from '../find-sandbox.ts';
 import { createHostFolder, type HostFolder } from '../host-folder.ts';
-import { type BoxOutcome, type BoxPrograms, type BoxRequest, runBox } from '../run-box.ts';
+import { type BoxOutcome, runBox } from '../run-box.ts';
 import { readTarStream } from '../tar-stream.ts';
 import { BOX_PREFIX, type BoxCgroups } from './box-cgroup.ts';
 import { locateCgroup } from './locate-cgroup.ts';
