@@ -29,7 +29,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   });
   return {
     app: domains.app,
-    operated: operateDomains({ ...dependencies, registry, registryZones: registry.members.map(({ zones }) => zones) }),
+    operated: operateDomains({ ...dependencies, registry, registries: registry.members }),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

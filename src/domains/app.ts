@@ -7,6 +7,7 @@ import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type BackgroundWork, createBackgroundWork } from './background-work.ts';
+import { measureBalances } from './balances/index.ts';
 import type { Dependencies, GivenDependencies } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
@@ -35,6 +36,7 @@ export interface Domains extends ServiceLifecycle {
   resendDeletions(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
+  lookAtBalances(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -62,6 +64,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
   const background = createBackgroundWork(logger);
   const deps: Dependencies = { ...given, jobs, background, answers: createAnswerStore(given.vault) };
   watchRegistries(deps);
+  measureBalances(deps);
   const workers = createWorkers(deps);
   const operations = listOperations(deps);
   const app = await createService({
@@ -99,6 +102,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     resendDeletions: workers.resendDeletions,
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
+    lookAtBalances: workers.lookAtBalances,
     operations,
     ...createLifecycle({
       app,

@@ -150,11 +150,21 @@ export interface TransferOut {
 
 interface UnknownMessagesTable {
   number: Generated<number>;
+  registry: string;
   message_id: string;
   queued_at: Date;
   received_at: Date;
   name: string;
   text: string;
+}
+
+interface RegistryBalancesTable {
+  registry: string;
+  available_cents: number | null;
+  currency: string | null;
+  observed_at: Date | null;
+  refused_at: Date | null;
+  look_at: Date;
 }
 
 interface UnassignedNamesTable {
@@ -209,6 +219,8 @@ interface OrdersTable {
   attention_since: Date | null;
   attention_reason: string | null;
   settled_by_hand: string | null;
+  registry_said: string | null;
+  waits_for_credit: Generated<boolean>;
 }
 
 interface ZonesTable {
@@ -269,6 +281,7 @@ export interface SystemTables extends WorkspaceTables {
   workspaces: WorkspacesTable;
   unassigned_names: UnassignedNamesTable;
   unknown_messages: UnknownMessagesTable;
+  registry_balances: RegistryBalancesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

@@ -18,6 +18,6 @@ export function addDomains(program: Command, finish: Finish): void {
   addOrders(domains);
   addMessages(domains);
   addPortfolio(domains, finish);
-  addRegistries(domains);
+  addRegistries(domains, finish);
   addEppServer(domains);
 }

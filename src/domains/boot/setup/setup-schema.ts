@@ -35,6 +35,7 @@ const MEANINGS = [
   'pending_transfer',
   'wrong_expiry',
   'policy',
+  'no_credit',
   'other',
   'unknown',
 ] as const;
@@ -55,6 +56,7 @@ const RegistrySetup = closedObject({
   fees: Type.Optional(Type.Union([Type.Literal(false), closedObject({ currency: Type.Optional(currency) })])),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
+  balance: Type.Optional(closedObject({ warn_below: amount })),
   quirks: Type.Optional(
     closedObject({
       result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),
