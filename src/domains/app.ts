@@ -21,6 +21,7 @@ import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { rdapOperations } from './resources/rdap/operations.ts';
 import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
 import { suggestionOperations } from './resources/suggestions/operations.ts';
@@ -55,6 +56,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...zoneOperations(deps),
     ...registrantOperations(deps),
     ...transferOutOperations(deps),
+    ...(deps.rdap === undefined ? [] : rdapOperations({ ...deps, registrar: deps.rdap })),
   ];
 }
 

@@ -13,6 +13,7 @@ import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
 import type { PriceBook } from './prices/price-book.ts';
 import type { Registry } from './registry/registry.ts';
+import type { RegistrarIdentity } from './resources/rdap/registrar-identity.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
 export interface GivenDependencies {
@@ -43,6 +44,8 @@ export interface GivenDependencies {
   readonly nameservers: readonly string[];
   /** Play money of a new workspace; only with the simulated registry. */
   readonly demoCreditCents: number;
+  /** Who the registrar is, where RDAP is answered. Absent: it is not. */
+  readonly rdap?: RegistrarIdentity;
   readonly overloadDelayMs?: number;
 }
 

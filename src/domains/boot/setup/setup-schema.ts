@@ -105,7 +105,20 @@ const TldSetup = closedObject({
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
 });
 
+/** Who the registrar is, as it tells the world. */
+const RegistrarSetup = closedObject({
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  /** https://www.iana.org/assignments/registrar-ids */
+  iana_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
+  abuse_email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 254 }),
+  abuse_phone: Type.Optional(Type.String({ pattern: '^\\+[0-9 .()-]{5,30}$' })),
+  url: Type.Optional(Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 })),
+});
+
 export const Setup = closedObject({
+  registrar: Type.Optional(RegistrarSetup),
+  /** Answers of RDAP for the names that are with us. */
+  rdap: Type.Optional(Type.Boolean()),
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),
@@ -115,6 +128,7 @@ export const Setup = closedObject({
 });
 
 export type Setup = Static<typeof Setup>;
+export type RegistrarSetup = Static<typeof RegistrarSetup>;
 export type RegistrySetup = Static<typeof RegistrySetup>;
 export type TldSetup = Static<typeof TldSetup>;
 export type PricesSetup = Static<typeof PricesSetup>;
