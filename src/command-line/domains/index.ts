@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Finish } from '../command-error.ts';
 import { addEppServer } from './epp-server.ts';
+import { addEscrow } from './escrow.ts';
 import { addMessages } from './messages.ts';
 import { addNames } from './names.ts';
 import { addOrders } from './orders.ts';
@@ -19,5 +20,6 @@ export function addDomains(program: Command, finish: Finish): void {
   addMessages(domains);
   addPortfolio(domains, finish);
   addRegistries(domains, finish);
+  addEscrow(domains);
   addEppServer(domains);
 }

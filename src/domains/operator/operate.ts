@@ -9,6 +9,7 @@ import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { createBalanceVerbs, type KnownRegistry } from './balance-verbs.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
+import { createEscrowVerbs } from './escrow-verbs.ts';
 import { listBookings } from './list-bookings.ts';
 import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
@@ -40,6 +41,7 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
     ...createOrderVerbs({ db, clock }),
     ...createPortfolioVerbs({ db, registry }),
     ...createMessageVerbs({ db }),
+    ...createEscrowVerbs({ db }),
     ...createBalanceVerbs({ db, registries }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);

@@ -218,6 +218,48 @@ const verbs = {
     }),
     answer: Type.Object({ name: Type.String(), imported: Type.Boolean(), reason: Type.String() }),
   },
+  /** Names that are with us behind `after`, in the order of the alphabet, for a deposit with a data escrow agent. */
+  escrow_domains: {
+    request: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 253 })),
+      limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    }),
+    answer: Type.Object({
+      domains: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          expires_at: Type.String(),
+          nameservers: Type.Array(Type.String()),
+          registrant: Type.String(),
+        }),
+      ),
+      next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  /** Registrants of such names behind `after`, in the order of their handles. */
+  escrow_contacts: {
+    request: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 253 })),
+      limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    }),
+    answer: Type.Object({
+      contacts: Type.Array(
+        Type.Object({
+          handle: Type.String(),
+          name: Type.String(),
+          organization: Type.String(),
+          street: Type.String(),
+          city: Type.String(),
+          region: Type.String(),
+          postal_code: Type.String(),
+          country: Type.String(),
+          email: Type.String(),
+          phone: Type.String(),
+        }),
+      ),
+      next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
   show_wallet: {
     request: Type.Object({ workspace }),
     answer: Type.Object({
