@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { eventually } from '../../../test/support/turns.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import { createMetrics } from '../../kernel/metrics/metrics.ts';
 import { createOperator } from '../operator/index.ts';
 import { measureBalances } from './index.ts';
@@ -22,7 +22,7 @@ const { db, domains, later, owner, registry } = service;
 const { clock } = service.epp;
 const operator = createOperator({ db, clock, registries: registry.members });
 const metrics = createMetrics();
-measureBalances({ db, metrics, registry, logger: createLogger({ logLevel: 'silent' }) });
+measureBalances({ db, metrics, registry, logger: openTestLogger() });
 
 async function shown() {
   const [balance] = (await operator.registry_balances({})).balances;

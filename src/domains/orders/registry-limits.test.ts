@@ -5,8 +5,8 @@ import { NAMESERVERS, type TestWorkspace } from '../../../test/support/domains.t
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done, testContact } from '../../../test/support/simulated-registry.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import { eventually } from '../../../test/support/turns.ts';
-import { createLogger } from '../../kernel/log/log.ts';
 import { createBackgroundWork } from '../background-work.ts';
 import { createOperator } from '../operator/index.ts';
 import { limitCommands } from '../registry/epp/index.ts';
@@ -160,7 +160,7 @@ test('an order whose command takes longer than its lease is worked on by nobody 
       return outcome;
     },
   };
-  const logger = createLogger({ logLevel: 'silent' });
+  const logger = openTestLogger();
   const background = createBackgroundWork(logger);
   const own = {
     db,
