@@ -13,12 +13,14 @@ import { renderDomainsWelcome } from './welcome.ts';
 export async function serveDomains(parts: ServerDependencies): Promise<ServedService> {
   const { config, publicUrl } = parts;
   const dependencies = { ...parts, clock: systemClock };
-  const { prices, registry } = await openRegistry(config.domains, { ...dependencies, environment: readEnvironment() });
+  const { rdap, ...opened } = await openRegistry(config.domains, { ...dependencies, environment: readEnvironment() });
+  const { prices, registry } = opened;
   const publisher = await openPublisher(config.domains, dependencies);
   const domains = await createDomains({
     ...dependencies,
     registry,
     prices,
+    ...(rdap === undefined ? {} : { rdap }),
     publisher,
     delegations: openDelegations(registry, config.dnsServers),
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
@@ -30,7 +32,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   });
   return {
     app: domains.app,
-    operated: operateDomains({ ...dependencies, registry, registryZones: registry.members.map(({ zones }) => zones) }),
+    operated: operateDomains({ ...dependencies, registry, registries: registry.members }),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

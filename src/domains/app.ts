@@ -7,6 +7,7 @@ import { createJobs } from '../kernel/jobs/jobs.ts';
 import { createGate } from './access/gate.ts';
 import { createTokenVerifier } from './access/verify-token.ts';
 import { type BackgroundWork, createBackgroundWork } from './background-work.ts';
+import { measureBalances } from './balances/index.ts';
 import type { Dependencies, GivenDependencies } from './dependencies.ts';
 import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
@@ -21,6 +22,7 @@ import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
+import { rdapOperations } from './resources/rdap/operations.ts';
 import { receiptOperations } from './resources/receipts/operations.ts';
 import { registrantOperations } from './resources/registrant/operations.ts';
 import { settingsOperations } from './resources/settings/operations.ts';
@@ -41,6 +43,7 @@ export interface Domains extends ServiceLifecycle {
   resendDeletions(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
+  lookAtBalances(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -65,6 +68,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...orderOperations(),
     ...tokenOperations(deps),
     ...signInOperations(deps),
+    ...(deps.rdap === undefined ? [] : rdapOperations({ ...deps, registrar: deps.rdap })),
   ];
 }
 
@@ -74,6 +78,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
   const background = createBackgroundWork(logger);
   const deps: Dependencies = { ...given, jobs, background, answers: createAnswerStore(given.vault) };
   watchRegistries(deps);
+  measureBalances(deps);
   const workers = createWorkers(deps);
   const operations = listOperations(deps);
   const app = await createService({
@@ -111,6 +116,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     resendDeletions: workers.resendDeletions,
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
+    lookAtBalances: workers.lookAtBalances,
     operations,
     ...createLifecycle({
       app,

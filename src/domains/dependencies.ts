@@ -14,6 +14,7 @@ import type { Mailer } from './mail/index.ts';
 import type { PriceBook } from './prices/price-book.ts';
 import type { Seller } from './receipts/index.ts';
 import type { Registry } from './registry/registry.ts';
+import type { RegistrarIdentity } from './resources/rdap/registrar-identity.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
 export interface GivenDependencies {
@@ -46,6 +47,8 @@ export interface GivenDependencies {
   readonly demoCreditCents: number;
   /** Who issues receipts; absent: there are none. */
   readonly seller?: Seller | undefined;
+  /** Who the registrar is, where RDAP is answered. Absent: it is not. */
+  readonly rdap?: RegistrarIdentity;
   readonly overloadDelayMs?: number;
 }
 

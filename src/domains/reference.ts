@@ -29,6 +29,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Register, renew, transfer and manage names.',
     prefixes: ['domains', 'settings', 'auth_codes'],
   },
+  {
+    name: 'RDAP',
+    description: 'Registration data of the names that are with this registrar (RFC 9083).',
+    prefixes: ['rdap'],
+  },
   { name: 'DNS', description: 'The records of a name’s zone.', prefixes: ['zones'] },
   {
     name: 'DNS, further',

@@ -151,11 +151,21 @@ export interface TransferOut {
 
 interface UnknownMessagesTable {
   number: Generated<number>;
+  registry: string;
   message_id: string;
   queued_at: Date;
   received_at: Date;
   name: string;
   text: string;
+}
+
+interface RegistryBalancesTable {
+  registry: string;
+  available_cents: number | null;
+  currency: string | null;
+  observed_at: Date | null;
+  refused_at: Date | null;
+  look_at: Date;
 }
 
 interface UnassignedNamesTable {
@@ -210,6 +220,8 @@ interface OrdersTable {
   attention_since: Date | null;
   attention_reason: string | null;
   settled_by_hand: string | null;
+  registry_said: string | null;
+  waits_for_credit: Generated<boolean>;
 }
 
 interface ZonesTable {
@@ -316,6 +328,7 @@ export interface SystemTables extends WorkspaceTables {
   receipt_numbers: ReceiptNumbersTable;
   sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
+  registry_balances: RegistryBalancesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

@@ -1,6 +1,7 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
 import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
+import { lookAtBalances } from './balances/index.ts';
 import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
 import { followDelegations } from './dns/delegation/index.ts';
@@ -38,6 +39,7 @@ export interface Workers {
   resendDeletions(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
+  lookAtBalances(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -84,6 +86,12 @@ export function createWorkers(deps: Dependencies): Workers {
     pass: (signal) => sendExpiryNotices(deps, signal),
     logger: deps.logger,
   });
+  const balances = createPeriodicWorker({
+    name: 'balances',
+    intervalMs: BALANCES_INTERVAL_MS,
+    pass: () => lookAtBalances(deps),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -99,6 +107,7 @@ export function createWorkers(deps: Dependencies): Workers {
     unpaidNames,
     watchTransfers: transfers.runPass.bind(transfers),
     followDelegations: delegations.runPass.bind(delegations),
+    lookAtBalances: balances.runPass.bind(balances),
     resendDeletions: deletions.runPass.bind(deletions),
     async start() {
       await zones.start();
@@ -109,10 +118,12 @@ export function createWorkers(deps: Dependencies): Workers {
       transfers.start();
       delegations.start();
       notices.start();
+      balances.start();
     },
     async stop() {
       await Promise.all([
         notices.stop(),
+        balances.stop(),
         delegations.stop(),
         transfers.stop(),
         deletions.stop(),
@@ -127,6 +138,8 @@ export function createWorkers(deps: Dependencies): Workers {
 
 const DELETIONS_INTERVAL_MS = 2_000;
 const TRANSFERS_INTERVAL_MS = 2_000;
+/** Whether a registry is due to be asked. */
+const BALANCES_INTERVAL_MS = 30_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;

@@ -1,7 +1,7 @@
 /** docs/registrar.md is true: its commands work as they stand, against the program's own EPP server, and its tables are those of the file. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -45,6 +45,14 @@ test('its commands work, in the order in which it gives them', async (t) => {
   assert.match(shown, /alpha takes the login[\s\S]*beta takes the login/);
   assert.match(shown, /"domain":"gold\.com","kind":"registration","status":"(Completed|Pending)"/);
   assert.match(shown, /2 names were asked about; 0 differ/);
+  assert.match(shown, /^alpha {2}\d+\.\d\d left at /m);
+  assert.match(shown, /_full_0: OK[\s\S]*_hdl_0: OK/);
+  const deposited = await Promise.all(
+    (await readdir(join(folder, 'deposit'))).sort().map((name) => readFile(join(folder, 'deposit', name), 'utf8')),
+  );
+  const [names = '', , contacts = ''] = deposited;
+  assert.match(names, /^domain,[\s\S]*^first-customer\.com,[\s\S]*^second-customer\.com,/m);
+  assert.match(contacts, /^usr_\w+,Kim,,"1 Mill Lane, Flat 2",London,,EC1,GB,kim@example\.com,\+44\.2071234567$/m);
 });
 
 test('its tables have the members of the file, all of them', () => {

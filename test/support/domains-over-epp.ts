@@ -2,8 +2,13 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import type { PriceBook } from '../../src/domains/prices/price-book.ts';
-import type { ChooseDelivery, EppRegistryOptions } from '../../src/domains/registry/epp/index.ts';
-import type { ChooseWrongAnswer, MessageHabits, SpecialNames } from '../../src/domains/registry/simulated/index.ts';
+import type { ChooseDelivery, EppRegistryOptions, ServerHabits } from '../../src/domains/registry/epp/index.ts';
+import type {
+  ChooseWrongAnswer,
+  CreditOf,
+  MessageHabits,
+  SpecialNames,
+} from '../../src/domains/registry/simulated/index.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
@@ -31,6 +36,8 @@ export async function startDomainsOverEpp({
   mailer,
   prices,
   special,
+  credit,
+  habits = {},
   endpoint = {},
   messages,
   parts = {},
@@ -41,6 +48,9 @@ export async function startDomainsOverEpp({
   readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
   readonly autoRenewGraceDays?: number;
   readonly mailer?: Mailer;
+  /** What the registry lets its registrars spend. */
+  readonly credit?: CreditOf;
+  readonly habits?: Partial<ServerHabits>;
   /** What is sold; default: the program's own table. */
   readonly prices?: PriceBook;
   /** What the registry sells at other prices, or not at all. */
@@ -55,6 +65,8 @@ export async function startDomainsOverEpp({
   const epp = await openTestEpp(db, {
     ...(options.autoRenewGraceDays === undefined ? {} : { autoRenewGraceDays: options.autoRenewGraceDays }),
     ...(special === undefined ? {} : { special }),
+    ...(credit === undefined ? {} : { credit }),
+    habits,
     messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),

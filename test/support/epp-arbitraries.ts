@@ -159,6 +159,7 @@ export const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Ext
     newName: maybe(name),
   }),
   'host:delete': fc.record({ kind: kind('host:delete'), name }),
+  'balance:info': fc.record({ kind: kind('balance:info') }),
 };
 
 export const domainData: fc.Arbitrary<DomainData> = fc.record({

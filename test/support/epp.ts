@@ -18,6 +18,7 @@ import type { MutationOutcome, SingleRegistry } from '../../src/domains/registry
 import {
   answerWrongly,
   type ChooseWrongAnswer,
+  type CreditOf,
   type MessageHabits,
   type PriceList,
   type RegistryDelays,
@@ -82,6 +83,7 @@ export async function openTestEpp(
     readonly special?: SpecialNames;
     readonly habits?: Partial<ServerHabits>;
     readonly prices?: PriceList;
+    readonly credit?: CreditOf;
     readonly clock?: ManualClock;
     /** What becomes of clients' commands and their answers. */
     readonly deliver?: ChooseDelivery;
@@ -119,6 +121,7 @@ export async function openTestEpp(
         logger: silent,
         reconnectDelayMs: 1,
         reconnectDelayMaxMs: 20,
+        limitDelayMs: 1,
         ...overrides,
       });
       adapters.push(adapter);

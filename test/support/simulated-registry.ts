@@ -1,6 +1,7 @@
 /** What tests of the simulated registry keep needing. */
 import assert from 'node:assert/strict';
 import {
+  type CreditOf,
   createRegistryCore,
   type MessageHabits,
   type PollMessage,
@@ -43,6 +44,7 @@ export interface TestRegistryOptions {
   readonly delays?: Partial<RegistryDelays>;
   readonly autoRenewGraceDays?: number | undefined;
   readonly special?: SpecialNames;
+  readonly credit?: CreditOf | undefined;
   /** Default: `testPrices`. */
   readonly prices?: PriceList;
   /** Default: one of its own. */
@@ -58,6 +60,7 @@ export async function openTestRegistry(
   {
     at = start,
     autoRenewGraceDays,
+    credit,
     delays = {},
     messages,
     prices = testPrices,
@@ -66,7 +69,7 @@ export async function openTestRegistry(
   }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
   const clock = given.clock ?? createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, messages, special });
+  const core = createRegistryCore({ db, clock, prices, credit, delays, autoRenewGraceDays, messages, special });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

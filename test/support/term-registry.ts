@@ -44,6 +44,7 @@ export class TermRegistry {
       id: 'terms',
       zones: undefined,
       habits,
+      readBalance: async () => undefined,
       poll: async () => {
         this.#requireHere();
         const [message] = this.#messages;

@@ -2,7 +2,7 @@
 import type { Config } from '../../kernel/config/config.ts';
 import { ConfigError } from '../../kernel/config/config.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
-import { type Finding, failed, messageOf, ok } from './finding.ts';
+import { type Finding, failed, messageOf, ok, warning } from './finding.ts';
 
 const FIX = 'Correct the file; docs/registrar.md has every member.';
 
@@ -23,13 +23,20 @@ export async function checkRegistries({ domains }: Pick<Config, 'domains'>): Pro
 
 type Options = Parameters<typeof import('../../domains/registry/epp/index.ts')['tryEppLogin']>[0] & {
   readonly id: string;
+  readonly warnBelowCents?: number | undefined;
 };
 
 async function checkLogin(options: Options): Promise<Finding> {
   const { tryEppLogin } = await import('../../domains/registry/epp/index.ts');
   try {
-    await tryEppLogin(options);
-    return ok('registries', `${options.id} takes the login`);
+    const balance = await tryEppLogin(options);
+    const { id, warnBelowCents = 0 } = options;
+    if (balance === undefined) return ok('registries', `${id} takes the login`);
+    const { availableCents, currency } = balance;
+    const left = `${(availableCents / 100).toFixed(2)}${currency === undefined ? '' : ` ${currency}`} left there`;
+    return availableCents < warnBelowCents
+      ? warning('registries', `${id} takes the login; ${left}`, `Pay ${id} before it refuses orders.`)
+      : ok('registries', `${id} takes the login; ${left}`);
   } catch (error) {
     const fix = `Look at endpoint, client_id, password and certificates of ${options.id}.`;
     return failed('registries', `${options.id} is not logged in to: ${messageOf(error)}`, fix);

@@ -1,5 +1,5 @@
 /** The operator's verbs of the domain service. */
-import type { DomainVerbs } from '../../domains/operator/index.ts';
+import type { DomainVerbs, KnownRegistry } from '../../domains/operator/index.ts';
 import type { Registry } from '../../domains/registry/registry.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
@@ -24,7 +24,7 @@ export async function ask<Verb extends keyof DomainVerbs>(
           return opened.info(name);
         },
       };
-      return createOperator({ db: store.db, clock: systemClock, registry, registryZones: await zonesOf(store) });
+      return createOperator({ db: store.db, clock: systemClock, registry, registries: await registriesOf(store) });
     });
   } finally {
     await opened?.stop();
@@ -45,10 +45,11 @@ async function openRegistries({ config, db }: Store): Promise<Registry> {
   return registry;
 }
 
-async function zonesOf({ config }: Store): Promise<readonly (readonly string[] | undefined)[]> {
-  const { configFile } = config.domains;
-  if (configFile === undefined) return [undefined];
+async function registriesOf({ config }: Store): Promise<readonly KnownRegistry[]> {
+  const { configFile, epp } = config.domains;
+  const one = { id: epp === undefined ? 'simulated' : 'epp', zones: undefined };
+  if (configFile === undefined) return [one];
   const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
   const { registries } = await readSetup(configFile, readEnvironment());
-  return registries.length === 0 ? [undefined] : registries.map(({ zones }) => zones);
+  return registries.length === 0 ? [one] : registries;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
-import type { RegistryCore } from '../../domains/registry/simulated/index.ts';
+import type { CreditOf, RegistryCore } from '../../domains/registry/simulated/index.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
@@ -26,6 +26,9 @@ interface Options {
   readonly messagesTwice?: true;
   readonly announce?: string;
   readonly seed: number;
+  readonly commandsPerMinute?: number;
+  readonly sessionCommands?: number;
+  readonly credit?: ReadonlyMap<string, number>;
   readonly autoRenewGraceDays?: number;
   readonly tlds?: readonly string[];
   readonly premium?: ReadonlyMap<string, number>;
@@ -66,6 +69,9 @@ export function addEppServer(domains: Command): void {
     .option('--newest-messages-first', 'hand out the newest message of a queue first')
     .option('--messages-twice', 'hand out messages again once acknowledged')
     .option('--announce <text>', 'a message for all that is about no name')
+    .option('--commands-per-minute <number>', 'of a registrar; further ones are refused with 2502', parseCount)
+    .option('--session-commands <number>', 'of a session; the next one ends it with 2500', parseCount)
+    .option('--credit <id=euros...>', 'all that a registrar may spend; then 2104', collectCredit)
     .option('--seed <number>', 'of what goes wrong', parseSeed, 1)
     .option('--auto-renew-grace-days <days>', 'renew names at their end; undone so long', parseGraceDays)
     .option('--tlds <list>', 'set apart by commas; default: all with a price', parseTldList)
@@ -94,6 +100,18 @@ function collectPremium(text: string, others: ReadonlyMap<string, number> = new 
   if (name === undefined || euros === undefined)
     throw new InvalidArgumentError('Use name=euros, such as gold.com=500.');
   return new Map([...others, [name, Math.round(Number(euros) * 100)]]);
+}
+
+function collectCredit(text: string, others: ReadonlyMap<string, number> = new Map()): Map<string, number> {
+  const [, id, euros] = /^([^=\s]{3,16})=(\d{1,9}(?:\.\d{1,2})?)$/.exec(text) ?? [];
+  if (id === undefined || euros === undefined) throw new InvalidArgumentError('Use id=euros, such as demo-alpha=250.');
+  return new Map([...others, [id, Math.round(Number(euros) * 100)]]);
+}
+
+function parseCount(text: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (count >= 1) return count;
+  throw new InvalidArgumentError('Use a whole number from 1 to 999999.');
 }
 
 function collectNames(text: string, others: ReadonlySet<string> = new Set()): Set<string> {
@@ -140,7 +158,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const stop = listenForStop();
   const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
   for (const source of migrationSources) await migrate(db, source);
-  const { deliverAtRandom, startEppServer } = await import('../../domains/registry/epp/index.ts');
+  const { deliverAtRandom, limitCommands, startEppServer } = await import('../../domains/registry/epp/index.ts');
   const { answerWrongly, createRegistryCore, wrongAnswersAtRandom } = await import(
     '../../domains/registry/simulated/index.ts'
   );
@@ -153,10 +171,15 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     prices: simulatedFees(standardPriceBook(), systemClock, tlds),
     autoRenewGraceDays,
     special: { premium, reserved },
+    credit: creditOf(options.credit),
     messages: { newestFirst: options.newestMessagesFirst === true, twice: options.messagesTwice === true },
   });
   const [first] = options.registrar;
-  const habits = { contacts, nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr' } as const;
+  const habits = {
+    contacts,
+    nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr',
+    balance: options.credit !== undefined,
+  } as const;
   const {
     host,
     port,
@@ -172,6 +195,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   } = options;
   const served = wrongAnswers === 0 ? core : answerWrongly(core, wrongAnswersAtRandom(wrongAnswers, seed));
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
+  const commandLimits = { perMinute: options.commandsPerMinute, perSession: options.sessionCommands };
   const server = await startEppServer({
     core: served,
     tls,
@@ -180,7 +204,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     registrars,
     logger,
     habits,
-    deliver: deliverAtRandom({ silentShare, cutShare, slowMs, seed }),
+    deliver: limitCommands(commandLimits, systemClock, deliverAtRandom({ silentShare, cutShare, slowMs, seed })),
   });
   if (first !== undefined) await registerAll(core, first.id, options.registered ?? new Set());
   if (options.announce !== undefined) {
@@ -197,6 +221,14 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   process.stdout.write(`The simulated registry is served at epps://${server.host}:${server.port}\n`);
   await stop.received;
   await Promise.all([dueWork.stop(), server.stop()]);
+}
+
+function creditOf(credits: ReadonlyMap<string, number> = new Map()): CreditOf {
+  return (registrarId) => {
+    const cents = credits.get(registrarId);
+    // Registries warn of the last fifth.
+    return cents === undefined ? undefined : { cents, warnBelowCents: Math.round(cents / 5) };
+  };
 }
 
 /** Those that are there already stay as they are. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Finish } from '../command-error.ts';
 import { addEppServer } from './epp-server.ts';
+import { addEscrow } from './escrow.ts';
 import { addMessages } from './messages.ts';
 import { addNames } from './names.ts';
 import { addOrders } from './orders.ts';
@@ -18,6 +19,7 @@ export function addDomains(program: Command, finish: Finish): void {
   addOrders(domains);
   addMessages(domains);
   addPortfolio(domains, finish);
-  addRegistries(domains);
+  addRegistries(domains, finish);
+  addEscrow(domains);
   addEppServer(domains);
 }

@@ -37,8 +37,8 @@ async function listMessages({ json }: Options): Promise<void> {
   const answer = await ask('unknown_messages', {});
   if (json) return print(JSON.stringify(answer));
   if (answer.messages.length === 0) return print('No message waits for you.');
-  const lines = answer.messages.map(
-    ({ number, queued_at: queuedAt, name, text }) => `${number}  ${queuedAt}${name === '' ? '' : `  ${name}`}  ${text}`,
+  const lines = answer.messages.map(({ number, registry, queued_at: queuedAt, name, text }) =>
+    [number, registry, queuedAt, name, text].filter((part) => part !== '').join('  '),
   );
   print(lines.join('\n'));
 }

@@ -83,6 +83,7 @@ function describe(order: Order): string {
       ? []
       : [`needs attention since ${order.attention_since}: ${order.attention_reason}`]),
     ...(order.error === null ? [] : [order.error]),
+    ...(order.registry_said === null ? [] : [`the registry said: ${order.registry_said}`]),
     ...(order.settled_by_hand === null ? [] : [`ended by hand: ${order.settled_by_hand}`]),
   ];
   return parts.join('; ');

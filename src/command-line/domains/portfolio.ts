@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { CommandError, EXIT_FAILURE, type Finish } from '../command-error.ts';
 import { ask } from './ask.ts';
+import { describeBalance } from './registries.ts';
 
 interface AuditOptions {
   readonly names?: string;
@@ -30,10 +31,10 @@ export function addPortfolio(domains: Command, finish: Finish): void {
     .description(
       'Asks the registries about every name of the portfolios, one after the other, and says what differs: names that are not ours there, ' +
         'and terms that are longer or shorter than what was paid for. With a file of the names that a registry lists as yours, it says ' +
-        'which of them are in no portfolio. Changes nothing. The exit code is 1 where something differs.',
+        'which of them are in no portfolio. Changes nothing. Accounts at registries that are low are told too. The exit code is 1 where something differs or is low.',
     )
     .option('--names <file>', 'the registry’s own list: names, one a line or in the first column of CSV')
-    .option('--json', 'print {asked, findings}')
+    .option('--json', 'print {asked, findings, low_balances}')
     .action(async (options: AuditOptions) => {
       if ((await audit(options)) > 0) finish(EXIT_FAILURE);
     });
@@ -55,12 +56,15 @@ export function addPortfolio(domains: Command, finish: Finish): void {
 
 async function audit({ json, names }: AuditOptions): Promise<number> {
   const { asked, findings } = names === undefined ? await auditPortfolio() : await auditListed(names);
-  if (json) print(JSON.stringify({ asked, findings }));
+  const { balances } = await ask('registry_balances', {});
+  const low = balances.filter(({ is_low: isLow }) => isLow);
+  if (json) print(JSON.stringify({ asked, findings, low_balances: low }));
   else {
     for (const { name, problem } of findings) print(`${name}  ${problem}`);
+    for (const balance of low) print(`${describeBalance(balance)}. Pay the registry.`);
     print(`${asked} names were asked about; ${findings.length} differ.`);
   }
-  return findings.length;
+  return findings.length + low.length;
 }
 
 async function auditPortfolio() {

@@ -1,15 +1,20 @@
 /** The registries of the file: who they are, and their passwords. */
 import type { Command } from 'commander';
 import type { RegistryFileOptions } from '../../domains/boot/setup/registry-options.ts';
+import type { DomainVerbs } from '../../domains/operator/index.ts';
 import { loadConfig } from '../../kernel/config/config.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
-import { CommandError } from '../command-error.ts';
+import type { AnswerOf } from '../../kernel/operator/index.ts';
+import { CommandError, EXIT_FAILURE, type Finish } from '../command-error.ts';
+import { ask } from './ask.ts';
+
+type Balance = AnswerOf<DomainVerbs, 'registry_balances'>['balances'][number];
 
 interface Options {
   readonly json?: true;
 }
 
-export function addRegistries(domains: Command): void {
+export function addRegistries(domains: Command, finish: Finish): void {
   const registry = domains
     .command('registry')
     .helpCommand(false)
@@ -22,6 +27,17 @@ export function addRegistries(domains: Command): void {
     )
     .option('--json', 'print {registries}')
     .action(list);
+  registry
+    .command('balance')
+    .summary('show what your accounts at registries may still spend')
+    .description(
+      'Shows what each registry has told of your account there, when, and how many orders wait because it has no credit. The exit code is 1 ' +
+        'where less is left than `balance.warn_below` of the file, or the registry refuses what costs something.',
+    )
+    .option('--json', 'print {balances}')
+    .action(async ({ json }: Options) => {
+      if ((await showBalances(json === true)) > 0) finish(EXIT_FAILURE);
+    });
   registry
     .command('password')
     .argument('<id>', 'a registry of the file')
@@ -51,6 +67,32 @@ async function list({ json }: Options): Promise<void> {
   for (const { id, client_id: clientId, endpoint, tlds } of registries) {
     print(`${id}  ${endpoint} as ${clientId}, sells ${tlds.join(', ')}`);
   }
+}
+
+/** How many are low. */
+async function showBalances(isJson: boolean): Promise<number> {
+  const { balances } = await ask('registry_balances', {});
+  if (isJson) print(JSON.stringify({ balances }));
+  else for (const balance of balances) print(describeBalance(balance));
+  return balances.filter(({ is_low: isLow }) => isLow).length;
+}
+
+export function describeBalance(balance: Balance): string {
+  const { available_cents: cents, currency, observed_at: at, orders_waiting: waiting, refused_at: refusedAt } = balance;
+  const seen = cents === null ? 'has not told' : `${amountOf(cents, currency)} left at ${at}`;
+  const parts = [
+    `${balance.registry}  ${seen}`,
+    ...(refusedAt === null ? [] : [`refuses what costs something since ${refusedAt}`]),
+    ...(balance.is_low && balance.warn_below_cents !== null
+      ? [`less than ${amountOf(balance.warn_below_cents, currency)}`]
+      : []),
+    ...(waiting === 0 ? [] : [`${waiting} orders wait`]),
+  ];
+  return parts.join('; ');
+}
+
+function amountOf(cents: number, currency: string | null): string {
+  return `${(cents / 100).toFixed(2)}${currency === null ? '' : ` ${currency}`}`;
 }
 
 async function changePassword(id: string): Promise<void> {

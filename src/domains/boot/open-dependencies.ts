@@ -12,6 +12,7 @@ import { createPriceBook, type PriceBook, standardPriceBook } from '../prices/pr
 import type { Registry } from '../registry/registry.ts';
 import { createRoutingRegistry } from '../registry/routing-registry.ts';
 import { createSimulatedRegistry, type PriceList } from '../registry/simulated/index.ts';
+import type { RegistrarIdentity } from '../resources/rdap/registrar-identity.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 import type { DomainsSetup } from './setup/read-setup.ts';
@@ -57,6 +58,8 @@ async function readFileOf(path: string, environment: Environment): Promise<Domai
 export interface OpenedRegistry {
   readonly registry: Registry;
   readonly prices: PriceBook;
+  /** Present: RDAP is answered, in this name. */
+  readonly rdap?: RegistrarIdentity;
 }
 
 /** Where names are registered, and what is sold there. Throws `ConfigError`, and what reading a certificate authority's file throws. */
@@ -67,16 +70,17 @@ export async function openRegistry(
   const { autoRenewGraceDays, configFile, epp } = config;
   const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
   const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
+  const rdap = setup?.servesRdap === true && setup.registrar !== undefined ? { rdap: setup.registrar } : {};
   const [first, ...others] = setup?.registries ?? [];
   if (first !== undefined) {
     const { createEppRegistry } = await import('../registry/epp/index.ts');
     const open = (options: RegistryFileOptions) => createEppRegistry({ ...options, ...deps });
-    return { registry: createRoutingRegistry([open(first), ...others.map(open)]), prices };
+    return { registry: createRoutingRegistry([open(first), ...others.map(open)]), prices, ...rdap };
   }
   if (epp === undefined) {
     const fees = simulatedFees(prices, deps.clock);
     const options = { prices: fees, faults: 'stored', autoRenewGraceDays } as const;
-    return { registry: createSimulatedRegistry({ ...deps, options }), prices };
+    return { registry: createSimulatedRegistry({ ...deps, options }), prices, ...rdap };
   }
   const { caFile, tlds: _, ...endpoint } = epp;
   // Loaded where it is used: the simulated registry needs neither XML nor TLS.
@@ -89,7 +93,7 @@ export async function openRegistry(
     logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
-  return { registry, prices };
+  return { registry, prices, ...rdap };
 }
 
 /** Real names are delegated in the DNS of the world, those of the simulated registry in none. */

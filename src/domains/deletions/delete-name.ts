@@ -10,6 +10,7 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import type { OrderDependencies } from '../orders/index.ts';
 import { findLiveOrder } from '../orders/index.ts';
 import { confirmMissing, type DomainRow, lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
+import { explainRefusal } from '../registry/explain-refusal.ts';
 import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 
@@ -17,7 +18,7 @@ export type DeletionDependencies = Pick<OrderDependencies, 'db' | 'clock' | 'reg
 
 export type DeletionEnd =
   | { readonly kind: 'deleted' | 'pending'; readonly releaseAt: Date }
-  | { readonly kind: 'refused'; readonly code: RejectionCode; readonly reason: string }
+  | { readonly kind: 'refused'; readonly code: RejectionCode; readonly explanation: string }
   /** No answer came, and it is sent again. */
   | { readonly kind: 'unknown' };
 
@@ -63,7 +64,8 @@ export async function sendDeletion(
   if (outcome.kind === 'rejected' && info !== 'unknown' && !isLeaving(info, outcome.code, wasSentBefore)) {
     const nothing = { deletion_sent_at: null, deletion_wanted_at: null, deletion_look_at: null };
     await save(workspaceDb(db, row.workspace_id), row.id, nothing);
-    return { kind: 'refused', code: outcome.code, reason: outcome.reason };
+    deps.logger.warn({ domain: row.name, reason: outcome.reason }, 'the registry refused a deletion');
+    return { kind: 'refused', code: outcome.code, explanation: explainRefusal('deletion', row.name, outcome) };
   }
   return recordDeletion(deps, row, info, await isGoneNow(deps, row.name, info));
 }

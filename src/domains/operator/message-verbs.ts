@@ -14,8 +14,9 @@ export function createMessageVerbs({ db }: { readonly db: Database }): MessageVe
     async unknown_messages() {
       const rows = await listUnknownMessages(systemDb(db), LISTED);
       return {
-        messages: rows.map(({ number, message_id, queued_at, received_at, name, text }) => ({
+        messages: rows.map(({ number, registry, message_id, queued_at, received_at, name, text }) => ({
           number,
+          registry,
           message_id,
           queued_at: queued_at.toISOString(),
           received_at: received_at.toISOString(),

@@ -7,7 +7,9 @@ import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/toke
 import type { Registry } from '../registry/registry.ts';
 import { credit, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
+import { createBalanceVerbs, type KnownRegistry } from './balance-verbs.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
+import { createEscrowVerbs } from './escrow-verbs.ts';
 import { listBookings } from './list-bookings.ts';
 import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
@@ -20,8 +22,8 @@ export interface OperatorDependencies {
   readonly clock: Clock;
   /** Absent: what needs one is refused. */
   readonly registry?: Pick<Registry, 'info'>;
-  /** Of each registry; undefined: all of them. */
-  readonly registryZones?: readonly (readonly string[] | undefined)[];
+  /** Those of the configuration. Default: one, of all names. */
+  readonly registries?: readonly KnownRegistry[];
 }
 
 /** The verbs of the domain service, for the operator's socket. */
@@ -29,17 +31,18 @@ export function operateDomains(dependencies: OperatorDependencies): OperatedServ
   return { ...domainVerbs, handlers: createOperator(dependencies) };
 }
 
-export function createOperator({
-  db,
-  clock,
-  registry,
-  registryZones,
-}: OperatorDependencies): VerbHandlers<DomainVerbs> {
+export function createOperator({ db, clock, registry, registries }: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
-    ...createNameVerbs({ db, clock, ...(registryZones === undefined ? {} : { registryZones }) }),
+    ...createNameVerbs({
+      db,
+      clock,
+      ...(registries === undefined ? {} : { registryZones: registries.map(({ zones }) => zones) }),
+    }),
     ...createOrderVerbs({ db, clock }),
     ...createPortfolioVerbs({ db, registry }),
     ...createMessageVerbs({ db }),
+    ...createEscrowVerbs({ db }),
+    ...createBalanceVerbs({ db, registries }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);
       const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));

@@ -77,6 +77,8 @@ function describe(order: OrderRow): AnswerOf<DomainVerbs, 'show_order'> {
     attention_reason: order.attention_reason,
     ended_at: order.ended_at?.toISOString() ?? null,
     error: order.error_message,
+    registry_said: order.registry_said,
+    waits_for_credit: order.waits_for_credit,
     settled_by_hand: order.settled_by_hand,
   };
 }

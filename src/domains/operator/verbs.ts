@@ -30,7 +30,12 @@ const order = Type.Object({
   attention_since: Type.Union([Type.String(), Type.Null()]),
   attention_reason: Type.Union([Type.String(), Type.Null()]),
   ended_at: Type.Union([Type.String(), Type.Null()]),
+  /** As its customer reads it. */
   error: Type.Union([Type.String(), Type.Null()]),
+  /** The registry's own words of its last refusal. */
+  registry_said: Type.Union([Type.String(), Type.Null()]),
+  /** It is sent again by itself, and at once when the registry's balance covers it. */
+  waits_for_credit: Type.Boolean(),
   /** Why the operator ended it. */
   settled_by_hand: Type.Union([Type.String(), Type.Null()]),
 });
@@ -115,6 +120,8 @@ const verbs = {
       messages: Type.Array(
         Type.Object({
           number: Type.Integer(),
+          /** Empty: it came before registries were told apart. */
+          registry: Type.String(),
           /** The registry's. */
           message_id: Type.String(),
           queued_at: Type.String(),
@@ -122,6 +129,26 @@ const verbs = {
           /** Empty where it is about no name. */
           name: Type.String(),
           text: Type.String(),
+        }),
+      ),
+    }),
+  },
+  /** Our accounts at the registries of the configuration, as the registries have told of them. */
+  registry_balances: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      balances: Type.Array(
+        Type.Object({
+          registry: Type.String(),
+          /** Null: it has not told. */
+          available_cents: Type.Union([Type.Integer(), Type.Null()]),
+          currency: Type.Union([Type.String(), Type.Null()]),
+          observed_at: Type.Union([Type.String(), Type.Null()]),
+          warn_below_cents: Type.Union([Type.Integer(), Type.Null()]),
+          /** When it last refused something for want of credit, where nothing was seen of the account since. */
+          refused_at: Type.Union([Type.String(), Type.Null()]),
+          is_low: Type.Boolean(),
+          orders_waiting: Type.Integer(),
         }),
       ),
     }),
@@ -190,6 +217,48 @@ const verbs = {
       paid_until: Type.Optional(Type.String({ maxLength: 40 })),
     }),
     answer: Type.Object({ name: Type.String(), imported: Type.Boolean(), reason: Type.String() }),
+  },
+  /** Names that are with us behind `after`, in the order of the alphabet, for a deposit with a data escrow agent. */
+  escrow_domains: {
+    request: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 253 })),
+      limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    }),
+    answer: Type.Object({
+      domains: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          expires_at: Type.String(),
+          nameservers: Type.Array(Type.String()),
+          registrant: Type.String(),
+        }),
+      ),
+      next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  /** Registrants of such names behind `after`, in the order of their handles. */
+  escrow_contacts: {
+    request: Type.Object({
+      after: Type.Optional(Type.String({ maxLength: 253 })),
+      limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    }),
+    answer: Type.Object({
+      contacts: Type.Array(
+        Type.Object({
+          handle: Type.String(),
+          name: Type.String(),
+          organization: Type.String(),
+          street: Type.String(),
+          city: Type.String(),
+          region: Type.String(),
+          postal_code: Type.String(),
+          country: Type.String(),
+          email: Type.String(),
+          phone: Type.String(),
+        }),
+      ),
+      next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
   },
   show_wallet: {
     request: Type.Object({ workspace }),

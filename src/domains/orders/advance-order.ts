@@ -1,15 +1,19 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
+import { noteCreditRefusal } from '../balances/index.ts';
 import { EXPIRY_TOLERANCE_MS, findDomainById } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
+import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
+import { memberOf } from '../registry/routing-registry.ts';
 import { addYears } from '../registry/term.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import { attentionOf, nextUnknownLookMs } from './attention.ts';
+import { attentionOf, NO_CREDIT, nextCreditLookMs, nextUnknownLookMs } from './attention.ts';
 import { lacksBaseline, takeBaseline } from './baseline.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
-import { failureCodeOf, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
+import { keepLease } from './keep-lease.ts';
+import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
@@ -43,11 +47,15 @@ export async function leaseAndAdvanceOrder(
  * Advances an order that the caller has leased as far as it gets. `isFirst`: the caller placed it just now, so nothing was
  * sent for it yet, although it is `submitted`.
  */
-export async function advanceOrder(
+export function advanceOrder(
   deps: OrderDependencies,
   leased: OrderRow,
   { isFirst }: { readonly isFirst: boolean },
 ): Promise<OrderOutcome> {
+  return keepLease(deps, leased, () => advanceLeased(deps, leased, isFirst));
+}
+
+async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst: boolean): Promise<OrderOutcome> {
   let order = leased;
   if (order.state === 'paying') {
     const paid = await pay(deps, order);
@@ -207,11 +215,7 @@ async function findRegistrant(
  * A refusal. Where an earlier command of the order may have arrived, that one may be its cause (the name exists: it is ours;
  * the expiry differs: it was moved), so the registry is asked before the order fails.
  */
-async function settleRejection(
-  deps: OrderDependencies,
-  order: OrderRow,
-  rejection: Extract<MutationOutcome, { kind: 'rejected' }>,
-): Promise<OrderRow> {
+async function settleRejection(deps: OrderDependencies, order: OrderRow, rejection: Refusal): Promise<OrderRow> {
   if (order.submissions > 1) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return seen;
@@ -219,19 +223,48 @@ async function settleRejection(
       rejection.code === 'pending_transfer' ||
       (order.kind === 'registration' && rejection.code === 'object_exists')
     ) {
-      return settleOwnEffect(deps, order, rejection.reason);
+      return settleOwnEffect(deps, order, rejection);
     }
   }
-  await failOrder(deps, order, { code: failureCodeOf(order.kind), message: rejection.reason });
+  if (rejection.code === 'no_credit') return waitForCredit(deps, order, rejection);
+  await failOrder(deps, order, failureOf(order, rejection));
   return reread(deps, order);
 }
 
+function failureOf({ kind, name }: OrderRow, rejection: Refusal): OrderFailure {
+  const message = `${explainRefusal(kind, name, rejection)} Nothing was charged.`;
+  return { code: failureCodeOf(kind), message, registrySaid: rejection.reason };
+}
+
+/** Our account at the registry does not cover it: the hold stays, a person has to look, and it is sent again, each time later. */
+async function waitForCredit(deps: OrderDependencies, order: OrderRow, { reason }: Refusal): Promise<OrderRow> {
+  const { logger, clock, db } = deps;
+  logger.error(
+    { order: order.id, name: order.name, reason },
+    'the registry carries nothing out that costs something: our account there has no credit. Orders keep their money and wait; pay the ' +
+      'registry, and see `ironcraft domains order list`',
+  );
+  const member = memberOf(deps.registry, order.name);
+  if (member !== undefined) await noteCreditRefusal(deps, member.id);
+  const now = clock.now();
+  const changed = await updateOrder(workspaceDb(db, order.workspace_id), order.id, ['submitted', 'pending'], {
+    state: 'submitted',
+    nextLookAt: new Date(now.getTime() + nextCreditLookMs(order, now)),
+    isLeased: false,
+    registrySaid: reason,
+    waitsForCredit: true,
+    attention: order.attention_since === null ? { attention_since: now, attention_reason: NO_CREDIT } : {},
+    now,
+  });
+  return changed ?? reread(deps, order);
+}
+
 /** The refusal shows the effect of a command that `info` does not report yet: of this order, or of another registrar. */
-async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, rejection: Refusal): Promise<OrderRow> {
   const { evidence, info } = await evidenceOrNothing(deps.registry, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
-    await failOrder(deps, order, { code: failureCodeOf(order.kind), message: reason });
+    await failOrder(deps, order, failureOf(order, rejection));
     return reread(deps, order);
   }
   return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);

@@ -22,6 +22,15 @@ export function nextUnknownLookMs(order: OrderRow, now: Date): number {
   return Math.min(Math.max(backoffMs(order.submissions + 1, UNKNOWN_LOOK), age / 2), longestMs);
 }
 
+/** Longer than commands without an answer: the registry has said why, and a person has to pay it first. */
+const CREDIT_LOOK = { firstMs: 30_000, longestMs: 30 * MINUTE_MS } as const;
+export const NO_CREDIT = 'Our account at the registry has no credit for it (2104).';
+
+export function nextCreditLookMs(order: OrderRow, now: Date): number {
+  const age = now.getTime() - order.created_at.getTime();
+  return Math.min(Math.max(CREDIT_LOOK.firstMs, age / 4), CREDIT_LOOK.longestMs);
+}
+
 /** Columns to set on an order that has not ended at this look; empty while it is young, or is known to need attention. */
 export function attentionOf(order: OrderRow, reason: string, now: Date) {
   const { attention_since: since, created_at: createdAt, kind } = order;

@@ -18,7 +18,9 @@ export interface OrderDependencies {
   readonly background: BackgroundWork;
   /** The service's own nameservers, which a new name gets. */
   readonly nameservers: readonly string[];
+  /** How often a lease is extended; for tests. Default: three times in its term. */
+  readonly leaseBeatMs?: number;
 }
 
-/** Longer than any call to the registry or the payment provider takes: a process that lets its lease lapse has died. */
+/** Extended while a process works on the order (keep-lease.ts): one that lets its lease lapse has died. */
 export const LEASE_MS = 60_000;

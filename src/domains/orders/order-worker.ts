@@ -4,6 +4,7 @@
  */
 import pLimit from 'p-limit';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { noteBalance } from '../balances/index.ts';
 import {
   announceTransfer,
   areTooManyMissing,
@@ -13,6 +14,7 @@ import {
   MISSING_LOOK_MS,
   syncDomain,
 } from '../portfolio/index.ts';
+import { explainFailure } from '../registry/explain-refusal.ts';
 import { type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
@@ -104,7 +106,7 @@ async function readQueue(deps: OrderDependencies, member: RegistryMember): Promi
     for (let count = 0; count < BATCH_SIZE; count += 1) {
       const polled = await member.poll();
       if (polled === undefined) return;
-      await applyMessage(deps, polled.message);
+      await applyMessage(deps, member, polled.message);
       await member.acknowledge(polled.message.id);
     }
   } catch (error) {
@@ -113,8 +115,9 @@ async function readQueue(deps: OrderDependencies, member: RegistryMember): Promi
   }
 }
 
-async function applyMessage(deps: OrderDependencies, message: RegistryMessage): Promise<void> {
+async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
   const { name, kind, text, queuedAt } = message;
+  const { id: registry } = member;
   const failure = { reason: text, queuedAt: new Date(queuedAt) };
   switch (kind) {
     case 'registration_completed':
@@ -138,11 +141,14 @@ async function applyMessage(deps: OrderDependencies, message: RegistryMessage): 
     case 'transfer_out_ended':
       return announceTransfer(deps.db, name, deps.clock.now());
     case 'notice':
-      deps.logger.info({ name, kind, text }, 'message of the registry');
+      deps.logger.info({ registry, name, kind, text }, 'message of the registry');
       return;
+    case 'low_balance':
+      deps.logger.error({ registry, text }, 'the registry says that our account there has little left');
+      return message.balance === undefined ? undefined : noteBalance(deps, member, message.balance);
     case 'other':
-      deps.logger.warn({ name, kind, text }, 'a message of the registry is kept for the operator');
-      return keepUnknownMessage(deps, message);
+      deps.logger.warn({ registry, name, kind, text }, 'a message of the registry is kept for the operator');
+      return keepUnknownMessage(deps, registry, message);
     default:
       return kind satisfies never;
   }
@@ -174,7 +180,11 @@ async function failByName(
   const evidence = await readEvidence(deps.registry, order, info);
   if (evidence === 'done' || evidence === 'under_way') return;
   if (kind === 'registration' && info === undefined && (await isTaken(deps, name))) return;
-  await failOrder(deps, order, { code: failureCodeOf(kind), message: reason });
+  await failOrder(deps, order, {
+    code: failureCodeOf(kind),
+    message: `${explainFailure(kind, name)} Nothing was charged.`,
+    registrySaid: reason,
+  });
 }
 
 /** Taken, although the registry shows no object: it is being registered, and the message is about an earlier attempt. */

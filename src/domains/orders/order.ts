@@ -18,6 +18,8 @@
  *   the registry port for why repeating is safe.
  * - A success reported by the registry is accepted from any worker at any time; a refusal only from a worker that is the
  *   only one to have sent a command.
+ * - A refusal because our account at the registry has no credit (2104) is nobody's fault but ours: the order keeps its hold and waits for
+ *   the operator, who is told, and for credit.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
  * - One acquisition of a name, one renewal of a term, and one order of an Idempotency-Key: unique indexes keep that.
@@ -61,6 +63,8 @@ export type OrderOutcome =
   | { readonly kind: 'unknown'; readonly order: OrderRow };
 
 export function orderOutcome(order: OrderRow): OrderOutcome {
+  // Nothing comes of asking again at once.
+  if (order.waits_for_credit && !isOver(order)) return { kind: 'pending', order };
   switch (order.state) {
     case 'completed':
     case 'pending':
@@ -71,10 +75,17 @@ export function orderOutcome(order: OrderRow): OrderOutcome {
   }
 }
 
+function isOver({ state }: OrderRow): boolean {
+  return state === 'completed' || state === 'failed';
+}
+
 /** Why an order failed, as its caller sees it. */
 export interface OrderFailure {
   readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'payment_failed';
+  /** In our own words. */
   readonly message: string;
+  /** The registry's, for the operator alone. */
+  readonly registrySaid?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

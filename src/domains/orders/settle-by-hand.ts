@@ -31,7 +31,7 @@ export function isEnded({ state }: OrderRow): boolean {
 export async function retryOrder({ db, clock }: Hands, order: OrderRow): Promise<boolean> {
   const retried = await workspaceDb(db, order.workspace_id)
     .updateTable('orders')
-    .set({ next_look_at: clock.now(), attention_since: null, attention_reason: null })
+    .set({ next_look_at: clock.now(), attention_since: null, attention_reason: null, waits_for_credit: false })
     .where('id', '=', order.id)
     .where('state', 'not in', ['completed', 'failed'])
     .returning('id')

@@ -100,11 +100,25 @@ export async function leaseOrder(db: WorkspaceDb, id: string, now: Date, until: 
     .executeTakeFirst();
 }
 
+/** Keeps the lease that this process has. False: it has none any more. */
+export async function extendLease(db: WorkspaceDb, id: string, held: Date, until: Date): Promise<boolean> {
+  const extended = await db
+    .updateTable('orders')
+    .set({ lease_until: until, next_look_at: until })
+    .where('id', '=', id)
+    .where(isLive)
+    .where('lease_until', '=', held)
+    .executeTakeFirst();
+  return extended.numUpdatedRows > 0n;
+}
+
 export interface OrderChange {
   readonly state?: OrderState;
   readonly nextLookAt?: Date | null;
   readonly isLeased?: boolean;
   readonly attention?: { readonly attention_since?: Date; readonly attention_reason?: string };
+  readonly registrySaid?: string;
+  readonly waitsForCredit?: boolean;
   readonly now: Date;
 }
 
@@ -113,7 +127,7 @@ export async function updateOrder(
   db: WorkspaceDb,
   id: string,
   from: readonly OrderState[],
-  { state, nextLookAt, isLeased = true, attention = {}, now }: OrderChange,
+  { state, nextLookAt, isLeased = true, attention = {}, registrySaid, waitsForCredit, now }: OrderChange,
 ): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
@@ -122,6 +136,8 @@ export async function updateOrder(
       ...(state === undefined ? {} : { state }),
       ...(nextLookAt === undefined ? {} : { next_look_at: nextLookAt }),
       ...(isLeased ? {} : { lease_until: null }),
+      ...(registrySaid === undefined ? {} : { registry_said: registrySaid }),
+      ...(waitsForCredit === undefined ? {} : { waits_for_credit: waitsForCredit }),
       ...attention,
     })
     .where('id', '=', id)
@@ -156,6 +172,8 @@ export async function endOrder(
       error_message: failure?.message ?? null,
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
+      ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
+      waits_for_credit: false,
       lease_until: null,
       next_look_at: null,
       updated_at: now,

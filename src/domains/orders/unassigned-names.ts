@@ -1,5 +1,6 @@
 /** Names that are with our registrar account and in no portfolio: an order came upon them, and an operator says whose they are. */
 import type { Database, Transaction } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { insertAcquisition } from '../portfolio/index.ts';
@@ -89,7 +90,8 @@ export async function adoptName(db: Database, { info, name, paidUntil, workspace
     await systemDb(tx).deleteFrom('unassigned_names').where('name', '=', name).execute();
     await workspaceDb(tx, workspaceId)
       .updateTable('domains')
-      .set({ whois_privacy: info.isPrivate })
+      // Read again with the next sweep.
+      .set({ whois_privacy: info.isPrivate, snapshot: json(info) })
       .where('id', '=', inserted.id)
       .execute();
     return true;

@@ -11,15 +11,16 @@ const AUDIT_MESSAGES = 'domains-audit-messages';
 const AUDIT_CRON = '52 * * * *';
 const COUNTED = 10_000;
 
-/** One that comes again is kept once. */
+/** One that comes again from the same registry is kept once. */
 export async function keepUnknownMessage(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
+  registry: string,
   { id, queuedAt, name, text }: RegistryMessage,
 ): Promise<void> {
   await systemDb(db)
     .insertInto('unknown_messages')
-    .values({ message_id: id, queued_at: new Date(queuedAt), received_at: clock.now(), name, text })
-    .onConflict((conflict) => conflict.columns(['message_id', 'queued_at']).doNothing())
+    .values({ registry, message_id: id, queued_at: new Date(queuedAt), received_at: clock.now(), name, text })
+    .onConflict((conflict) => conflict.columns(['registry', 'message_id', 'queued_at']).doNothing())
     .execute();
 }
 

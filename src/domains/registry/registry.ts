@@ -82,7 +82,14 @@ export interface RegistryFee {
 export type MutationOutcome =
   | { readonly kind: 'completed'; readonly expiresAt?: string }
   | { readonly kind: 'pending' }
-  | { readonly kind: 'rejected'; readonly code: RejectionCode; readonly reason: string }
+  | {
+      readonly kind: 'rejected';
+      readonly code: RejectionCode;
+      /** In the registry's words: for the operator alone. See `explain-refusal.ts` for what customers are told. */
+      readonly reason: string;
+      /** In our own words, where our side has refused before it asked the registry. */
+      readonly explanation?: string;
+    }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** Result codes of RFC 5730 3 that callers distinguish; `other` is every other refusal. */
@@ -97,6 +104,8 @@ export type RejectionCode =
   | 'not_pending_transfer'
   | 'wrong_expiry'
   | 'policy'
+  /** Our account at the registry does not cover it: nobody's fault but ours. */
+  | 'no_credit'
   | 'other';
 
 /** A command that costs something. */
@@ -180,9 +189,13 @@ export interface RegistryMessage {
     | 'deleted'
     /** It is understood, and nothing follows from it. */
     | 'notice'
+    /** Our account has less than the registry likes. */
+    | 'low_balance'
     /** It is not understood. */
     | 'other';
   readonly text: string;
+  /** Where the message tells it. */
+  readonly balance?: RegistryBalance | undefined;
 }
 
 /** Of a read. */
@@ -202,6 +215,13 @@ export interface RegistryHabits {
   readonly requiredContact: readonly ('city' | 'country')[];
 }
 
+/** What our account at a registry may still spend, in the registry's currency. */
+export interface RegistryBalance {
+  readonly availableCents: number;
+  /** ISO 4217; undefined: the registry does not say. */
+  readonly currency?: string | undefined;
+}
+
 /** One registry behind the port: what is asked of it alone. */
 export interface RegistryMember {
   /** As metrics, logs and the operator know it. */
@@ -209,6 +229,10 @@ export interface RegistryMember {
   /** The suffixes of the names that are, or would be, there; undefined: of all names. */
   readonly zones: readonly string[] | undefined;
   readonly habits: RegistryHabits;
+  /** The operator is told once our account there has less than that. */
+  readonly warnBelowCents?: number | undefined;
+  /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
+  readBalance(): Promise<RegistryBalance | undefined>;
   /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
   poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
   /** Throws `RegistryUnavailable`; the message then stays in the queue. */

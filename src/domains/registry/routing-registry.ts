@@ -5,6 +5,7 @@ import {
   type ReadOptions,
   type Registry,
   type RegistryHabits,
+  type RegistryMember,
   RegistryUnavailable,
   type SingleRegistry,
 } from './registry.ts';
@@ -52,6 +53,11 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
       await Promise.all(members.map((member) => member.stop()));
     },
   };
+}
+
+/** Where a name is, or would be; undefined: nowhere. */
+export function memberOf({ members }: Pick<Registry, 'members'>, name: string): RegistryMember | undefined {
+  return members.find(({ zones }) => zones === undefined || zones.includes(zoneOf(name)));
 }
 
 /** What a name lies under. Names of registries are one label below it. */

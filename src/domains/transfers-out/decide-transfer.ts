@@ -4,7 +4,8 @@ import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { type DomainRow, lockDomain } from '../portfolio/index.ts';
-import type { RejectionCode, TransferDecision } from '../registry/registry.ts';
+import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import type { TransferDecision } from '../registry/registry.ts';
 import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { DECIDE_AGAIN_MS, lookAtTransfer, type TransferDependencies } from './look-at-transfer.ts';
@@ -59,7 +60,7 @@ function nothingPending({ name, transfer_out: transfer }: DomainRow): ApiError {
 
 export type DecisionEnd =
   | { readonly kind: 'done'; readonly transfer: TransferOut }
-  | { readonly kind: 'refused'; readonly reason: string; readonly transfer: TransferOut }
+  | { readonly kind: 'refused'; readonly explanation: string; readonly transfer: TransferOut }
   /** Not known yet: it is sent again. */
   | { readonly kind: 'unknown' };
 
@@ -75,10 +76,11 @@ export async function sendDecision(
   const transfer = after?.transfer_out ?? row.transfer_out;
   if (transfer === null) return { kind: 'unknown' };
   if (transfer.state === ENDS[decision]) return { kind: 'done', transfer };
-  if (!isPending(transfer)) return { kind: 'refused', reason: `it is ${transfer.state} already`, transfer };
+  if (!isPending(transfer)) return { kind: 'refused', explanation: `It is ${transfer.state} already.`, transfer };
   if (outcome.kind === 'completed') return { kind: 'done', transfer: await endAs(deps, row, ENDS[decision]) };
   if (outcome.kind !== 'rejected') return { kind: 'unknown' };
-  return { kind: 'refused', reason: outcome.reason, transfer: await dropDecision(deps, row, outcome.code) };
+  const explanation = explainRefusal('transfer_decision', row.name, outcome);
+  return { kind: 'refused', explanation, transfer: await dropDecision(deps, row, outcome) };
 }
 
 /** The registry has taken the decision, and does not show it yet, or tells of no transfer. */
@@ -93,8 +95,12 @@ function endAs({ clock, db }: TransferDependencies, row: DomainRow, state: Trans
 }
 
 /** The owner may decide again. */
-function dropDecision({ db, logger }: TransferDependencies, row: DomainRow, code: RejectionCode): Promise<TransferOut> {
-  logger.warn({ domain: row.name, code }, 'the registry refused a decision about a transfer');
+function dropDecision(
+  { db, logger }: TransferDependencies,
+  row: DomainRow,
+  { code, reason }: Refusal,
+): Promise<TransferOut> {
+  logger.warn({ domain: row.name, code, reason }, 'the registry refused a decision about a transfer');
   return db.transaction((tx) => changeTransfer(tx, row, (held) => ({ ...held, decision: null, refusal: code }), {}));
 }
 

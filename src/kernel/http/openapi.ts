@@ -189,6 +189,7 @@ const TEXT_TYPES = {
   text: 'text/plain',
   xml: 'application/xml',
   protobuf: 'application/x-protobuf',
+  rdap: 'application/rdap+json',
 } as const;
 
 /** The texts that the operation writes, beside its JSON where it has any. */

@@ -20,7 +20,7 @@ export interface OperationErrorDialect {
   /** The name of its schema among the document's components. */
   readonly name: string;
   readonly schema: Readonly<Record<string, unknown>>;
-  readonly mediaType: 'application/json' | 'text/html';
+  readonly mediaType: 'application/json' | 'application/rdap+json' | 'text/html';
   /** What the protocol demands for a request that cannot be read, besides the catalogue's status of `invalid_request`. */
   readonly unreadableStatus?: number;
   /** The whole answer. Quota, version and `Retry-After` are the service's; headers given here take the place of others. */

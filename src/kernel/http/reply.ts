@@ -32,9 +32,9 @@ export class WrittenJson {
 }
 
 /** The kinds of `TextReply` that an operation may answer with. */
-export type TextKind = 'html' | 'text' | 'xml' | 'protobuf' | 'redirect';
+export type TextKind = 'html' | 'text' | 'xml' | 'protobuf' | 'rdap' | 'redirect';
 
-/** An answer that the handler wrote itself. Made by `html`, `plainText`, `xml`, `protobuf` and `redirect`. */
+/** An answer that the handler wrote itself. Made by `html`, `plainText`, `xml`, `protobuf`, `rdapJson` and `redirect`. */
 export class TextReply {
   readonly kind: TextKind;
   readonly status: number;
@@ -91,6 +91,13 @@ export function xml(text: string, options: TextOptions & { readonly mediaType?: 
 export function protobuf(message: Buffer, options: TextOptions = {}): TextReply {
   return written('protobuf', 'application/x-protobuf', message, options);
 }
+
+/** An answer of the Registration Data Access Protocol (RFC 9083), which any page may read. */
+export function rdapJson(content: object, options: TextOptions = {}): TextReply {
+  return written('rdap', RDAP_MEDIA_TYPE, JSON.stringify(content), options, { 'access-control-allow-origin': '*' });
+}
+
+export const RDAP_MEDIA_TYPE = 'application/rdap+json';
 
 /**
  * Sends the browser on: 302, or 303 for a form's answer, which is then fetched with GET. `location` is an address of any

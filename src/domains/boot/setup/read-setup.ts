@@ -8,13 +8,16 @@ import type { PriceBookOptions } from '../../prices/price-book.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { priceOptionsOf } from './price-options.ts';
 import { type RegistryFileOptions, registryOptionsOf } from './registry-options.ts';
-import { Setup } from './setup-schema.ts';
+import { type RegistrarSetup, Setup } from './setup-schema.ts';
 
 /** What the file says, as the parts of the service take it. */
 export interface DomainsSetup {
   /** Empty: the registry of the environment. */
   readonly registries: readonly RegistryFileOptions[];
   readonly prices: PriceBookOptions;
+  /** Who we are, where the file says it. */
+  readonly registrar: RegistrarSetup | undefined;
+  readonly servesRdap: boolean;
 }
 
 /** Throws `ConfigError`; its problems never hold a secret. */
@@ -27,8 +30,10 @@ export async function readSetup(path: string, environment: Environment): Promise
   const rates = new Map(Object.entries(setup.currencies ?? {}));
   const prices = priceOptionsOf(setup, rates, note);
   const registries = await registryOptionsOf(setup, { folder: dirname(path), environment, note });
+  const { registrar, rdap: servesRdap = false } = setup;
+  if (servesRdap && registrar === undefined) note('rdap', 'say who the registrar is: `registrar`');
   if (problems.length > 0) throw new ConfigError(problems);
-  return { registries, prices };
+  return { registries, prices, registrar, servesRdap };
 }
 
 /** Undefined where it has not the form that the rest can be read from: the problems are noted. */

@@ -94,6 +94,7 @@ async function readRegistry(
     fees: fees === false ? undefined : fees,
     checkBatchSize: registry.check_batch_size ?? 10,
     autoRenewGraceDays: registry.auto_renew_grace_days,
+    warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),
     codeMeanings: quirks.result_codes ?? {},
     lacksPoll: quirks.no_poll ?? false,
   };

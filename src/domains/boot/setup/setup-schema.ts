@@ -35,6 +35,7 @@ const MEANINGS = [
   'pending_transfer',
   'wrong_expiry',
   'policy',
+  'no_credit',
   'other',
   'unknown',
 ] as const;
@@ -55,6 +56,7 @@ const RegistrySetup = closedObject({
   fees: Type.Optional(Type.Union([Type.Literal(false), closedObject({ currency: Type.Optional(currency) })])),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
+  balance: Type.Optional(closedObject({ warn_below: amount })),
   quirks: Type.Optional(
     closedObject({
       result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),
@@ -103,7 +105,20 @@ const TldSetup = closedObject({
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
 });
 
+/** Who the registrar is, as it tells the world. */
+const RegistrarSetup = closedObject({
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  /** https://www.iana.org/assignments/registrar-ids */
+  iana_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
+  abuse_email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 254 }),
+  abuse_phone: Type.Optional(Type.String({ pattern: '^\\+[0-9 .()-]{5,30}$' })),
+  url: Type.Optional(Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 })),
+});
+
 export const Setup = closedObject({
+  registrar: Type.Optional(RegistrarSetup),
+  /** Answers of RDAP for the names that are with us. */
+  rdap: Type.Optional(Type.Boolean()),
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),
@@ -113,6 +128,7 @@ export const Setup = closedObject({
 });
 
 export type Setup = Static<typeof Setup>;
+export type RegistrarSetup = Static<typeof RegistrarSetup>;
 export type RegistrySetup = Static<typeof RegistrySetup>;
 export type TldSetup = Static<typeof TldSetup>;
 export type PricesSetup = Static<typeof PricesSetup>;

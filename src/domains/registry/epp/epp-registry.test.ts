@@ -108,7 +108,12 @@ test('refusals of the registry are distinguished', async () => {
   assert.equal(rejectionOf(await registry.create(testCreation('refuse-this.com'))), 'policy');
   const { city: _, ...homeless } = testRegistrant;
   const lacking = await registry.create({ ...testCreation(newName()), registrant: homeless });
-  assert.deepEqual(lacking, { kind: 'rejected', code: 'policy', reason: "the registry needs the registrant's city" });
+  assert.deepEqual(lacking, {
+    kind: 'rejected',
+    code: 'policy',
+    reason: "the registry needs the registrant's city",
+    explanation: "The registry needs the registrant's city.",
+  });
   const unwritable = await registry.create({
     ...testCreation(newName()),
     registrant: { ...testRegistrant, name: 'a\u0000b' },

@@ -11,6 +11,7 @@ import {
 } from './change-domains.ts';
 import { EppClient, type EppClientOptions } from './client/epp-client.ts';
 import { read, settle } from './outcomes.ts';
+import { readBalance } from './read-balance.ts';
 import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
 import { REQUIRED_CONTACT } from './registrant-contact.ts';
@@ -28,6 +29,8 @@ export type EppRegistryOptions = EppClientOptions &
     readonly zones?: readonly string[] | undefined;
     /** See `RegistryHabits`. Default: the registry does not renew by itself. */
     readonly autoRenewGraceDays?: number | undefined;
+    /** See `RegistryMember`. */
+    readonly warnBelowCents?: number | undefined;
   };
 
 export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
@@ -53,6 +56,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     id: options.id ?? 'epp',
     zones: options.zones,
     habits,
+    warnBelowCents: options.warnBelowCents,
+    readBalance: () => read(() => readBalance(link)),
     poll: () => read(() => pollMessage(link)),
     acknowledge: (messageId) => read(() => acknowledgeMessage(link, messageId)),
     countSessions: () => client.sessionCount,

@@ -9,6 +9,7 @@ import { XmlError } from './xml/parse-xml.ts';
 
 const rejections: Readonly<Record<number, RejectionCode>> = {
   2004: 'policy',
+  2104: 'no_credit',
   2105: 'not_eligible',
   2106: 'not_eligible',
   2201: 'not_authorized',
@@ -41,15 +42,17 @@ export function outcomeOf(response: Response, { expiresAt, meanings }: Reading):
   const meaning = meanings[code] ?? (UNKNOWN_CODES.includes(code) ? 'unknown' : (rejections[code] ?? 'other'));
   return meaning === 'unknown'
     ? { kind: 'unknown', reason: `${code}: ${reason}` }
-    : { kind: 'rejected', code: meaning, reason };
+    : { kind: 'rejected', code: meaning, reason: `${code}: ${reason}` };
 }
 
 export function describeRefusal({ message, reason }: Response): string {
   return reason === undefined ? message : `${message}: ${reason}`;
 }
 
+/** By our side, for a reason that customers may read. */
 export function rejected(code: RejectionCode, reason: string): MutationOutcome {
-  return { kind: 'rejected', code, reason };
+  const explanation = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+  return { kind: 'rejected', code, reason, explanation };
 }
 
 /** A mutation never throws for what the registry did, or did not do. */
@@ -58,7 +61,7 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
     return await work();
   } catch (error) {
     if (error instanceof XmlError || error instanceof FrameError)
-      return rejected('other', `not sent: ${error.message}`);
+      return { kind: 'rejected', code: 'other', reason: `not sent: ${error.message}` };
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
     if (!isRegistryError(error)) throw error;
     return { kind: 'unknown', reason: error.message };

@@ -1,10 +1,11 @@
 /** The registry's message queue, as messages of the port. */
 import type { RegistryMessage } from '../registry.ts';
 import { isSuccess, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
+import { readLowBalance } from './commands/balance.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
 import { findChange, findData, type Response } from './commands/response.ts';
 import { EppFault } from './epp-fault.ts';
-import { DOMAIN } from './namespaces.ts';
+import { DOMAIN, LOW_BALANCE } from './namespaces.ts';
 import { refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
 import { findText } from './xml/element.ts';
@@ -43,7 +44,7 @@ function describeMessage(response: Response, clientId: string) {
 }
 
 /** What a message is about. A name that it does not give is empty. Throws `EppFault` for data that make no sense. */
-function classifyMessage(response: Response, clientId: string): { readonly name: string; readonly kind: Kind } {
+function classifyMessage(response: Response, clientId: string): Pick<RegistryMessage, 'name' | 'kind' | 'balance'> {
   const pending = findData(response, DOMAIN, 'panData');
   if (pending !== undefined) {
     const { name, succeeded, clTRID } = readPendingAction(pending);
@@ -54,6 +55,8 @@ function classifyMessage(response: Response, clientId: string): { readonly name:
     const { name, status, requestedBy } = readTransfer(transfer);
     return { name, kind: transferKind(status, requestedBy === clientId) };
   }
+  const low = findData(response, LOW_BALANCE, 'pollData');
+  if (low !== undefined) return { name: '', kind: 'low_balance', balance: readLowBalance(low) };
   const change = findChange(response.extensions);
   const isPurge = change?.operation === 'autoPurge' || (change?.operation === 'delete' && change.detail === 'purge');
   return { name: nameIn(response), kind: isPurge ? 'deleted' : change === undefined ? 'other' : 'notice' };

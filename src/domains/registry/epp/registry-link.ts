@@ -2,11 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { MutationOutcome, RegistryFee, RejectionCode } from '../registry.ts';
+import type { MutationOutcome, RegistryBalance, RegistryFee, RejectionCode } from '../registry.ts';
 import type { EppClient } from './client/epp-client.ts';
 import type { EppCommand } from './commands/command.ts';
 import type { ContactType, NameserverModel } from './commands/domain-items.ts';
-import type { Fee } from './commands/fee.ts';
+import { type Fee, findFeeBalance } from './commands/fee.ts';
 import type { Response } from './commands/response.ts';
 import { FEE } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -43,6 +43,7 @@ export interface RegistryRules {
 export class RegistryLink {
   readonly rules: RegistryRules;
   readonly #client: EppClient;
+  #lastBalance: RegistryBalance | undefined;
 
   constructor(client: EppClient, rules: RegistryRules) {
     this.#client = client;
@@ -56,13 +57,25 @@ export class RegistryLink {
   }
 
   /** For what must not be sent twice unchecked. Throws `AnswerLost` when it was sent and not answered. */
-  askOnce(command: EppCommand, clTRID: string): Promise<Response> {
-    return this.#client.execute(command, { clTRID, isRepeatable: false });
+  async askOnce(command: EppCommand, clTRID: string): Promise<Response> {
+    const response = await this.#client.execute(command, { clTRID, isRepeatable: false });
+    this.#lastBalance = findFeeBalance(response.extensions) ?? this.#lastBalance;
+    return response;
   }
 
   /** Whether the registry understands the extension. Throws `CommandNotSent` when there is no registry to ask. */
   async supports(extensionUri: string, timeoutMs?: number): Promise<boolean> {
     return (await this.#client.services(timeoutMs)).extensionUris.has(extensionUri);
+  }
+
+  /** Whether the registry has such objects. Throws as `supports`. */
+  async serves(objectUri: string): Promise<boolean> {
+    return (await this.#client.services()).objectUris.has(objectUri);
+  }
+
+  /** As the answer to the last paid command of this process told it; undefined: none has. */
+  get lastBalance(): RegistryBalance | undefined {
+    return this.#lastBalance;
   }
 
   /** What the caller agreed to, for a registry that is told. */

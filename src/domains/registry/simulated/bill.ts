@@ -1,7 +1,11 @@
 /** What the registry charges its registrars, and takes back: a delete within a grace period, or a transfer, ends what was charged for. */
 
+import { sql } from 'kysely';
 import type { Executor } from '../../../kernel/db/database.ts';
-import type { Fees, PriceList } from './registry-core.ts';
+import type { CommandContext } from './command-context.ts';
+import { putMessage } from './message-store.ts';
+import type { AccountBalance, Credit, CreditOf, Fees } from './registry-core.ts';
+import { Refusal } from './replies.ts';
 import { type RegistryDb, type RegistryTables, registryDb } from './tables.ts';
 
 export type ChargeKind = RegistryTables['registry_charges']['kind'];
@@ -15,8 +19,7 @@ export interface Charge {
 }
 
 export async function recordCharges(
-  db: RegistryDb,
-  prices: PriceList,
+  { credit, db, prices }: Pick<CommandContext, 'credit' | 'db' | 'prices'>,
   name: string,
   charges: readonly Charge[],
 ): Promise<void> {
@@ -31,6 +34,9 @@ export async function recordCharges(
     charged_at: at,
   }));
   await db.insertInto('registry_charges').values(rows).execute();
+  for (const { registrar, amount_cents: chargedCents, charged_at: at } of rows) {
+    await warnOfLowBalance(db, { credit, chargedCents, registrar, at });
+  }
 }
 
 function centsOf(fees: Fees, kind: ChargeKind, years: number): number {
@@ -83,4 +89,59 @@ export async function readBill(executor: Executor, registrar: string) {
     .where('registrar', '=', registrar)
     .orderBy('id')
     .execute();
+}
+
+/**
+ * Refuses (2104) what the registrar's credit does not cover. Its commands that cost something wait for each other, so that no two spend
+ * the same money. What is charged later, once it is done, is not counted.
+ */
+export async function requireCredit(
+  { credit, db, registrar }: { readonly credit: CreditOf; readonly db: RegistryDb; readonly registrar: string },
+  feeCents: number,
+): Promise<void> {
+  const given = credit(registrar);
+  if (given === undefined) return;
+  await db.selectFrom('registry_registrars').select('id').where('id', '=', registrar).forUpdate().execute();
+  const left = await leftOf(db, registrar, given);
+  if (left >= feeCents) return;
+  throw new Refusal(2104, `this costs ${formatEuros(feeCents)} EUR, and ${formatEuros(left)} EUR are left`);
+}
+
+/** Refuses (2303) where the registrar may spend what it likes. */
+export async function readAccount({
+  credit,
+  db,
+  session,
+}: Pick<CommandContext, 'credit' | 'db' | 'session'>): Promise<AccountBalance> {
+  const given = credit(session.registrarId);
+  if (given === undefined) throw new Refusal(2303, 'the credit of this registrar is not limited');
+  const availableCents = await leftOf(db, session.registrarId, given);
+  return { creditLimitCents: given.cents, balanceCents: given.cents - availableCents, availableCents };
+}
+
+async function leftOf(db: RegistryDb, registrar: string, { cents }: Credit): Promise<number> {
+  const { spent } = await db
+    .selectFrom('registry_charges')
+    .select(sql<number>`coalesce(sum(amount_cents), 0)::bigint`.as('spent'))
+    .where('registrar', '=', registrar)
+    .executeTakeFirstOrThrow();
+  return cents - Number(spent);
+}
+
+/** Once, when a charge leaves less than the registrar's threshold. */
+async function warnOfLowBalance(
+  db: RegistryDb,
+  { credit, chargedCents, registrar, at }: { credit: CreditOf; chargedCents: number; registrar: string; at: Date },
+): Promise<void> {
+  const given = credit(registrar);
+  if (given?.warnBelowCents === undefined) return;
+  const { cents: creditLimitCents, warnBelowCents: thresholdCents } = given;
+  const availableCents = await leftOf(db, registrar, given);
+  if (availableCents >= thresholdCents || availableCents + chargedCents < thresholdCents) return;
+  const data = { type: 'lowBalance', creditLimitCents, thresholdCents, availableCents } as const;
+  await putMessage(db, { registrar, queued_at: at, name: '', text: 'Low account balance', data });
+}
+
+function formatEuros(cents: number): string {
+  return (cents / 100).toFixed(2);
 }

@@ -1,7 +1,7 @@
 /** What every command works with, and how it loads the name that it is about. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { addYears } from '../term.ts';
-import { recordCharges } from './bill.ts';
+import { recordCharges, requireCredit } from './bill.ts';
 import { findDomain, insertDomain, lockDomain, removeDomain, updateDomain } from './domain-store.ts';
 import { type Aged, age, type DomainState, type Habits, nextDue } from './life-cycle.ts';
 import { queueNotices } from './message-store.ts';
@@ -13,7 +13,7 @@ import {
   isTakenElsewhere,
   policyOf,
 } from './policy.ts';
-import type { Fees, PriceList, Session } from './registry-core.ts';
+import type { CreditOf, Fees, PriceList, Session } from './registry-core.ts';
 import { Refusal } from './replies.ts';
 import type { RegistryDb } from './tables.ts';
 
@@ -37,6 +37,7 @@ export interface CommandContext extends Habits {
   readonly svTRID: string;
   readonly delays: RegistryDelays;
   readonly prices: PriceList;
+  readonly credit: CreditOf;
   /** Beside those of policy.ts. */
   readonly reservedNames: ReadonlySet<string>;
 }
@@ -106,7 +107,7 @@ function isDueAt(domain: DomainState, now: Date): boolean {
 
 /** Applies what is due to a name that this transaction has locked. Undefined: it is gone. */
 export async function applyDue(
-  context: Pick<CommandContext, 'db' | 'now' | 'prices' | 'autoRenewGraceDays'>,
+  context: Pick<CommandContext, 'credit' | 'db' | 'now' | 'prices' | 'autoRenewGraceDays'>,
   domain: DomainState,
 ): Promise<DomainState | undefined> {
   if (!isDueAt(domain, context.now)) return domain;
@@ -117,14 +118,15 @@ export async function applyDue(
 
 /** Stores a changed name, queues the messages about it, and charges what it costs. */
 export async function store(
-  { db, prices }: Pick<CommandContext, 'db' | 'prices'>,
+  context: Pick<CommandContext, 'credit' | 'db' | 'prices'>,
   before: DomainState,
   { domain, notices, charges = [] }: Aged,
 ): Promise<void> {
+  const { db } = context;
   if (domain === undefined) await removeDomain(db, before.name);
   else await updateDomain(db, before, domain);
   await queueNotices(db, notices);
-  await recordCharges(db, prices, before.name, charges);
+  await recordCharges(context, before.name, charges);
 }
 
 function isSeeded(context: CommandContext, name: string): boolean {
@@ -191,7 +193,20 @@ export function requireYears(years: number): void {
   throw new Refusal(2004, 'a term is 1 to 10 years', 'period');
 }
 
-export function requireFee(agreedCents: number | undefined, feeCents: number, isPremium = false): void {
+/** What the caller agreed to is what it costs, and its credit covers it. */
+export async function requireCovered(
+  { credit, db, session }: CommandContext,
+  {
+    agreedCents,
+    feeCents,
+    isPremium,
+  }: { agreedCents: number | undefined; feeCents: number; isPremium?: boolean | undefined },
+): Promise<void> {
+  requireFee(agreedCents, feeCents, isPremium);
+  await requireCredit({ credit, db, registrar: session.registrarId }, feeCents);
+}
+
+function requireFee(agreedCents: number | undefined, feeCents: number, isPremium = false): void {
   if (isPremium && agreedCents === undefined) {
     throw new Refusal(2306, 'the name has a price of its own, which the command must name', 'fee');
   }

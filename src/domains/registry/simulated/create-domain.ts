@@ -4,7 +4,7 @@ import {
   type CommandContext,
   lockDomainStateIfAny,
   readDomainName,
-  requireFee,
+  requireCovered,
   requireYears,
 } from './command-context.ts';
 import { readDsRecords, requireAuthInfo, requireContacts, requireHosts, uniqueContacts } from './domain-links.ts';
@@ -22,9 +22,9 @@ export async function createDomain(context: CommandContext, command: CreateDomai
   requireYears(command.years);
   requireAuthInfo(command.authInfo);
   const feeCents = fees.createCents * command.years;
-  requireFee(command.feeCents, feeCents, fees.isPremium);
   if ((await lockDomainStateIfAny(context, name)) !== undefined)
     throw new Refusal(2302, `${name} is registered already`);
+  await requireCovered(context, { agreedCents: command.feeCents, feeCents, isPremium: fees.isPremium });
   const contacts = uniqueContacts(command.contacts ?? []);
   await requireContacts(context, [command.registrant, ...contacts.map(({ id }) => id)]);
   const nameservers = await requireHosts(context, command.nameservers ?? []);
@@ -56,7 +56,7 @@ export async function createDomain(context: CommandContext, command: CreateDomai
   if (!isFirst) throw new Refusal(2302, `${name} is registered already`);
   const charge = { registrar: session.registrarId, kind: 'create', years: command.years, at: now } as const;
   // One that waits is charged when it is done.
-  if (wait === null) await recordCharges(context.db, context.prices, name, [charge]);
+  if (wait === null) await recordCharges(context, name, [charge]);
   const created = { name, createdAt: now, expiresAt, feeCents };
   return wait === null ? completed(created) : pending(created);
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { readAccount } from './bill.ts';
 import { checkDomains } from './check-domains.ts';
 import {
   applyDue,
@@ -17,7 +18,7 @@ import { checkHosts, createHost, deleteHost, infoHost, updateHost } from './host
 import { infoDomain } from './info-domain.ts';
 import { findFirstMessage, type MessageHabits, putMessage, removeMessage } from './message-store.ts';
 import { checkPassword, ensureRegistrar, setPassword } from './registrars.ts';
-import type { PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
+import type { CreditOf, PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
 import { renewDomain } from './renew-domain.ts';
 import { answer, completed, Refusal, type Result } from './replies.ts';
 import { type SpecialNames, withPremiumNames } from './special-names.ts';
@@ -34,6 +35,8 @@ export interface RegistryCoreOptions {
   /** Names are renewed at the end of their term, which can be taken back for so many days. Default: they are not. */
   readonly autoRenewGraceDays?: number | undefined;
   readonly special?: SpecialNames | undefined;
+  /** Default: nobody's is limited. */
+  readonly credit?: CreditOf | undefined;
   /** Default: each message once, in their order. */
   readonly messages?: MessageHabits | undefined;
 }
@@ -43,12 +46,12 @@ const DUE_BATCH = 200;
 
 /** All of its state is in the database: any number of these, in any number of processes, are one registry. */
 export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
-  const { db, clock, delays = {}, autoRenewGraceDays, messages = {}, special = {} } = options;
+  const { db, clock, delays = {}, autoRenewGraceDays, credit = () => undefined, messages = {}, special = {} } = options;
   const prices = withPremiumNames(options.prices, special.premium);
   const reservedNames = special.reserved ?? new Set<string>();
   /** Messages that have come once. Of this process: a restart may bring one a third time. */
   const repeated = new Set<string>();
-  const rules = { prices, reservedNames, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
+  const rules = { prices, credit, reservedNames, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
 
   function createContext(session: Session, svTRID: string): CommandContext {
     return { ...rules, db: registryDb(db), now: clock.now(), session, svTRID };
@@ -129,6 +132,8 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
         text,
         data: { type: 'announcement' },
       }),
+
+    readBalance: (session) => runRead(session, async (context) => completed(await readAccount(context))),
 
     async runDue() {
       const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);

@@ -4,7 +4,7 @@ import {
   type CommandContext,
   lockDomainState,
   readDomainName,
-  requireFee,
+  requireCovered,
   requireNoStatus,
   requireSettled,
   requireSponsor,
@@ -50,7 +50,7 @@ export async function restoreDomain(
   while (addYears(domain.expiresAt, years) <= now) years += 1;
   const { fees } = readDomainName(name, context.prices);
   const feeCents = fees.restoreCents + fees.renewCents * years;
-  requireFee(command.feeCents, feeCents);
+  await requireCovered(context, { agreedCents: command.feeCents, feeCents });
   const expiresAt = addYears(domain.expiresAt, years);
   const restored = { ...domain, expiresAt, phase: 'active', phaseUntil: null } as const;
   const after = { ...restored, updatedBy: session.registrarId, updatedAt: now };

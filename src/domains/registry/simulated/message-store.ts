@@ -77,6 +77,7 @@ function revive(data: PollMessage['data']): PollMessage['data'] {
     }
     case 'lifeCycle':
     case 'announcement':
+    case 'lowBalance':
       return data;
   }
 }

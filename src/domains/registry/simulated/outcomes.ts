@@ -6,6 +6,7 @@ const rejections: Partial<Record<RefusalCode, RejectionCode>> = {
   2003: 'policy',
   2004: 'policy',
   2005: 'policy',
+  2104: 'no_credit',
   2105: 'not_eligible',
   2106: 'not_eligible',
   2201: 'not_authorized',
@@ -20,7 +21,8 @@ const rejections: Partial<Record<RefusalCode, RejectionCode>> = {
 
 type Refused = Extract<Reply<unknown>, { ok: false }>;
 
-export function rejectionOf({ code, element, reason }: Refused): MutationOutcome {
+export function rejectionOf({ code, element, reason: said }: Refused): MutationOutcome {
+  const reason = `${code}: ${said}`;
   if (element === 'curExpDate') return { kind: 'rejected', code: 'wrong_expiry', reason };
   return { kind: 'rejected', code: rejections[code] ?? 'other', reason };
 }
@@ -91,5 +93,7 @@ function kindOf({ data }: PollMessage, registrarId: string): RegistryMessage['ki
       return data.event === 'deleted' ? 'deleted' : 'notice';
     case 'announcement':
       return 'other';
+    case 'lowBalance':
+      return 'low_balance';
   }
 }

@@ -23,6 +23,7 @@ export type RefusalCode =
   | 2004
   | 2005
   | 2102
+  | 2104
   | 2105
   | 2106
   | 2200
@@ -55,6 +56,22 @@ export type Reply<Data> =
       /** The element at fault, as EPP names it, without a prefix: `curExpDate`, `period`, `fee`. */
       readonly element?: string;
     };
+
+/** What a registrar may spend, all its charges together; `warnBelowCents`: it is told once less than that is left. */
+export interface Credit {
+  readonly cents: number;
+  readonly warnBelowCents?: number;
+}
+
+export interface AccountBalance {
+  readonly creditLimitCents: number;
+  /** What has been charged. */
+  readonly balanceCents: number;
+  readonly availableCents: number;
+}
+
+/** Undefined: as much as it likes. */
+export type CreditOf = (registrarId: string) => Credit | undefined;
 
 /** Of a zone: registrations and renewals by the year, transfers and restorations as a whole. */
 export interface Fees {
@@ -301,7 +318,9 @@ export interface PollMessage {
     /** The name is deleted, or enters the next phase after its term. */
     | { readonly type: 'lifeCycle'; readonly event: 'expired' | 'redemption' | 'pendingDelete' | 'deleted' }
     /** Free text, about no name. */
-    | { readonly type: 'announcement' };
+    | { readonly type: 'announcement' }
+    /** Less than the threshold is left of the registrar's credit. */
+    | ({ readonly type: 'lowBalance' } & Omit<AccountBalance, 'balanceCents'> & { readonly thresholdCents: number });
 }
 
 export interface RegistryCore {
@@ -365,6 +384,9 @@ export interface RegistryCore {
   announce(registrarId: string, text: string): Promise<void>;
   /** Answers how many are left, and the id of the next. 2303: no such message, or acknowledged already. */
   acknowledgeMessage(session: Session, id: string): Promise<Reply<{ count: number; nextId?: string }>>;
+
+  /** 2303 for a registrar whose credit is not limited. */
+  readBalance(session: Session): Promise<Reply<AccountBalance>>;
 
   /** Applies what is due by the clock; answers how many names it touched. Safe in any number of processes at once. */
   runDue(): Promise<number>;

@@ -3,7 +3,7 @@ import {
   type CommandContext,
   lockDomainState,
   readDomainName,
-  requireFee,
+  requireCovered,
   requireNoStatus,
   requireSettled,
   requireSponsor,
@@ -28,7 +28,7 @@ export async function renewDomain(context: CommandContext, command: RenewDomain)
   if (policy === 'refuse_renew') throw new Refusal(2306, `the registry's policy does not allow renewing ${name}`);
   const { fees } = readDomainName(name, context.prices);
   const feeCents = fees.renewCents * command.years;
-  requireFee(command.feeCents, feeCents, fees.isPremium);
+  await requireCovered(context, { agreedCents: command.feeCents, feeCents, isPremium: fees.isPremium });
   const renewed = { name, expiresAt, feeCents };
   const fails = policy === 'fail_renew';
   if (context.delays.renewSeconds === 0 && !fails) {

@@ -117,6 +117,11 @@ class SimulatedRegistry implements SingleRegistry {
     return this.habits;
   }
 
+  /** It lets us spend what we like. */
+  async readBalance(): Promise<undefined> {
+    return undefined;
+  }
+
   countSessions(): undefined {
     return undefined;
   }

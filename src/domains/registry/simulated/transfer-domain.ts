@@ -4,7 +4,7 @@ import {
   isSameSecret,
   lockDomainState,
   readDomainName,
-  requireFee,
+  requireCovered,
   requireNoStatus,
   requireSettled,
   requireSponsor,
@@ -31,7 +31,8 @@ export async function requestTransfer(
   const { fees } = readDomainName(name, context.prices);
   const years = fees.transferYears ?? 1;
   if ((command.years ?? years) !== years) throw new Refusal(2306, `a transfer adds ${years} to the term`, 'period');
-  requireFee(command.feeCents, fees.transferCents, fees.isPremium);
+  const { isPremium, transferCents: feeCents } = fees;
+  await requireCovered(context, { agreedCents: command.feeCents, feeCents, isPremium });
   const policy = policyOf(name);
   const seconds = isQuickToTransfer(policy) ? QUICK_TRANSFER_SECONDS : delays.transferSeconds;
   const requested: TransferRecord = {

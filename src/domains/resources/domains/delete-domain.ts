@@ -67,7 +67,7 @@ async function deleteNow(deps: DeleteDependencies, row: DomainRow): Promise<Dele
   }
   if (end.kind === 'refused') {
     throw new ApiError('delete_failed', {
-      message: `The registry refused to delete ${row.name}: ${end.reason}`,
+      message: `${row.name} was not deleted. ${end.explanation}`,
       details: { reason: end.code },
     });
   }

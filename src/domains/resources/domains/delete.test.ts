@@ -85,7 +85,8 @@ test('delete_failed: a name that is locked stays as it is', async () => {
   await service.registry.update({ name: 'bolted.com', transactionId: 'lock', locked: true });
   const { status, body } = await workspace.delete('/domains/bolted.com');
   assert.deepEqual([status, body.error, body.details.reason], [422, 'delete_failed', 'status_prohibits']);
-  assert.match(body.details.message, /clientDeleteProhibited/);
+  assert.match(body.details.message, /locked.*`registrar_lock`/);
+  assert.doesNotMatch(body.details.message, /clientDeleteProhibited/);
   const kept = (await workspace.get('/domains/bolted.com')).body;
   assert.deepEqual([kept.status, kept.auto_renew, kept.release_at], ['Active', true, null]);
 });

@@ -76,8 +76,7 @@ async function requireAvailable({ registry }: DomainDependencies, name: string):
       message: 'The registry does not answer now. Nothing was charged; repeat the call.',
     });
   }
-  const reason = found.reason === undefined ? '' : ` (${found.reason})`;
   throw new ApiError('registration_failed', {
-    message: `${name} is ${found.availability}${reason}. Nothing was charged. GET /suggest has other names.`,
+    message: `${name} is ${found.availability}. Nothing was charged. GET /suggest has other names.`,
   });
 }

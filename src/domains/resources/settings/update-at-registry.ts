@@ -4,8 +4,8 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { type BackgroundWork, LATE } from '../../background-work.ts';
 import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
+import { explainRefusal, type Refusal } from '../../registry/explain-refusal.ts';
 import {
-  type MutationOutcome,
   type Registry,
   type RegistryDomain,
   RegistryUnavailable,
@@ -13,7 +13,6 @@ import {
 } from '../../registry/registry.ts';
 
 export type RegistryChange = Omit<UpdateCommand, 'name' | 'transactionId'>;
-type Rejection = Extract<MutationOutcome, { kind: 'rejected' }>;
 
 /** RFC 5731 2.3: the registry accepts nothing more before it has finished. */
 const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingUpdate', 'pendingDelete'];
@@ -85,7 +84,8 @@ function notKnown(cause: string): ApiError {
 }
 
 /** `info` is from just before. */
-function refusalOf({ code, reason }: Rejection, { name, statuses }: RegistryDomain): ApiError {
+function refusalOf(rejection: Refusal, { name, statuses }: RegistryDomain): ApiError {
+  const { code, reason } = rejection;
   const underWay = statuses.find((status) => UNDER_WAY.includes(status));
   if (code === 'pending_transfer' || (code === 'status_prohibits' && underWay !== undefined)) {
     const status = underWay ?? 'pendingTransfer';
@@ -102,7 +102,8 @@ function refusalOf({ code, reason }: Rejection, { name, statuses }: RegistryDoma
     });
   }
   return new ApiError('bad_request', {
-    message: `The registry refuses this for ${name}: ${reason}`,
+    message: explainRefusal('settings', name, rejection),
     details: { reason: code },
+    cause: reason,
   });
 }

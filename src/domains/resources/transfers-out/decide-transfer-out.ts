@@ -64,7 +64,7 @@ function answer(row: DomainRow, known: TransferOut | null, end: DecisionEnd | un
   if (end?.kind === 'done') return render(row, 'Completed', end.transfer);
   if (end?.kind === 'refused') {
     throw new ApiError('transfer_failed', {
-      message: `The registry did not take this about the transfer of ${row.name}: ${end.reason}`,
+      message: `This was not taken about the transfer of ${row.name}. ${end.explanation}`,
       details: { state: end.transfer.state },
     });
   }

@@ -5,6 +5,9 @@
  *   a command that was not sent            waits for the next connection
  *   one whose answer was lost, repeatable  is sent again
  *   one whose answer was lost, otherwise   ends as `AnswerLost`: the caller has to find its outcome
+ *
+ * A registry that ends the session because it has had too many commands or sessions (2502) is left alone for a while, which grows with
+ * each time that it says so.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../../../kernel/log/log.ts';
@@ -31,6 +34,8 @@ export interface EppClientOptions extends EppEndpoint {
   readonly stopGraceMs?: number;
   /** The longest wait. Default 30,000. */
   readonly reconnectDelayMaxMs?: number;
+  /** Before the first new try where the registry has had too many commands (2502), doubled with each. Default 1,000. */
+  readonly limitDelayMs?: number;
 }
 
 export interface CommandOptions {
@@ -156,6 +161,7 @@ export class EppClient {
     const { logger, host } = this.#options;
     const stopping = this.#stopping.signal;
     let failures = 0;
+    let limits = 0;
     while (!stopping.aborted) {
       try {
         const connection = await EppConnection.open(this.#options, stopping);
@@ -164,7 +170,15 @@ export class EppClient {
         logger.info({ host, extensions: [...connection.services.extensionUris] }, 'logged in to the registry');
         for (const event of connection.loginEvents) logger.warn({ host, event }, 'the registry said at login');
         // A login alone does not reset the backoff, only an answer: a server may accept logins and hang up.
-        if (await this.#serveFrom(connection)) failures = 0;
+        const served = await this.#serveFrom(connection);
+        if (served.isAnswered) [failures, limits] = [0, 0];
+        if (served.isLimited) {
+          limits += 1;
+          logger.warn(
+            { host, limits },
+            'the registry has had too many commands or sessions, and is left alone for a while',
+          );
+        }
         if (!stopping.aborted) logger.info({ host, reason: connection.closed.reason }, 'the registry’s session ended');
       } catch (error) {
         this.#lastFailure = error;
@@ -172,7 +186,9 @@ export class EppClient {
       }
       failures += 1;
       if (this.#connections.size === 0) this.#awaySince ??= performance.now();
-      await wait(this.#delayMs(failures), undefined, { signal: stopping }).catch(() => undefined);
+      await wait(limits > 0 ? this.#limitDelayMs(limits) : this.#delayMs(failures), undefined, {
+        signal: stopping,
+      }).catch(() => undefined);
     }
   }
 
@@ -181,39 +197,47 @@ export class EppClient {
     return backoffMs(failures, { firstMs, longestMs, jitter: 'full' });
   }
 
-  /** Until the connection is over, or the client stops. Answers whether any command was answered. */
-  async #serveFrom(connection: EppConnection): Promise<boolean> {
+  #limitDelayMs(limits: number): number {
+    const { limitDelayMs: firstMs = 1_000, reconnectDelayMaxMs: longestMs = 30_000 } = this.#options;
+    return backoffMs(limits, { firstMs, longestMs: Math.max(longestMs, firstMs) });
+  }
+
+  /** Until the connection is over, or the client stops. `isAnswered`: any command was; `isLimited`: 2502 has ended it. */
+  async #serveFrom(connection: EppConnection): Promise<{ readonly isAnswered: boolean; readonly isLimited: boolean }> {
     const { keepAliveMs = 240_000 } = this.#options;
     const stopping = this.#stopping.signal;
     const ends = AbortSignal.any([stopping, connection.closed]);
-    let answered = false;
+    let [isAnswered, isLimited] = [false, false];
     this.#connections.add(connection);
     while (!ends.aborted) {
       const job = await this.#queue.take(ends, keepAliveMs);
-      if (job !== undefined) answered = (await this.#exchange(job, connection)) || answered;
-      else if (!ends.aborted) await connection.hello();
+      if (job !== undefined) {
+        const end = await this.#exchange(job, connection);
+        isAnswered ||= end === 'answered';
+        isLimited ||= end === 'limited';
+      } else if (!ends.aborted) await connection.hello();
     }
     await connection.close();
     this.#connections.delete(connection);
-    return answered;
+    return { isAnswered, isLimited };
   }
 
-  async #exchange(job: Job, connection: EppConnection): Promise<boolean> {
+  async #exchange(job: Job, connection: EppConnection): Promise<'answered' | 'limited' | 'failed'> {
     job.tries += 1;
     job.isInFlight = true;
     try {
       const response = await connection.exchange(job.command, job.clTRID);
-      // 2501, 2502: the session is over and nothing was done (RFC 5730 3).
-      if (response.code !== 2501 && response.code !== 2502) {
+      if (!isUnanswered(response.code, job)) {
         job.settle(response);
-        return true;
+        return 'answered';
       }
       this.#retry(job, this.#notSent(`${response.code}: ${response.message}`));
+      if (response.code === 2502) return 'limited';
     } catch (error) {
       if (error instanceof CommandNotSent || (error instanceof AnswerLost && job.isRepeatable)) this.#retry(job, error);
       else job.settle(error instanceof Error ? error : new CommandNotSent(String(error)));
     }
-    return false;
+    return 'failed';
   }
 
   #retry(job: Job, error: Error): void {
@@ -222,4 +246,9 @@ export class EppClient {
     if (job.tries >= MAX_TRIES || job.isLate || this.#stopping.signal.aborted) job.settle(error);
     else this.#queue.putBack(job);
   }
+}
+
+/** 2501, 2502: the session is over and nothing was done (RFC 5730 3). 2500: it is over, and what may be sent twice is. */
+function isUnanswered(code: number, { isRepeatable }: Job): boolean {
+  return code === 2501 || code === 2502 || (code === 2500 && isRepeatable);
 }

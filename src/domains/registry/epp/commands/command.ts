@@ -1,8 +1,9 @@
 /** A client's message: `hello`, or a command with its transaction id. One codec an object and verb; see the mappings. */
 
 import { EppFault } from '../epp-fault.ts';
-import { CONTACT, DOMAIN, EPP, HOST } from '../namespaces.ts';
+import { BALANCE, CONTACT, DOMAIN, EPP, HOST } from '../namespaces.ts';
 import { elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
+import { type BalanceInfoCommand, balanceCodecs } from './balance.ts';
 import type { Codec } from './codec.ts';
 import { type ContactCommand, contactCodecs } from './contact.ts';
 import { type DomainCommand, domainCodecs } from './domain-commands.ts';
@@ -13,7 +14,7 @@ export type PollCommand =
   | { readonly kind: 'poll'; readonly operation: 'req' }
   | { readonly kind: 'poll'; readonly operation: 'ack'; readonly messageId: string };
 
-export type ObjectCommand = DomainCommand | ContactCommand | HostCommand;
+export type ObjectCommand = DomainCommand | ContactCommand | HostCommand | BalanceInfoCommand;
 export type EppCommand = LoginCommand | { readonly kind: 'logout' } | PollCommand | ObjectCommand;
 
 export type Request =
@@ -28,9 +29,14 @@ export type Request =
     };
 
 const epp = elementsOf(EPP);
-const objectCodecs = { ...domainCodecs, ...contactCodecs, ...hostCodecs };
+const objectCodecs = { ...domainCodecs, ...contactCodecs, ...hostCodecs, ...balanceCodecs };
 const objectVerbs: readonly string[] = ['check', 'info', 'create', 'renew', 'transfer', 'update', 'delete'];
-const objectPrefixes: Readonly<Record<string, string>> = { [DOMAIN]: 'domain', [CONTACT]: 'contact', [HOST]: 'host' };
+const objectPrefixes: Readonly<Record<string, string>> = {
+  [DOMAIN]: 'domain',
+  [CONTACT]: 'contact',
+  [HOST]: 'host',
+  [BALANCE]: 'balance',
+};
 
 export function helloElement(): XmlElement {
   return epp('epp', [epp('hello')]);

@@ -35,7 +35,7 @@ export interface Fee {
 }
 
 export function formatAmount(cents: number): string {
-  return `${Math.trunc(cents / 100)}.${String(Math.abs(cents % 100)).padStart(2, '0')}`;
+  return `${cents < 0 ? '-' : ''}${Math.trunc(Math.abs(cents) / 100)}.${String(Math.abs(cents % 100)).padStart(2, '0')}`;
 }
 
 /** 2005 for what is no amount, 2004 for one in smaller parts than cents. */
@@ -140,4 +140,24 @@ export function findFee(extensions: readonly XmlElement[]): Fee | undefined {
   if (found === undefined || findChild(found, 'fee') === undefined) return undefined;
   const amountCents = findTotal(found);
   return amountCents === undefined ? undefined : { currency: findText(found, 'currency') ?? 'EUR', amountCents };
+}
+
+/** What the registrar may still spend, where an answer tells it (RFC 8748 3.6, 3.7): what is left and what it may owe. */
+export function findFeeBalance(
+  extensions: readonly XmlElement[],
+): { readonly availableCents: number; readonly currency: string | undefined } | undefined {
+  const found = extensions.find(({ uri }) => uri === FEE);
+  const [balance, limit] = [findText(found, 'balance'), findText(found, 'creditLimit')];
+  if (balance === undefined) return undefined;
+  const [balanceCents, limitCents] = [findCents(balance), limit === undefined ? 0 : findCents(limit)];
+  if (balanceCents === undefined || limitCents === undefined) return undefined;
+  return { availableCents: balanceCents + limitCents, currency: findText(found, 'currency') };
+}
+
+/** Undefined for what is no amount: not worth losing an answer for. */
+function findCents(text: string): number | undefined {
+  const match = /^(-?)(\d{1,12})(?:\.(\d{1,2}))?0*$/.exec(text);
+  if (match === null) return undefined;
+  const cents = Number(match[2]) * 100 + Number((match[3] ?? '').padEnd(2, '0'));
+  return match[1] === '-' ? -cents : cents;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DeliveredCommand, type Delivery, deliverAtRandom } from './deliveries.ts';
 
-const info: DeliveredCommand = { kind: 'domain:info', name: 'a.com', registrarId: 'demo' };
+const info: DeliveredCommand = { kind: 'domain:info', name: 'a.com', registrarId: 'demo', earlier: 0 };
 const draw = (seed: number, count = 2_000) => {
   const deliver = deliverAtRandom({ silentShare: 0.1, cutShare: 0.2, slowMs: 50, seed });
   return Array.from({ length: count }, () => deliver(info));

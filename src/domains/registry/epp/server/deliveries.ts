@@ -10,6 +10,8 @@ export type Delivery =
   | { readonly kind: 'silent' }
   /** It is carried out at once, and answered so much later. */
   | { readonly kind: 'slow'; readonly delayMs: number }
+  /** It is not carried out, and the session ends with that code. */
+  | { readonly kind: 'refused'; readonly code: 2500 | 2502 }
   /** It is carried out, and the connection is cut in place of an answer. */
   | { readonly kind: 'cut' };
 
@@ -18,15 +20,20 @@ export interface DeliveredCommand {
   readonly kind: EppCommand['kind'];
   readonly name: string;
   readonly registrarId: string | undefined;
+  /** Commands of its session before it, the login not counted. */
+  readonly earlier: number;
 }
 
 /** Undefined: it is carried out and answered. */
 export type ChooseDelivery = (command: DeliveredCommand) => Delivery | undefined;
 
-export function describeDelivered(command: EppCommand, registrarId: string | undefined): DeliveredCommand {
+export function describeDelivered(
+  command: EppCommand,
+  session: Pick<DeliveredCommand, 'earlier' | 'registrarId'>,
+): DeliveredCommand {
   const { kind } = command;
-  if ('names' in command) return { kind, name: command.names[0]?.toLowerCase() ?? '', registrarId };
-  return { kind, name: 'name' in command ? command.name.toLowerCase() : '', registrarId };
+  if ('names' in command) return { ...session, kind, name: command.names[0]?.toLowerCase() ?? '' };
+  return { ...session, kind, name: 'name' in command ? command.name.toLowerCase() : '' };
 }
 
 export interface RandomDeliveries {

@@ -3,20 +3,21 @@ import { createHash } from 'node:crypto';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
 import { EppFault } from '../epp-fault.ts';
-import { CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
+import { ACCOUNT_URIS, CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
 export interface ServerHabits {
   readonly contacts: ContactModel;
   readonly nameservers: NameserverModel;
+  /** Registrars can ask for their balance. */
+  readonly balance: boolean;
 }
 
-export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj' };
+export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj', balance: false };
 
-export function objectUrisOf({ contacts, nameservers }: ServerHabits): string[] {
-  return OBJECT_URIS.filter(
-    (uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'),
-  );
+export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
+  const uris = balance ? [...OBJECT_URIS, ...ACCOUNT_URIS] : OBJECT_URIS;
+  return uris.filter((uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'));
 }
 
 interface Parts {

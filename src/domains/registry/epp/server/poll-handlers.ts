@@ -1,5 +1,6 @@
 /** The message queue of a registrar (RFC 5730 2.9.2.3). */
 import type { PollMessage } from '../../simulated/index.ts';
+import { lowBalanceElement } from '../commands/balance.ts';
 import type { PollCommand } from '../commands/command.ts';
 import { domainDataElement, pendingActionElement, transferElement } from '../commands/domain-results.ts';
 import { type Change, changeElement, transactionIdElements } from '../commands/response.ts';
@@ -35,6 +36,8 @@ async function presentMessage(context: CommandContext, message: PollMessage): Pr
       return { data: transferElement(transferData(data.transfer)) };
     case 'announcement':
       return {};
+    case 'lowBalance':
+      return { data: lowBalanceElement({ ...data, registrarName: context.session.registrarId }) };
     case 'lifeCycle':
       // The extension belongs to the data of the name: neither goes without the other.
       return context.extensionUris.has(CHANGE_POLL) ? presentChange(context, message, data.event) : {};

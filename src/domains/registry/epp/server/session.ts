@@ -22,11 +22,12 @@ import {
 import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
 import { responseElement } from '../commands/response.ts';
 import { EppFault } from '../epp-fault.ts';
-import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST } from '../namespaces.ts';
+import { BALANCE, CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
 import type { Answer, CommandContext } from './answers.ts';
+import { answerBalance } from './balance-handler.ts';
 import { answerContactCommand } from './contact-handlers.ts';
 import { type ChooseDelivery, type Delivery, describeDelivered } from './deliveries.ts';
 import { answerDomainCommand } from './domain-handlers.ts';
@@ -56,7 +57,7 @@ export interface SessionAnswer {
   readonly xml: string;
   readonly ends: boolean;
   /** How it reaches the client; undefined: as it should. */
-  readonly delivery?: Exclude<Delivery, { kind: 'silent' }> | undefined;
+  readonly delivery?: Exclude<Delivery, { kind: 'silent' | 'refused' }> | undefined;
 }
 
 const MAX_FAILED_LOGINS = 3;
@@ -73,6 +74,8 @@ export class EppSession {
   readonly #options: SessionOptions;
   #login: LoggedIn | undefined;
   #failedLogins = 0;
+  /** Since the login. */
+  #commandCount = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -104,10 +107,10 @@ export class EppSession {
       clTRID = findTransactionId(root);
       const request = readRequest(root);
       if (request.kind === 'hello') return { xml: this.greeting(), ends: false };
-      const chosen = this.#options.deliver?.(describeDelivered(request.command, this.#login?.registrarId));
+      const chosen = this.#chooseDelivery(request.command);
       if (chosen?.kind === 'silent') return undefined;
-      delivery = chosen;
-      answer = await this.#carryOut(request);
+      delivery = chosen?.kind === 'refused' ? undefined : chosen;
+      answer = chosen?.kind === 'refused' ? { code: chosen.code } : await this.#carryOut(request);
     } catch (error) {
       answer = this.#answerFault(error);
     }
@@ -118,6 +121,12 @@ export class EppSession {
   close(): void {
     if (this.#login !== undefined) this.#options.sessions.release(this.#login.registrarId);
     this.#login = undefined;
+  }
+
+  #chooseDelivery(command: EppCommand): Delivery | undefined {
+    const session = { registrarId: this.#login?.registrarId, earlier: this.#commandCount };
+    if (this.#login !== undefined) this.#commandCount += 1;
+    return this.#options.deliver?.(describeDelivered(command, session));
   }
 
   #response(answer: Answer, clTRID: string | undefined): XmlElement {
@@ -191,11 +200,13 @@ function countChecked(command: ObjectCommand): number {
 }
 
 function uriOf(command: ObjectCommand): string {
+  if (command.kind === 'balance:info') return BALANCE;
   if (isDomainCommand(command)) return DOMAIN;
   return isContactCommand(command) ? CONTACT : HOST;
 }
 
 function answerObjectCommand(context: CommandContext, command: ObjectCommand): Promise<Answer> {
+  if (command.kind === 'balance:info') return answerBalance(context);
   if (isDomainCommand(command)) return answerDomainCommand(context, command);
   if (isContactCommand(command)) return answerContactCommand(context, command);
   return answerHostCommand(context, command);

@@ -1,0 +1,72 @@
+/** What a registrar deposits with a data escrow agent: its names and who holds them. */
+import { sql } from 'kysely';
+import type { Database } from '../../kernel/db/database.ts';
+import type { VerbHandlers } from '../../kernel/operator/index.ts';
+import { systemDb } from '../workspace-scope.ts';
+import type { DomainVerbs } from './verbs.ts';
+
+/** The registrant of a workspace's names: who signed it up. */
+const registrantOfName = sql<string>`(
+  select id from domains.users person where person.workspace_id = domains.workspace_id order by created_at, id limit 1
+)`;
+
+export function createEscrowVerbs({
+  db,
+}: {
+  readonly db: Database;
+}): Pick<VerbHandlers<DomainVerbs>, 'escrow_domains' | 'escrow_contacts'> {
+  return {
+    async escrow_domains({ after = '', limit }) {
+      const rows = await systemDb(db)
+        .selectFrom('domains')
+        .select(['name', 'snapshot', registrantOfName.as('registrant')])
+        .where('state', '=', 'active')
+        .where('snapshot', 'is not', null)
+        .where('name', '>', after)
+        .orderBy('name')
+        .limit(limit)
+        .execute();
+      const domains = rows.flatMap(({ name, registrant, snapshot }) =>
+        snapshot === null
+          ? []
+          : [{ name, registrant, expires_at: snapshot.expiresAt, nameservers: [...snapshot.nameservers] }],
+      );
+      return { domains, next_after: nextAfter(rows, limit, ({ name }) => name) };
+    },
+    async escrow_contacts({ after = '', limit }) {
+      const rows = await systemDb(db)
+        .selectFrom('users')
+        .select(['id', 'name', 'email', 'contact'])
+        .where('id', '>', after)
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('domains')
+              .select('domains.id')
+              .whereRef('domains.workspace_id', '=', 'users.workspace_id')
+              .where('domains.state', '=', 'active'),
+          ),
+        )
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      const contacts = rows.map(({ contact, email, id, name }) => ({
+        handle: id,
+        name,
+        organization: contact.organization ?? '',
+        street: contact.street ?? '',
+        city: contact.city ?? '',
+        region: contact.region ?? '',
+        postal_code: contact.postal_code ?? '',
+        country: contact.country ?? '',
+        email,
+        phone: contact.phone ?? '',
+      }));
+      return { contacts, next_after: nextAfter(rows, limit, ({ id }) => id) };
+    },
+  };
+}
+
+function nextAfter<Row>(rows: readonly Row[], limit: number, keyOf: (row: Row) => string): string | null {
+  const last = rows.at(-1);
+  return last !== undefined && rows.length === limit ? keyOf(last) : null;
+}
