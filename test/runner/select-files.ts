@@ -84,6 +84,8 @@ const ALONE: ReadonlyMap<RegExp, string> = new Map([
   [/\bmemoryUsage\b/, 'measures the memory of the whole process'],
   [/process\.on\('(?:uncaughtException|unhandledRejection)'/, 'takes what nothing in the process catches'],
   [/\brunVerbInProcess\b/, 'changes the environment and the working folder'],
+  [/\bfindOwnStarter\b/, 'kills what starts the children of the whole process'],
+  [/\bprepareCgroups\('auto'\)/, 'moves the whole process to another cgroup'],
   [/process\.env(?:\.\w+|\[\w+\]) = /, 'changes the environment'],
 ]);
 

@@ -16,6 +16,7 @@ try {
       ...{
         programs: found.programs,
         settings: SANDBOX_SETTINGS,
+        cgroups: undefined,
         slot: 0,
         secrets: new Map(),
         command,
@@ -25,6 +26,7 @@ try {
       filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
+      finished: async () => undefined,
       signal: new AbortController().signal,
     });
     outcomes.push({ exitCode, stdout: stdout.text, stderr: stderr.text, isUp: true });

@@ -2,29 +2,37 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { FromSpawner, ToSpawner } from './spawner-protocol.ts';
-import { startProcess } from './start-process.ts';
+import { type ProcessEnd, startProcess } from './start-process.ts';
+import { startProgram } from './start-program.ts';
 
 const LOOK_FOR_PARENT_MS = 1_000;
 
-const children = new Map<number, ChildProcess>();
+interface Started {
+  readonly process: ChildProcess;
+  readonly channel: Socket;
+  readonly release?: () => void;
+}
+
+const children = new Map<number, Started>();
 
 function tell(message: FromSpawner): void {
   // A parent that is gone wants to know nothing.
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }
 
-function start({ id, ...command }: Extract<ToSpawner, { kind: 'start' }>): void {
+function start(id: number, startOne: (ended: (end: ProcessEnd) => void) => Started): void {
   try {
-    const { process: child, channel } = startProcess(command, (end) => {
+    const started = startOne((end) => {
       children.delete(id);
       tell({ kind: 'ended', id, ...end });
     });
-    children.set(id, child);
-    const started: FromSpawner = { kind: 'started', id, pid: child.pid ?? 0 };
+    const { process: child, channel } = started;
+    children.set(id, started);
+    const message: FromSpawner = { kind: 'started', id, pid: child.pid ?? 0 };
     stopReading(channel);
     // The channel is the other side's from here on. One that is not there any more needs none.
     channel.on('error', () => undefined);
-    if (child.pid !== undefined && process.connected) process.send?.(started, channel, {}, () => undefined);
+    if (child.pid !== undefined && process.connected) process.send?.(message, channel, {}, () => undefined);
   } catch (error) {
     tell({ kind: 'ended', id, code: null, signal: null, output: String(error) });
   }
@@ -46,8 +54,22 @@ function isReading(handle: unknown): handle is { reading: boolean; readStop(): v
 }
 
 process.on('message', (message: ToSpawner) => {
-  if (message.kind === 'start') start(message);
-  else children.get(message.id)?.kill('SIGKILL');
+  const { id } = message;
+  switch (message.kind) {
+    case 'start':
+      return start(id, (ended) => startProcess(message, ended));
+    case 'start-program':
+      return start(id, (ended) =>
+        startProgram(message, {
+          told: (text) => tell({ kind: 'told', id, text }),
+          ended: (code, signal, output) => ended({ code, signal, output }),
+        }),
+      );
+    case 'release':
+      return children.get(id)?.release?.();
+    case 'kill':
+      children.get(id)?.process.kill('SIGKILL');
+  }
 });
 // A terminal and a supervisor send these to everybody; when this process ends is its parent's business.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

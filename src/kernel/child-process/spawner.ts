@@ -12,6 +12,7 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { FromSpawner, ToSpawner } from './spawner-protocol.ts';
 import { type ProcessCommand, type ProcessEnd, startProcess } from './start-process.ts';
+import type { ProgramCommand } from './start-program.ts';
 
 export interface ChildEvents {
   readonly started: (channel: Socket) => void;
@@ -34,13 +35,33 @@ export type MakeCommand = (parentPid: number) => ProcessCommand;
 
 export function startChild(makeCommand: MakeCommand, events: ChildEvents): ChildHandle {
   if (process.platform !== 'linux') return startHere(makeCommand, events);
-  spawner ??= new Spawner(() => {
-    spawner = undefined;
-  });
-  return spawner.start(makeCommand, events);
+  return findSpawner().start(makeCommand, events);
+}
+
+export interface ProgramEvents extends ChildEvents {
+  /** A piece of what it wrote where that is told. */
+  readonly told: (text: string) => void;
+}
+
+export interface ProgramHandle {
+  kill(): void;
+  /** Closes what is held open for it. */
+  release(): void;
+}
+
+/** On Linux alone. This process lives on until the program has ended, and the program ends with it where it asks for that. */
+export function startProgram(command: ProgramCommand, events: ProgramEvents): ProgramHandle {
+  return findSpawner().startProgram(command, events);
 }
 
 let spawner: Spawner | undefined;
+
+function findSpawner(): Spawner {
+  spawner ??= new Spawner(() => {
+    spawner = undefined;
+  });
+  return spawner;
+}
 
 function startHere(makeCommand: MakeCommand, events: ChildEvents): ChildHandle {
   const { process: child, channel } = startProcess(makeCommand(process.pid), events.ended);
@@ -66,7 +87,7 @@ const FLAGS = ['--no-warnings', '--max-old-space-size=64', '--max-semi-space-siz
 const GONE: ProcessEnd = { code: null, signal: 'SIGKILL', output: 'the process that started it has ended' };
 
 interface Entry {
-  readonly events: ChildEvents;
+  readonly events: ChildEvents & Partial<ProgramEvents>;
   pid: number | undefined;
 }
 
@@ -84,16 +105,19 @@ class Spawner {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#process.on('message', (message: FromSpawner, channel: unknown) => this.#take(message, channel));
-    // Sending to a process that has gone: its end is what counts.
-    this.#process.on('error', () => undefined);
-    this.#process.once('exit', () => {
+    const end = () => {
       gone();
       for (const [id, { events }] of this.#children) {
         this.hold(id, false);
         events.ended(GONE);
       }
       this.#children.clear();
+    };
+    // Sending to a process that has gone: its end is what counts. One that was never there has none.
+    this.#process.on('error', () => {
+      if (this.#process.pid === undefined) end();
     });
+    this.#process.once('exit', end);
     this.#process.unref();
     this.#process.channel?.unref();
   }
@@ -114,6 +138,14 @@ class Spawner {
     };
   }
 
+  startProgram(command: ProgramCommand, events: ProgramEvents): ProgramHandle {
+    const id = this.#nextId++;
+    this.#children.set(id, { events, pid: undefined });
+    this.hold(id, true);
+    this.#send({ kind: 'start-program', id, ...command });
+    return { kill: () => this.#send({ kind: 'kill', id }), release: () => this.#send({ kind: 'release', id }) };
+  }
+
   hold(id: number, held: boolean): void {
     if (held && this.#children.has(id)) this.#held.add(id);
     else this.#held.delete(id);
@@ -131,6 +163,10 @@ class Spawner {
     if (message.kind === 'started') {
       entry.pid = message.pid;
       if (channel instanceof Socket) entry.events.started(channel);
+      return;
+    }
+    if (message.kind === 'told') {
+      entry.events.told?.(message.text);
       return;
     }
     this.#children.delete(message.id);

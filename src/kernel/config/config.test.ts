@@ -52,6 +52,7 @@ test('an empty environment gives the documented defaults', () => {
         workspaceBytes: 268_435_456,
         boxes: 8,
         firstUid: 60_600,
+        cgroup: 'auto',
       },
       drainMs: 10_000,
       processes: 1,

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, normalize, resolve } from 'node:path';
 import { parseAllowEntry } from '../outbound/allow-list.ts';
 import { decodeMasterKey } from '../vault/decode-master-key.ts';
 import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './environment.ts';
@@ -27,6 +27,7 @@ import {
   parseTrustProxy,
   splitList,
   type TrustProxy,
+  ValueError,
 } from './parse-value.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 
@@ -114,6 +115,8 @@ export interface SandboxConfig {
   readonly workspaceBytes: number;
   readonly boxes: number;
   readonly firstUid: number;
+  /** `auto`, `off` or a folder. */
+  readonly cgroup: string;
 }
 
 /** The wallets of organizations. */
@@ -322,6 +325,12 @@ function readBilling(read: Read): BillingConfig {
   });
 }
 
+function parseCgroup(given: string): string {
+  if (given === 'auto' || given === 'off') return given;
+  if (!isAbsolute(given)) throw new ValueError('use auto, off, or the absolute path of a cgroup');
+  return normalize(given).replace(/(?<=.)\/$/, '');
+}
+
 function readSandbox(read: Read, cwd: string): SandboxConfig {
   return Object.freeze({
     bubblewrap: read<string | undefined>('IRONCRAFT_SANDBOX_BUBBLEWRAP', undefined, (given) => resolve(cwd, given)),
@@ -336,6 +345,7 @@ function readSandbox(read: Read, cwd: string): SandboxConfig {
     ),
     boxes: read('IRONCRAFT_SANDBOX_BOXES', 0, (given) => parseInteger(given, 1, 500)),
     firstUid: read('IRONCRAFT_SANDBOX_FIRST_UID', 0, (given) => parseInteger(given, 1_000, 2_000_000_000)),
+    cgroup: read('IRONCRAFT_SANDBOX_CGROUP', 'auto', parseCgroup),
   });
 }
 

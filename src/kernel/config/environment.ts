@@ -227,6 +227,12 @@ export const ENVIRONMENT = [
     meaning: 'Where the server is started by root: boxes have this uid and those above it, 1000 to 2000000000',
   },
   {
+    name: 'IRONCRAFT_SANDBOX_CGROUP',
+    default: 'auto',
+    meaning:
+      'Where boxes get their cgroups, which limit their memory: auto (in the server’s own, where it is delegated to it), off (memory is watched), or the path of a cgroup that the server may write to',
+  },
+  {
     name: 'IRONCRAFT_DRAIN_SECONDS',
     default: '10',
     meaning: 'Seconds that requests in flight get to finish after SIGTERM, 1 to 60',

@@ -43,10 +43,9 @@ export function boxArguments(
     ...['--hostname', 'sandbox', '--as-pid-1', '--new-session', '--die-with-parent', '--cap-drop', 'ALL', '--clearenv'],
     ...['--ro-bind', '/usr', '/usr', ...SYSTEM_FOLDERS.flatMap(systemFolder)],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...['--ro-bind', join(mounts.hostFolder, BOX_FILES, 'passwd'), '/etc/passwd'],
-    ...['--ro-bind', join(mounts.hostFolder, BOX_FILES, 'group'), '/etc/group'],
-    ...['--ro-bind', join(mounts.hostFolder, BOX_FILES, 'hosts'), '/etc/hosts'],
-    ...['--ro-bind', join(mounts.hostFolder, BOX_FILES, 'supervise.sh'), '/box/supervise.sh'],
+    // Links, as each mount takes its time.
+    ...['--ro-bind', join(mounts.hostFolder, BOX_FILES), '/box/files'],
+    ...['passwd', 'group', 'hosts'].flatMap((name) => ['--symlink', `/box/files/${name}`, `/etc/${name}`]),
     ...['--perms', '0444', '--ro-bind-data', String(command), '/box/command'],
     ...[...mounts.skills].flatMap(([name, path]) => ['--ro-bind', path, `/skills/${name}`]),
     ...mounts.hidden.filter(isShown).flatMap((path) => [...folder(path, 4_096, '0555'), '--remount-ro', path]),

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
+import type { BoxPrograms } from './box-request.ts';
 import { findSandbox } from './find-sandbox.ts';
 import { createHostFolder, type HostFolder } from './host-folder.ts';
-import { type BoxOutcome, type BoxPrograms, runBox } from './run-box.ts';
+import { type BoxOutcome, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 import { readTarStream } from './tar-stream.ts';
 
@@ -32,7 +33,15 @@ async function tryCommand(
   const settings = { ...SANDBOX_SETTINGS, ...changed };
   const entries: Record<string, number> = {};
   const outcome = await runBox({
-    ...{ programs, settings, slot: 0, command, timeoutMs, secrets: new Map([['KEY', 'a-secret-value']]) },
+    ...{
+      programs,
+      settings,
+      cgroups: undefined,
+      slot: 0,
+      command,
+      timeoutMs,
+      secrets: new Map([['KEY', 'a-secret-value']]),
+    },
     mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
     filling: undefined,
     takeWorkspace: async (tar) => {
@@ -42,6 +51,7 @@ async function tryCommand(
       }
     },
     started: async () => undefined,
+    finished: async () => undefined,
     signal: new AbortController().signal,
   });
   return { ...outcome, entries };

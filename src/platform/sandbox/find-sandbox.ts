@@ -4,8 +4,10 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { BoxPrograms } from './box-request.ts';
+import type { BoxCgroups } from './cgroup/box-cgroup.ts';
 import { createHostFolder } from './host-folder.ts';
-import { BoxError, type BoxPrograms, runBox } from './run-box.ts';
+import { BoxError, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 
 export interface FoundSandbox {
@@ -33,7 +35,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const MIN_VERSION = [0, 8] as const;
 const TRIAL_MS = 10_000;
 
-export async function findSandbox(settings: SandboxSettings): Promise<FoundSandbox | SandboxProblem> {
+/** `cgroups`: tried, too. */
+export async function findSandbox(
+  settings: SandboxSettings,
+  cgroups?: BoxCgroups,
+): Promise<FoundSandbox | SandboxProblem> {
   if (process.platform !== 'linux') {
     return { problem: 'Commands run on Linux alone', mend: 'Run the server on Linux, with bubblewrap installed.' };
   }
@@ -63,7 +69,7 @@ export async function findSandbox(settings: SandboxSettings): Promise<FoundSandb
     };
   }
   const programs = { bubblewrap, setpriv: isRoot ? findProgram('setpriv') : undefined };
-  const failure = await tryBox(programs, settings);
+  const failure = await tryBox(programs, settings, cgroups);
   if (failure === undefined) return { programs, version };
   const closed = isRoot ? findClosedFolder(tmpdir()) : undefined;
   if (closed === undefined) return { problem: failure, mend: NAMESPACES_MEND };
@@ -88,15 +94,20 @@ const NAMESPACES_MEND =
   '--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.';
 
 /** What went wrong; undefined where a box came up. */
-async function tryBox(programs: BoxPrograms, settings: SandboxSettings): Promise<string | undefined> {
+async function tryBox(
+  programs: BoxPrograms,
+  settings: SandboxSettings,
+  cgroups: BoxCgroups | undefined,
+): Promise<string | undefined> {
   const host = await createHostFolder();
   try {
     const { exitCode } = await runBox({
-      ...{ programs, settings, secrets: new Map(), slot: 0, command: 'exit 7', timeoutMs: TRIAL_MS },
+      ...{ programs, settings, cgroups, secrets: new Map(), slot: 0, command: 'exit 7', timeoutMs: TRIAL_MS },
       mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
       filling: undefined,
       takeWorkspace: async () => undefined,
       started: async () => undefined,
+      finished: async () => undefined,
       signal: AbortSignal.timeout(2 * TRIAL_MS),
     });
     return exitCode === 7 ? undefined : `A box does not run commands as it should: exit code ${exitCode} in place of 7`;

@@ -9,9 +9,13 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hasSeccompFilter, makeSeccompFilter } from './seccomp-filter.ts';
 
 /** Below the folder: what every box is given. */
 export const BOX_FILES = 'box';
+
+/** Among them: what system calls they are refused, as bubblewrap reads it. */
+export const SECCOMP_FILE = 'seccomp';
 
 const PREFIX = 'ironcraft-sandbox';
 export const SUPERVISOR = fileURLToPath(new URL('./supervise.sh', import.meta.url));
@@ -37,6 +41,7 @@ export async function createHostFolder(parent = tmpdir()): Promise<HostFolder> {
     writeFile(join(files, 'passwd'), 'user:x:1000:1000:user:/workspace:/bin/sh\n'),
     writeFile(join(files, 'group'), 'user:x:1000:\n'),
     writeFile(join(files, 'hosts'), '127.0.0.1 localhost sandbox\n::1 localhost\n'),
+    writeFile(join(files, SECCOMP_FILE), hasSeccompFilter() ? makeSeccompFilter() : ''),
     copyFile(SUPERVISOR, join(files, 'supervise.sh')),
   ]);
   // Whatever the process's umask is.

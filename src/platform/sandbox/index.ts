@@ -1,4 +1,5 @@
 /** The box that commands of `run_command` run in, as the rest of the platform knows it. */
+export { locateCgroup } from './cgroup/locate-cgroup.ts';
 export { findSandbox } from './find-sandbox.ts';
 export { createRunCommand } from './run-command.ts';
 export { createSandbox, type SkillFile } from './sandbox.ts';

@@ -10,8 +10,9 @@ import { promisify } from 'node:util';
 
 export interface OutputPipe {
   readonly reader: Socket;
-  /** For the process that writes; to be closed here once it has been started. */
-  readonly writerFd: number;
+  readonly path: string;
+  /** Keeps the pipe open until the process that writes has opened it; to be closed here then. */
+  writerFd: number | undefined;
 }
 
 /** A pair for the box that runs in this slot, whose user alone may open them. `uid`: undefined where it is the server's own. */
@@ -38,7 +39,7 @@ function openBoth(stdout: string, stderr: string): [OutputPipe, OutputPipe] {
   try {
     return [opened, openOne(stderr)];
   } catch (error) {
-    closeSync(opened.writerFd);
+    if (opened.writerFd !== undefined) closeSync(opened.writerFd);
     opened.reader.destroy();
     throw error;
   }
@@ -52,7 +53,7 @@ function openOne(path: string): OutputPipe {
   try {
     // A pipe that somebody reads is opened at once.
     const writerFd = openSync(path, constants.O_WRONLY);
-    return { reader: new Socket({ fd: readerFd, readable: true, writable: false }), writerFd };
+    return { reader: new Socket({ fd: readerFd, readable: true, writable: false }), path, writerFd };
   } catch (error) {
     closeSync(readerFd);
     throw error;

@@ -2,42 +2,14 @@
  * One command in one box: a process of bubblewrap, which ends with this process whatever happens, and with it everything in
  * the box. See supervise.sh for what runs inside.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
-import type { Duplex } from 'node:stream';
-import { type BoxMounts, boxArguments } from './box-arguments.ts';
+import type { Socket } from 'node:net';
+import { BoxProcess } from './box-process.ts';
+import type { BoxRequest } from './box-request.ts';
+import type { BoxCgroup } from './cgroup/box-cgroup.ts';
 import { type CollectedText, OutputCollector } from './mask-secrets.ts';
 import { type OutputPipe, openOutputPipes } from './output-pipes.ts';
-import type { SandboxSettings } from './sandbox-settings.ts';
-import { hasSeccompFilter, makeSeccompFilter } from './seccomp-filter.ts';
 import { ByteReader, WorkspaceError } from './tar-stream.ts';
 import { type Excess, OWN_PROCESSES, watchBox } from './watch-box.ts';
-
-/** Where the programs lie that a box is made with. */
-export interface BoxPrograms {
-  readonly bubblewrap: string;
-  /** Undefined: the server is not root, and the box has its uid. */
-  readonly setpriv: string | undefined;
-}
-
-export interface BoxRequest {
-  readonly programs: BoxPrograms;
-  readonly settings: SandboxSettings;
-  readonly mounts: BoxMounts;
-  /** Among the boxes that run in this process at the same time, from 0. */
-  readonly slot: number;
-  readonly command: string;
-  readonly timeoutMs: number;
-  /** The values are masked in what the command writes out. */
-  readonly secrets: ReadonlyMap<string, string>;
-  /** A tar, from the top of the box; undefined: the workspace is empty. */
-  readonly filling: AsyncIterable<Uint8Array> | undefined;
-  /** Is given the tar of the workspace as the command left it; may throw WorkspaceError. */
-  readonly takeWorkspace: (tar: ByteReader) => Promise<void>;
-  /** The box is up, and the command begins. What it throws ends the box, and is thrown. */
-  readonly started: () => Promise<void>;
-  readonly signal: AbortSignal;
-}
 
 export interface BoxOutcome {
   readonly exitCode: number;
@@ -55,14 +27,6 @@ export class BoxError extends Error {
   override readonly name = 'BoxError';
 }
 
-const ARGS_FD = 3;
-const FILL_FD = 4;
-const RESULT_FD = 5;
-const STOP_FD = 6;
-const INFO_FD = 7;
-const SECCOMP_FD = 8;
-const COMMAND_FD = 9;
-
 /** For what is not the command's own work. */
 const FILLING_MS = 60_000;
 const TAKING_MS = 60_000;
@@ -71,7 +35,6 @@ const GRACE_MS = 3_000;
 const MAX_LINE = 200;
 /** As a shell has it: ended by SIGKILL. */
 const KILLED = 137;
-const OPEN_FILES = 256;
 const MAX_FOLDED_MESSAGE = 1_000;
 
 /** Throws BoxError where no command has run, and the signal's reason. */
@@ -79,7 +42,14 @@ export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
   request.signal.throwIfAborted();
   const { programs, settings, mounts, slot } = request;
   const uid = programs.setpriv === undefined ? undefined : settings.firstUid + slot;
-  const box = new Box(request, await openOutputPipes(mounts.hostFolder, slot, uid));
+  const cgroup = await makeCgroup(request);
+  let box: Box;
+  try {
+    box = new Box(request, cgroup, await openOutputPipes(mounts.hostFolder, slot, uid));
+  } catch (error) {
+    cgroup?.remove();
+    throw error;
+  }
   const abort = () => box.end();
   request.signal.addEventListener('abort', abort, { once: true });
   try {
@@ -94,58 +64,61 @@ export async function runBox(request: BoxRequest): Promise<BoxOutcome> {
     box.end();
     await box.ended;
     box.close();
+    cgroup?.remove();
+  }
+}
+
+/** Where limits are the kernel's, no command runs without them. */
+async function makeCgroup({ cgroups, settings }: BoxRequest): Promise<BoxCgroup | undefined> {
+  try {
+    const processes = settings.processes + 2 * OWN_PROCESSES;
+    return await cgroups?.create({ memoryBytes: settings.memoryBytes, processes });
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new BoxError(`The box did not come up: its cgroup could not be made: ${said}`);
   }
 }
 
 class Box {
-  readonly ended: Promise<void>;
   readonly #request: BoxRequest;
-  readonly #process: ChildProcess;
-  readonly #written: readonly OutputPipe[];
+  readonly #cgroup: BoxCgroup | undefined;
+  readonly #process: BoxProcess;
   readonly #stdout: OutputCollector;
   readonly #stderr: OutputCollector;
-  readonly #result: ByteReader;
   #timer: NodeJS.Timeout | undefined;
   #watch: { stop(): void } | undefined;
   #excess: Excess | undefined;
   #timedOut = false;
+  #isOver = false;
 
-  constructor(request: BoxRequest, [stdout, stderr]: readonly [stdout: OutputPipe, stderr: OutputPipe]) {
+  constructor(
+    request: BoxRequest,
+    cgroup: BoxCgroup | undefined,
+    written: readonly [stdout: OutputPipe, stderr: OutputPipe],
+  ) {
     this.#request = request;
-    this.#written = [stdout, stderr];
+    this.#cgroup = cgroup;
     const { settings, secrets } = request;
-    const [program = '', ...args] = commandLine(request);
-    const others = Array.from({ length: COMMAND_FD - 2 }, () => 'pipe' as const);
-    try {
-      const stdio = ['ignore' as const, stdout.writerFd, stderr.writerFd, ...others];
-      this.#process = spawn(program, args, { env: {}, cwd: '/', stdio });
-    } finally {
-      // The box has its own; as long as anybody has one, there is no end to what is read.
-      for (const { writerFd } of this.#written) closeSync(writerFd);
-    }
-    this.ended = this.#waitForEnd();
+    const [stdout, stderr] = written;
+    this.#process = new BoxProcess(request, cgroup, written, (pid) => this.#lookAfter(pid));
     this.#stdout = new OutputCollector(stdout.reader, settings.streamBytes, secrets.values());
     this.#stderr = new OutputCollector(stderr.reader, settings.streamBytes, secrets.values());
-    this.#result = new ByteReader(this.#pipe(RESULT_FD));
   }
 
-  /** Until the process has ended and what the command wrote out is read. Not 'close', which waits for pipes that nobody reads. */
-  async #waitForEnd(): Promise<void> {
-    const exit = new Promise<void>((resolve) => {
-      this.#process.once('exit', () => resolve());
-      this.#process.once('error', () => resolve());
-    });
-    const written = this.#written.map(
-      ({ reader }) => new Promise<void>((resolve) => reader.once('close', () => resolve())),
-    );
-    await Promise.all([exit, ...written]);
+  get ended(): Promise<void> {
+    return this.#process.ended;
   }
 
   async run(): Promise<BoxOutcome> {
-    this.#begin();
-    const filled = this.#fill();
     this.#endAfter(FILLING_MS);
-    const began = await this.#result.readLine(MAX_LINE);
+    const channel = await this.#process.channel;
+    if (channel === undefined) {
+      await this.ended;
+      throw this.#describeFailure();
+    }
+    const result = new ByteReader(readWhileThere(channel));
+    const filled = this.#fill(channel);
+    const began = await result.readLine(MAX_LINE);
     if (began !== 'filled') {
       this.end();
       // What it was to be filled with may never come.
@@ -159,10 +132,14 @@ class Box {
       this.#timedOut = true;
       this.#stop();
     });
-    const [line] = await Promise.all([this.#result.readLine(MAX_LINE), this.#request.started()]);
+    const [line] = await Promise.all([result.readLine(MAX_LINE), this.#request.started()]);
     const seconds = (performance.now() - startedAt) / 1_000;
     const status = /^exit (\d{1,3})$/.exec(line)?.[1];
-    const workspaceProblem = status === undefined ? 'the box was ended with it' : await this.#takeWorkspace();
+    const [workspaceProblem] = await Promise.all([
+      status === undefined ? 'the box was ended with it' : this.#takeWorkspace(result),
+      this.#request.finished(seconds),
+    ]);
+    if (await this.#cgroup?.ranOutOfMemory()) this.#excess ??= 'memory';
     this.end();
     await this.ended;
     return {
@@ -178,38 +155,25 @@ class Box {
 
   /** Ends every process of the box, at once. */
   end(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#watch?.stop();
-    if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill('SIGKILL');
+    this.#process.kill();
   }
 
-  /** Lets go of what nobody reads any more. Not when the process ends: by then the workspace may not have been read. */
   close(): void {
-    for (const pipe of this.#process.stdio) pipe?.destroy();
-    for (const { reader } of this.#written) reader.destroy();
+    this.#process.close();
   }
 
-  /** Hands over what bubblewrap reads before it starts anything. */
-  #begin(): void {
-    const { settings, mounts, secrets, command } = this.#request;
-    const seccomp = hasSeccompFilter() ? SECCOMP_FD : undefined;
-    const descriptors = { seccomp, info: INFO_FD, command: COMMAND_FD };
-    const args = boxArguments(settings, mounts, secrets, descriptors);
-    this.#pipe(ARGS_FD).end(args.map((arg) => `${arg}\0`).join(''));
-    this.#pipe(SECCOMP_FD).end(seccomp === undefined ? '' : makeSeccompFilter());
-    this.#pipe(COMMAND_FD).end(command);
-    let info = '';
-    this.#pipe(INFO_FD).on('data', (chunk: Buffer) => {
-      info = `${info}${chunk}`.slice(0, MAX_LINE);
-      const pid = /"child-pid":\s*(\d+)/.exec(info)?.[1];
-      if (pid === undefined || this.#watch !== undefined) return;
-      this.#watch = watchBox(Number(pid), settings, (excess) => this.#exceed(excess));
-    });
+  #lookAfter(pid: number): void {
+    if (this.#isOver) return;
+    const { settings } = this.#request;
+    const limits = { ...settings, memoryBytes: this.#cgroup === undefined ? settings.memoryBytes : undefined };
+    this.#watch = watchBox(pid, limits, (excess) => this.#exceed(excess));
   }
 
   /** What the filling failed with, which is not the box's doing. */
-  async #fill(): Promise<unknown> {
-    const pipe = this.#pipe(FILL_FD);
+  async #fill(pipe: Socket): Promise<unknown> {
     try {
       for await (const chunk of this.#request.filling ?? []) {
         if (pipe.destroyed) return undefined;
@@ -223,10 +187,10 @@ class Box {
     }
   }
 
-  async #takeWorkspace(): Promise<string | undefined> {
+  async #takeWorkspace(result: ByteReader): Promise<string | undefined> {
     this.#endAfter(TAKING_MS);
     try {
-      await this.#request.takeWorkspace(this.#result);
+      await this.#request.takeWorkspace(result);
       return undefined;
     } catch (error) {
       if (error instanceof WorkspaceError) return error.message;
@@ -242,7 +206,7 @@ class Box {
 
   /** Asks the box to end the command and to hand the workspace out; ends it where it does not. */
   #stop(): void {
-    this.#pipe(STOP_FD).end('enough\n');
+    this.#process.stop();
     this.#after(GRACE_MS, () => this.end());
   }
 
@@ -257,20 +221,21 @@ class Box {
   }
 
   #describeFailure(): BoxError {
-    const said = this.#stderr.collect().text.trim().slice(-MAX_FOLDED_MESSAGE);
+    const said = this.#stderr.collect().text.trim().slice(-MAX_FOLDED_MESSAGE) || this.#process.failure;
     return new BoxError(said === '' ? 'The box did not come up.' : `The box did not come up: ${said}`);
-  }
-
-  #pipe(fd: number): Duplex {
-    const pipe = this.#process.stdio[fd];
-    if (pipe === null || pipe === undefined) throw new BoxError('The box did not come up: it has no pipes.');
-    // A box that ends closes its ends; what it has not read is lost with it.
-    if (pipe.listenerCount('error') === 0) pipe.on('error', () => undefined);
-    return pipe as Duplex;
   }
 }
 
-function drained(pipe: Duplex): Promise<void> {
+/** A box that is ended with something left to read resets the connection: that, too, is its end. */
+async function* readWhileThere(channel: Socket): AsyncGenerator<Buffer> {
+  try {
+    yield* channel;
+  } catch {
+    // What came before has been read.
+  }
+}
+
+function drained(pipe: Socket): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       pipe.off('drain', done);
@@ -280,45 +245,4 @@ function drained(pipe: Duplex): Promise<void> {
     pipe.on('drain', done);
     pipe.on('close', done);
   });
-}
-
-/** What is started: neither a secret nor the command stands in it, as every user of the machine may read it. */
-function commandLine({ programs, settings, slot, filling }: BoxRequest): string[] {
-  const uid = String(settings.firstUid + slot);
-  const drop =
-    programs.setpriv === undefined
-      ? []
-      : [
-          ...[
-            programs.setpriv,
-            `--reuid=${uid}`,
-            `--regid=${uid}`,
-            '--clear-groups',
-            '--inh-caps=-all',
-            '--no-new-privs',
-          ],
-          '--',
-        ];
-  return [
-    ...drop,
-    ...[programs.bubblewrap, '--args', String(ARGS_FD), '--'],
-    ...['/bin/bash', '--norc', '/box/supervise.sh', limitsOf(settings), filling === undefined ? 'empty' : 'filled'],
-  ];
-}
-
-/** Of each process: what one alone could take before anybody has looked. Arguments of bash's ulimit, which counts memory and files in KiB. */
-function limitsOf({ memoryBytes, processes, workspaceBytes }: SandboxSettings): string {
-  const kibibytes = (bytes: number) => Math.floor(bytes / 1_024);
-  const limits = {
-    u: processes + OWN_PROCESSES,
-    d: kibibytes(memoryBytes),
-    f: kibibytes(workspaceBytes),
-    n: OPEN_FILES,
-    c: 0,
-    q: 0,
-    l: 0,
-  };
-  return Object.entries(limits)
-    .map(([option, value]) => `-${option} ${value}`)
-    .join(' ');
 }

@@ -14,4 +14,6 @@ export interface SandboxSettings {
   readonly boxes: number;
   /** Where the server runs as root: box number n of the process runs as this uid + n. */
   readonly firstUid: number;
+  /** `auto`: the server's own where it was delegated; `off`; else the folder of the cgroup that boxes get theirs in. */
+  readonly cgroup: string;
 }

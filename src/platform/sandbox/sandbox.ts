@@ -17,6 +17,8 @@ import type { JsonObject } from '../tables.ts';
 import type { OfferedSkill } from '../tools/tool.ts';
 import { recordTenantUsage } from '../usage/index.ts';
 import { type BoxState, insertBox, loadBoxState, removeBox, replaceWorkspace } from './box-rows.ts';
+import type { BoxCgroups } from './cgroup/box-cgroup.ts';
+import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
 import { type FoundSandbox, findSandbox, type SandboxProblem } from './find-sandbox.ts';
 import { createHostFolder, type HostFolder, SUPERVISOR } from './host-folder.ts';
 import { type BoxOutcome, runBox } from './run-box.ts';
@@ -91,6 +93,8 @@ class ProcessSandbox implements Sandbox {
   /** Runs whose box this process has used. */
   readonly #boxed = new Set<string>();
   #host: Promise<HostFolder> | undefined;
+  /** Undefined: there are none to be had, and memory is watched. */
+  #cgroups: Promise<BoxCgroups | undefined> | undefined;
   #found: { readonly at: number; readonly result: Promise<FoundSandbox | SandboxProblem> } | undefined;
 
   constructor(deps: SandboxDependencies) {
@@ -147,6 +151,7 @@ class ProcessSandbox implements Sandbox {
 
   /** Removes what processes have left that died. Where that fails, commands will; everything else works. */
   async start(): Promise<void> {
+    await this.#findCgroups();
     await this.#hostFolder().catch((error: unknown) =>
       this.#deps.logger.warn({ err: error }, 'no folder for sandboxes could be made among the temporary files'),
     );
@@ -156,6 +161,39 @@ class ProcessSandbox implements Sandbox {
     const host = await this.#host?.catch(() => undefined);
     this.#host = undefined;
     await host?.remove();
+    await (await this.#cgroups)?.settled();
+  }
+
+  /** Never throws. */
+  #findCgroups(): Promise<BoxCgroups | undefined> {
+    this.#cgroups ??= prepareCgroups(this.settings.cgroup).then((prepared) => {
+      const { logger } = this.#deps;
+      if (!('reason' in prepared)) {
+        logger.info({ cgroup: prepared.base }, 'the memory of sandboxes is limited by cgroups');
+        return prepared;
+      }
+      // Where nobody has asked for them, most servers have none: doctor tells of it.
+      const level = ['auto', 'off'].includes(this.settings.cgroup) ? 'info' : 'warn';
+      logger[level]({ reason: prepared.reason, mend: prepared.mend }, 'the memory of sandboxes is watched');
+      return undefined;
+    });
+    return this.#cgroups;
+  }
+
+  /** With cgroups where they are to be had and a box comes up in one. */
+  async #search(): Promise<FoundSandbox | SandboxProblem> {
+    const cgroups = await this.#findCgroups();
+    const found = await findSandbox(this.settings, cgroups);
+    if (cgroups === undefined || !('problem' in found)) return found;
+    const without = await findSandbox(this.settings);
+    if (!('problem' in without)) {
+      this.#cgroups = Promise.resolve(undefined);
+      this.#deps.logger.warn(
+        { reason: found.problem },
+        'the memory of sandboxes is watched: no box comes up in a cgroup',
+      );
+    }
+    return without;
   }
 
   #hostFolder(): Promise<HostFolder> {
@@ -172,7 +210,7 @@ class ProcessSandbox implements Sandbox {
   #find(): Promise<FoundSandbox | SandboxProblem> {
     const now = performance.now();
     if (this.#found !== undefined && now - this.#found.at < RETRY_FIND_MS) return this.#found.result;
-    const result = findSandbox(this.settings);
+    const result = this.#search();
     const found = { at: now, result };
     this.#found = found;
     // What is there is there for good.
@@ -201,23 +239,26 @@ class ProcessSandbox implements Sandbox {
     const state = await loadBoxState(home, vault, runId);
     if (state === undefined) throw new Error('The run is not there any more.');
     const host = await this.#hostFolder();
+    const cgroups = await this.#findCgroups();
     const skills = await this.#unpackSkills(host, command);
     const stored: string[] = [];
     let taken: TakenWorkspace | undefined;
     try {
       const outcome = await runBox({
-        ...{ programs: found.programs, settings: this.settings, slot, secrets: state.secrets, signal },
+        ...{ programs: found.programs, settings: this.settings, cgroups, slot, secrets: state.secrets, signal },
         ...{ command: command.command, timeoutMs: command.timeoutMs },
         mounts: { hostFolder: host.path, skills: skills.byName, hidden: privateFolders },
         filling: await this.#fill(command, state),
         started: () => this.#tell(home, command, state, found),
+        finished: async (seconds) => {
+          await recordTenantUsage(home, [{ source: 'sandbox', smithId, seconds }]);
+        },
         takeWorkspace: async (tar) => {
           taken = await this.#take(tar, projectId, state, (id) => stored.push(id));
         },
         signal,
       });
       const problem = taken === undefined ? undefined : await this.#commit(home, command, state, taken);
-      await recordTenantUsage(home, [{ source: 'sandbox', smithId, seconds: outcome.seconds }]);
       const workspaceProblem = outcome.workspaceProblem ?? problem;
       return { ...outcome, workspaceProblem, files: workspaceProblem === undefined ? (taken?.outputs ?? []) : [] };
     } finally {

@@ -1,6 +1,6 @@
 /**
- * Looks after what a box takes where no cgroup limits it: the memory of its processes together with what lies in its temporary
- * file systems, its processes, files and sockets. It looks through the box's own /proc, which lists nobody else, and it
+ * Looks after what a box takes: its processes, files and sockets, and where no cgroup limits it, the memory of its processes together
+ * with what lies in its temporary file systems. It looks through the box's own /proc, which lists nobody else, and it
  * ends nothing itself: a process id may be another's by the time.
  */
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
@@ -16,33 +16,32 @@ export const OWN_PROCESSES = 2;
 
 const FILE_SYSTEMS = ['/workspace', '/tmp', '/dev/shm'];
 
+export interface WatchedLimits extends Pick<SandboxSettings, 'processes'> {
+  /** Undefined: the kernel limits it, by a cgroup. */
+  readonly memoryBytes: number | undefined;
+}
+
 export type Excess = 'memory' | 'processes' | 'files' | 'sockets';
 
 /** Calls `exceeded` at every look that finds too much. `pid`: of the box's process 1, as this machine counts. */
-export function watchBox(
-  pid: number,
-  settings: Pick<SandboxSettings, 'memoryBytes' | 'processes'>,
-  exceeded: (excess: Excess) => void,
-): { stop(): void } {
+export function watchBox(pid: number, limits: WatchedLimits, exceeded: (excess: Excess) => void): { stop(): void } {
   const root = `/proc/${pid}/root`;
   const look = () => {
-    const excess = findExcess(root, settings);
+    const excess = findExcess(root, limits);
     if (excess !== undefined) exceeded(excess);
   };
   const timer = setInterval(look, INTERVAL_MS).unref();
   return { stop: () => clearInterval(timer) };
 }
 
-function findExcess(
-  root: string,
-  { memoryBytes, processes }: Pick<SandboxSettings, 'memoryBytes' | 'processes'>,
-): Excess | undefined {
+function findExcess(root: string, { memoryBytes, processes }: WatchedLimits): Excess | undefined {
   const pids = list(`${root}/proc`).filter((name) => /^\d+$/.test(name));
   if (pids.length > processes + 2 * OWN_PROCESSES) return 'processes';
   const stored = measureFileSystems(root);
   if (stored.inodes > MAX_INODES) return 'files';
   if (Number(/^sockets: used (\d+)$/m.exec(read(`${root}/proc/1/net/sockstat`))?.[1] ?? 0) > MAX_SOCKETS)
     return 'sockets';
+  if (memoryBytes === undefined) return undefined;
   let resident = stored.bytes;
   for (const pid of pids) resident += residentBytes(read(`${root}/proc/${pid}/status`));
   if (resident <= memoryBytes) return undefined;

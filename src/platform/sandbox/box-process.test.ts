@@ -1,0 +1,73 @@
+/** Boxes are children of a small process, which may die for itself. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
+import type { BoxPrograms } from './box-request.ts';
+import { findSandbox } from './find-sandbox.ts';
+import { createHostFolder, type HostFolder } from './host-folder.ts';
+import { type BoxOutcome, runBox } from './run-box.ts';
+
+const skip = await whyNoBoxes();
+
+/** Processes whose command line this is a part of, with their parents. */
+function findProcesses(part: string): { readonly pid: number; readonly parent: number }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      if (!/^\d+$/.test(name) || !readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(part)) return [];
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      return [{ pid: Number(name), parent: Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) }];
+    } catch {
+      // It has ended meanwhile.
+      return [];
+    }
+  });
+}
+
+/** Of a process that waits for nothing else. */
+const findOwnStarter = () => findProcesses('spawner-program').find(({ parent }) => parent === process.pid)?.pid;
+
+describe('when the process dies that boxes are started by', { skip }, () => {
+  let host: HostFolder;
+  let programs: BoxPrograms;
+  before(async () => {
+    const found = await findSandbox(SANDBOX_SETTINGS);
+    assert.ok(!('problem' in found));
+    programs = found.programs;
+    host = await createHostFolder();
+  });
+  after(() => host?.remove());
+
+  const runCommand = (
+    command: string,
+    slot: number,
+    started: () => Promise<void> = async () => undefined,
+  ): Promise<BoxOutcome> =>
+    runBox({
+      ...{ programs, settings: SANDBOX_SETTINGS, cgroups: undefined, slot, command, started, timeoutMs: 60_000 },
+      mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
+      secrets: new Map(),
+      filling: undefined,
+      takeWorkspace: async () => undefined,
+      finished: async () => undefined,
+      signal: new AbortController().signal,
+    });
+
+  test('its boxes end and are told as failed, and the next one comes up', { timeout: 60_000 }, async () => {
+    const marker = `sleep ${200_000 + process.pid}`;
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const outcomes = begun.map(({ resolve }, slot) => runCommand(marker, slot, async () => resolve()));
+    await Promise.all(begun.map(({ promise }) => promise));
+    const starter = findOwnStarter();
+    assert.ok(starter !== undefined);
+    process.kill(starter, 'SIGKILL');
+    for (const { exitCode, timedOut, workspaceProblem } of await Promise.all(outcomes)) {
+      assert.deepEqual([exitCode, timedOut, workspaceProblem], [137, false, 'the box was ended with it']);
+    }
+    while (findProcesses(marker.replace(' ', '\0')).length > 0) await wait(10);
+    const { exitCode, stdout } = await runCommand('echo again', 0);
+    assert.deepEqual([exitCode, stdout.text], [0, 'again\n']);
+    assert.notEqual(findOwnStarter(), starter);
+  });
+});
