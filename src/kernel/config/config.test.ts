@@ -79,6 +79,7 @@ test('an empty environment gives the documented defaults', () => {
         dns: 'embedded',
         dnsHost: '127.0.0.1',
         dnsPort: 5300,
+        dnsGuard: { rate: 200, sameRate: 100, slip: 2, exempt: [], cookieSecrets: [] },
         powerDns: undefined,
         stripeKey: undefined,
         stripeUrl: undefined,

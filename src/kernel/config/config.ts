@@ -8,6 +8,7 @@ import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './envi
 import {
   parseBearer,
   parseChoice,
+  parseCookieSecrets,
   parseCurrency,
   parseDatabaseUrl,
   parseDnsServers,
@@ -21,6 +22,7 @@ import {
   parseMailAddress,
   parseMailUrl,
   parseNameservers,
+  parseNetworks,
   parsePageUrl,
   parsePublicUrl,
   parseTlds,
@@ -153,6 +155,7 @@ export interface DomainsConfig {
   readonly dns: 'embedded' | 'powerdns';
   readonly dnsHost: string;
   readonly dnsPort: number;
+  readonly dnsGuard: DnsGuardConfig;
   /** Present exactly when DNS is `powerdns`. The key is a secret. */
   readonly powerDns: { readonly url: string; readonly apiKey: string } | undefined;
   /** A secret. */
@@ -163,6 +166,19 @@ export interface DomainsConfig {
   /** A secret: it holds a password. */
   readonly mailUrl: string | undefined;
   readonly mailFrom: string;
+}
+
+/** What keeps the embedded DNS server from being used to flood others. */
+export interface DnsGuardConfig {
+  /** Answers a second for one network; 0: any number. */
+  readonly rate: number;
+  /** Of one kind. */
+  readonly sameRate: number;
+  readonly slip: number;
+  /** As in `192.0.2.0/24`. */
+  readonly exempt: readonly string[];
+  /** 16 bytes each, as hex digits: secrets. Empty: derived from the master key. */
+  readonly cookieSecrets: readonly string[];
 }
 
 export interface EppConfig {
@@ -404,6 +420,13 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     dns,
     dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),
     dnsPort: read('IRONCRAFT_DOMAINS_DNS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    dnsGuard: Object.freeze({
+      rate: read('IRONCRAFT_DOMAINS_DNS_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
+      sameRate: read('IRONCRAFT_DOMAINS_DNS_SAME_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
+      slip: read('IRONCRAFT_DOMAINS_DNS_RATE_SLIP', 0, (given) => parseInteger(given, 0, 10)),
+      exempt: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_DNS_RATE_EXEMPT', [], parseNetworks)),
+      cookieSecrets: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_DNS_COOKIE_SECRETS', [], parseCookieSecrets)),
+    }),
     powerDns: dns === 'powerdns' && hasPowerDns ? Object.freeze({ url: powerDnsUrl, apiKey: powerDnsKey }) : undefined,
     stripeKey: text('IRONCRAFT_DOMAINS_STRIPE_KEY'),
     stripeUrl: read<string | undefined>('IRONCRAFT_DOMAINS_STRIPE_URL', undefined, parsePublicUrl),

@@ -165,6 +165,27 @@ export function parseDnsServers(text: string): string[] {
   return servers;
 }
 
+/** Addresses with the number of bits that count, or without for single ones. */
+export function parseNetworks(text: string): string[] {
+  const networks = splitList(text);
+  const isNetwork = (given: string) => {
+    const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(given) ?? [];
+    const version = isIP(address);
+    return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+  };
+  if (!networks.every(isNetwork)) throw new ValueError('use networks such as 192.0.2.0/24,2001:db8::/32');
+  return networks;
+}
+
+/** Of DNS cookies: 128 bits each. */
+export function parseCookieSecrets(text: string): string[] {
+  const secrets = splitList(text).map((secret) => secret.toLowerCase());
+  if (secrets.length > 4 || !secrets.every((secret) => /^[0-9a-f]{32}$/.test(secret))) {
+    throw new ValueError('use one to four secrets of 32 hex digits, such as openssl rand -hex 16 makes');
+  }
+  return secrets;
+}
+
 /** A token as it can stand behind `Bearer`, too long to be guessed. */
 export function parseBearer(text: string): string {
   if (!/^[\x21-\x7e]{16,}$/.test(text))

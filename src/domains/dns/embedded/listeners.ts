@@ -10,7 +10,7 @@ export interface Listeners {
 
 /** Undefined: no answer. */
 export type AnswerUdp = (message: Buffer, address: string) => Buffer | undefined | Promise<Buffer | undefined>;
-export type AnswerTcp = (message: Buffer) => Buffer | undefined | Promise<Buffer | undefined>;
+export type AnswerTcp = (message: Buffer, address: string) => Buffer | undefined | Promise<Buffer | undefined>;
 
 export interface ListenOptions {
   readonly host: string;
@@ -103,6 +103,7 @@ async function listenTcp(options: ListenOptions): Promise<{ server: Server; clos
 function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions): void {
   // From query to query: a client that sends a byte now and then is disconnected too.
   const idle = setTimeout(() => socket.destroy(), idleTimeoutMs);
+  const address = socket.remoteAddress ?? '';
   let unread: Buffer = Buffer.alloc(0);
   let answering = 0;
   socket.on('error', () => socket.destroy());
@@ -129,7 +130,7 @@ function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5
     else socket.resume();
   };
   const answerOne = async (message: Buffer): Promise<void> => {
-    const answer = await answerTcp(message);
+    const answer = await answerTcp(message, address);
     answering -= 1;
     // What is no query is no reason to keep the connection.
     if (answer === undefined || socket.writableLength > LONGEST_BACKLOG) socket.destroy();

@@ -7,6 +7,8 @@ export interface Edns {
   readonly udpSize: number;
   readonly version: number;
   readonly wantsDnssec: boolean;
+  /** The data of the COOKIE option (RFC 7873 4), 8 or 16 to 40 bytes. */
+  readonly cookie: Buffer | undefined;
 }
 
 export interface Query {
@@ -37,10 +39,12 @@ export const rcodes = {
   notImplemented: 4,
   refused: 5,
   badVersion: 16,
+  badCookie: 23,
 };
 
 export const HEADER_LENGTH = 12;
 const OPT = 41;
+const COOKIE = 10;
 /** Names on the wire (RFC 1035 2.3.4). */
 const LONGEST_NAME = 255;
 /** A query has none but OPT, and TSIG at times. */
@@ -109,15 +113,34 @@ function readEdns(message: Buffer, from: number): Edns | undefined | 'malformed'
     if (message.readUInt16BE(fixed) === OPT) {
       // RFC 6891 6.1.1: one, of the root, in the additional section.
       if (edns !== undefined || fixed !== at + 1 || index < before) return 'malformed';
+      const cookie = readCookie(message, fixed + 10, end);
+      if (cookie === 'malformed') return 'malformed';
       edns = {
         udpSize: message.readUInt16BE(fixed + 2),
         version: message.readUInt8(fixed + 5),
         wantsDnssec: (message.readUInt16BE(fixed + 6) & 0x8000) !== 0,
+        cookie,
       };
     }
     at = end;
   }
   return edns;
+}
+
+/** Of several the first counts, and one of another length than is allowed is an error (RFC 7873 5.2). */
+function readCookie(message: Buffer, from: number, end: number): Buffer | undefined | 'malformed' {
+  for (let at = from; at < end; ) {
+    if (at + 4 > end) return 'malformed';
+    const length = message.readUInt16BE(at + 2);
+    const next = at + 4 + length;
+    if (next > end) return 'malformed';
+    if (message.readUInt16BE(at) === COOKIE) {
+      const isAllowed = length === 8 || (length >= 16 && length <= 40);
+      return isAllowed ? message.subarray(at + 4, next) : 'malformed';
+    }
+    at = next;
+  }
+  return undefined;
 }
 
 /** The offset behind a name; a pointer ends it and is not followed. */

@@ -9,6 +9,8 @@ const UDP_LIMIT = 1_232;
 const UDP_LIMIT_WITHOUT_EDNS = 512;
 const TCP_LIMIT = 65_535;
 const OPT_LENGTH = 11;
+const COOKIE = 10;
+const OPTION_HEAD_LENGTH = 4;
 /** Two bytes of a pointer hold an offset up to here. */
 const POINTER_LIMIT = 0x4000;
 
@@ -24,22 +26,32 @@ export function writeRefusal({ id, opcode, recursionDesired, rcode }: Unreadable
 
 /** A code and nothing else. */
 export function codeOnly(rcode: number): ZoneAnswer {
-  return { rcode, isAuthoritative: false, answers: [], authorities: [], glue: [] };
+  return { rcode, isAuthoritative: false, answers: [], authorities: [], glue: [], rateName: '' };
 }
 
-/** What does not fit is left out and TC is set: the client then repeats the query by TCP. */
-export function writeResponse(query: Query, answer: ZoneAnswer, transport: Transport): Buffer {
-  const limit = limitOf(query, transport) - (query.edns === undefined ? 0 : OPT_LENGTH);
+/** What does not fit is left out and TC is set: the client then repeats the query by TCP. `cookie` is what its OPT record tells. */
+export function writeResponse(query: Query, answer: ZoneAnswer, transport: Transport, cookie?: Buffer): Buffer {
+  const limit = limitOf(query, transport) - optLength(query, cookie);
   const whole = new MessageWriter(query, limit);
   const sections = [answer.answers, answer.authorities, answer.glue];
   const counts = sections.map((section) => whole.writeSection(section));
-  if (counts.every((count) => count !== undefined)) return finish(query, answer, whole, counts, false);
-  return writeTruncated(query, answer, limit);
+  if (counts.every((count) => count !== undefined)) return finish(query, answer, whole, counts, false, cookie);
+  return writeTruncated(query, answer, cookie, limit);
 }
 
-/** The question, with TC: no larger than the query was. */
-export function writeTruncated(query: Query, answer: ZoneAnswer, limit = UDP_LIMIT_WITHOUT_EDNS): Buffer {
-  return finish(query, answer, new MessageWriter(query, limit), [0, 0, 0], true);
+/** The question, with TC: no larger than the query was, but for a server's cookie. */
+export function writeTruncated(
+  query: Query,
+  answer: ZoneAnswer,
+  cookie?: Buffer,
+  limit = UDP_LIMIT_WITHOUT_EDNS,
+): Buffer {
+  return finish(query, answer, new MessageWriter(query, limit), [0, 0, 0], true, cookie);
+}
+
+function optLength({ edns }: Query, cookie: Buffer | undefined): number {
+  if (edns === undefined) return 0;
+  return OPT_LENGTH + (cookie === undefined ? 0 : OPTION_HEAD_LENGTH + cookie.length);
 }
 
 function limitOf({ edns }: Query, transport: Transport): number {
@@ -54,6 +66,7 @@ function finish(
   writer: MessageWriter,
   [answers = 0, authorities = 0, additionals = 0]: readonly number[],
   isTruncated: boolean,
+  cookie: Buffer | undefined,
 ): Buffer {
   const { edns } = query;
   const header = Buffer.alloc(HEADER_LENGTH);
@@ -64,16 +77,25 @@ function finish(
   header.writeUInt16BE(answers, 6);
   header.writeUInt16BE(authorities, 8);
   header.writeUInt16BE(additionals + (edns === undefined ? 0 : 1), 10);
-  return Buffer.concat([header, ...writer.parts, ...(edns === undefined ? [] : [writeOpt(rcode, edns.wantsDnssec)])]);
+  return Buffer.concat([
+    header,
+    ...writer.parts,
+    ...(edns === undefined ? [] : [writeOpt(query, rcode, edns.wantsDnssec, cookie)]),
+  ]);
 }
 
 /** RFC 6891 6.1.2: the size that is taken here, the upper bits of the code, version 0, and DO as it came. */
-function writeOpt(rcode: number, wantsDnssec: boolean): Buffer {
-  const opt = Buffer.alloc(OPT_LENGTH);
+function writeOpt(query: Query, rcode: number, wantsDnssec: boolean, cookie: Buffer | undefined): Buffer {
+  const opt = Buffer.alloc(optLength(query, cookie));
   opt.writeUInt16BE(types.OPT, 1);
   opt.writeUInt16BE(UDP_LIMIT, 3);
   opt.writeUInt8(rcode >> 4, 5);
   opt.writeUInt16BE(wantsDnssec ? 0x8000 : 0, 7);
+  if (cookie === undefined) return opt;
+  opt.writeUInt16BE(OPTION_HEAD_LENGTH + cookie.length, 9);
+  opt.writeUInt16BE(COOKIE, OPT_LENGTH);
+  opt.writeUInt16BE(cookie.length, OPT_LENGTH + 2);
+  opt.set(cookie, OPT_LENGTH + OPTION_HEAD_LENGTH);
   return opt;
 }
 
