@@ -110,14 +110,14 @@ export async function openPublisher(
   config: DomainsConfig,
   { db, clock, logger, metrics, vault }: Dependencies & { readonly metrics: Metrics; readonly vault: Vault },
 ): Promise<ZonePublisher | EmbeddedPublisher> {
-  const { nameservers, powerDns, dnsHost: host, dnsPort: port, dnsGuard } = config;
+  const { nameservers, powerDns, dnsHost: host, dnsPort: port, dnsGuard, dnsSecondaries: secondaries } = config;
   if (powerDns !== undefined) {
     // Loaded where it is used: three hundred modules that the nameserver of this process does without.
     const { createPowerDnsPublisher } = await import('../dns/powerdns/power-dns-publisher.ts');
     return createPowerDnsPublisher({ ...powerDns, logger });
   }
   return createEmbeddedPublisher({
-    ...{ db, nameservers, host, port, clock, logger, metrics },
+    ...{ db, nameservers, host, port, clock, logger, metrics, secondaries },
     responsesPerSecond: dnsGuard.rate,
     sameResponsesPerSecond: dnsGuard.sameRate,
     slip: dnsGuard.slip,

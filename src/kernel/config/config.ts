@@ -6,11 +6,13 @@ import { parseAllowEntry } from '../outbound/allow-list.ts';
 import { decodeMasterKey } from '../vault/decode-master-key.ts';
 import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './environment.ts';
 import {
+  type DnsKey,
   parseBearer,
   parseChoice,
   parseCookieSecrets,
   parseCurrency,
   parseDatabaseUrl,
+  parseDnsKeys,
   parseDnsServers,
   parseEppUrl,
   parseExchangeRate,
@@ -25,6 +27,7 @@ import {
   parseNetworks,
   parsePageUrl,
   parsePublicUrl,
+  parseSecondaries,
   parseTlds,
   parseTrustProxy,
   splitList,
@@ -156,6 +159,7 @@ export interface DomainsConfig {
   readonly dnsHost: string;
   readonly dnsPort: number;
   readonly dnsGuard: DnsGuardConfig;
+  readonly dnsSecondaries: readonly DnsSecondary[];
   /** Present exactly when DNS is `powerdns`. The key is a secret. */
   readonly powerDns: { readonly url: string; readonly apiKey: string } | undefined;
   /** A secret. */
@@ -166,6 +170,14 @@ export interface DomainsConfig {
   /** A secret: it holds a password. */
   readonly mailUrl: string | undefined;
   readonly mailFrom: string;
+}
+
+/** A nameserver that copies zones from the embedded one. */
+export interface DnsSecondary {
+  /** Or a network, as in `192.0.2.0/24`. */
+  readonly address: string;
+  readonly port: number;
+  readonly key?: DnsKey;
 }
 
 /** What keeps the embedded DNS server from being used to flood others. */
@@ -406,6 +418,12 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
   if ((lines === undefined) !== (vatBasisPoints === undefined)) {
     problems.push('IRONCRAFT_DOMAINS_SELLER and IRONCRAFT_DOMAINS_VAT_PERCENT: set both, or neither');
   }
+  const dnsSecondaries = readSecondaries(read, problems);
+  if (dns === 'powerdns' && dnsSecondaries.length > 0) {
+    problems.push(
+      'IRONCRAFT_DOMAINS_DNS="powerdns": PowerDNS has settings of its own for its secondaries; unset IRONCRAFT_DOMAINS_DNS_SECONDARIES',
+    );
+  }
   return Object.freeze({
     port: read('IRONCRAFT_DOMAINS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
     autoRenewGraceDays: read<number | undefined>('IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS', undefined, (given) =>
@@ -420,6 +438,7 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     dns,
     dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),
     dnsPort: read('IRONCRAFT_DOMAINS_DNS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    dnsSecondaries,
     dnsGuard: Object.freeze({
       rate: read('IRONCRAFT_DOMAINS_DNS_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
       sameRate: read('IRONCRAFT_DOMAINS_DNS_SAME_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
@@ -437,6 +456,20 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     mailUrl: read<string | undefined>('IRONCRAFT_DOMAINS_MAIL_URL', undefined, parseMailUrl),
     mailFrom: read('IRONCRAFT_DOMAINS_MAIL_FROM', '', parseMailAddress),
   });
+}
+
+function readSecondaries(read: Read, problems: string[]): readonly DnsSecondary[] {
+  const keys = read<readonly DnsKey[]>('IRONCRAFT_DOMAINS_DNS_TSIG_KEYS', [], parseDnsKeys);
+  const named = read<ReturnType<typeof parseSecondaries>>('IRONCRAFT_DOMAINS_DNS_SECONDARIES', [], parseSecondaries);
+  return Object.freeze(
+    named.map(({ address, port, keyName }) => {
+      const key = keys.find(({ name }) => name === keyName);
+      if (keyName !== undefined && key === undefined) {
+        problems.push(`IRONCRAFT_DOMAINS_DNS_SECONDARIES: IRONCRAFT_DOMAINS_DNS_TSIG_KEYS has no key ${keyName}`);
+      }
+      return { address, port, ...(key === undefined ? {} : { key }) };
+    }),
+  );
 }
 
 function readValue<Value>(

@@ -403,6 +403,18 @@ export const ENVIRONMENT = [
     secret: true,
   },
   {
+    name: 'IRONCRAFT_DOMAINS_DNS_SECONDARIES',
+    default: '',
+    meaning:
+      'Nameservers that copy zones from the embedded DNS server (AXFR) and are told of changes (NOTIFY), comma-separated: address@key, address:port@key, network@key (not told), or an address alone',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_TSIG_KEYS',
+    default: '',
+    meaning: 'Their keys, comma-separated: name:hmac-sha256:base64 or name:hmac-sha512:base64',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_POWERDNS_URL',
     default: '',
     meaning: 'HTTP API of PowerDNS, http://host:8081',

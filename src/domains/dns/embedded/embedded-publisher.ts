@@ -12,11 +12,16 @@ import { type CookieSecrets, givenSecrets } from './guard/cookie-secrets.ts';
 import { type Asker, QueryGuard, type QueryGuardOptions } from './guard/query-guard.ts';
 import { type Listeners, listen } from './listeners.ts';
 import { type Query, rcodes, readQuery, type Unreadable } from './read-query.ts';
+import type { NotifyTiming } from './transfer/notifier.ts';
+import type { SecondaryOptions } from './transfer/secondaries.ts';
+import { ZoneTransfers } from './transfer/zone-transfers.ts';
 import { codeOnly, isReadable, type Transport, writeRefusal, writeResponse, writeTruncated } from './write-response.ts';
 import { ZoneCache, ZoneCacheBusy, type ZoneCacheOptions } from './zone-cache.ts';
 import type { ZoneTree } from './zone-tree.ts';
 
 type Reply = Buffer | undefined;
+/** By TCP; by UDP there is one message. */
+type Replies = Reply | readonly Buffer[];
 
 export interface EmbeddedPublisherOptions extends ZoneCacheOptions, Omit<QueryGuardOptions, 'cookieSecrets'> {
   readonly db: Database;
@@ -28,6 +33,9 @@ export interface EmbeddedPublisherOptions extends ZoneCacheOptions, Omit<QueryGu
   readonly logger: { error(fields: object, message: string): void };
   /** Shared with the other servers that answer for the same names. Default: of this process alone. */
   readonly cookieSecrets?: CookieSecrets;
+  /** Nameservers that copy zones from here. Default: none. */
+  readonly secondaries?: readonly SecondaryOptions[];
+  readonly notifyTiming?: NotifyTiming;
   readonly idleTimeoutMs?: number;
   readonly connectionLimit?: number;
 }
@@ -37,6 +45,9 @@ export interface EmbeddedPublisher extends ZonePublisher {
   /** Once started. */
   readonly port: number;
 }
+
+/** Of the names of key and algorithm, and a MAC of 64 bytes. */
+const TSIG_ROOM = 400;
 
 export function createEmbeddedPublisher(options: EmbeddedPublisherOptions): EmbeddedPublisher {
   return new EmbeddedServer(options);
@@ -48,6 +59,7 @@ class EmbeddedServer implements EmbeddedPublisher {
   readonly #options: EmbeddedPublisherOptions;
   readonly #cache: ZoneCache;
   readonly #guard: QueryGuard;
+  readonly #transfers: ZoneTransfers;
   #listeners: Listeners | undefined;
   #unlisten: (() => Promise<void>) | undefined;
 
@@ -55,6 +67,7 @@ class EmbeddedServer implements EmbeddedPublisher {
     this.#options = options;
     this.#cache = new ZoneCache(options);
     this.#guard = new QueryGuard({ cookieSecrets: givenSecrets([randomBytes(16)]), ...options });
+    this.#transfers = new ZoneTransfers(options);
   }
 
   get port(): number {
@@ -96,24 +109,50 @@ class EmbeddedServer implements EmbeddedPublisher {
       await this.#unlisten();
       throw error;
     }
+    await this.#transfers.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#listeners?.close(), this.#unlisten?.()]);
+    await Promise.all([this.#listeners?.close(), this.#unlisten?.(), this.#transfers.stop()]);
     this.#listeners = undefined;
     this.#cache.clear();
   }
 
-  #answerMessage(message: Buffer, address: string, transport: Transport): Reply | Promise<Reply> {
+  #answerMessage(message: Buffer, address: string, transport: Transport): Replies | Promise<Replies> {
     const query = readQuery(message);
     if (query === undefined) return undefined;
     const asker = this.#guard.meet(isReadable(query) ? query.edns?.cookie : undefined, address, transport);
     const verdict = this.#guard.judgeNetwork(asker);
-    return verdict === 'answer' ? this.#answer(query, asker) : this.#limit(query, asker, verdict);
+    if (verdict !== 'answer') return this.#limit(query, asker, verdict);
+    if (!isReadable(query)) return this.#refuse(query, asker);
+    if (this.#transfers.concerns(query)) return this.#answerSecondary(message, query, asker);
+    return this.#answer(query, asker);
   }
 
-  #answer(query: Query | Unreadable, asker: Asker): Reply | Promise<Reply> {
-    if (!isReadable(query)) return this.#refuse(query, asker);
+  /** Signed messages, and questions that secondaries ask. */
+  async #answerSecondary(message: Buffer, query: Query, asker: Asker): Promise<Replies> {
+    try {
+      const { answer, sign } = await this.#transfers.answer(message, query, asker);
+      const replies = await this.#repliesTo(query.tsigAt === undefined ? query : withRoomForTsig(query), answer, asker);
+      const signed = sign(replies);
+      return signed.length > 1 ? signed : signed[0];
+    } catch (error) {
+      this.#options.logger.error({ err: error, name: query.name }, 'a secondary could not be answered');
+      return this.#respond(query, codeOnly(rcodes.serverFailure), asker);
+    }
+  }
+
+  async #repliesTo(
+    query: Query,
+    answer: ZoneAnswer | readonly Buffer[] | undefined,
+    asker: Asker,
+  ): Promise<readonly Buffer[]> {
+    if (answer !== undefined && !('rcode' in answer)) return answer;
+    const reply = await (answer === undefined ? this.#answer(query, asker) : this.#respond(query, answer, asker));
+    return reply === undefined ? [] : [reply];
+  }
+
+  #answer(query: Query, asker: Asker): Reply | Promise<Reply> {
     const refusal = refusalOf(query);
     if (refusal !== undefined) return this.#respond(query, codeOnly(refusal), asker);
     const zone = this.#cache.find(query.name);
@@ -157,6 +196,12 @@ class EmbeddedServer implements EmbeddedPublisher {
     if (cookie === undefined) return writeTruncated(query, codeOnly(rcodes.ok));
     return writeResponse(query, codeOnly(rcodes.badCookie), 'udp', cookie);
   }
+}
+
+/** The record that signs the answer takes some of what the client accepts. */
+function withRoomForTsig(query: Query): Query {
+  const { edns } = query;
+  return edns === undefined ? query : { ...query, edns: { ...edns, udpSize: edns.udpSize - TSIG_ROOM } };
 }
 
 function answerFrom(query: Query, zone: ZoneTree | undefined): ZoneAnswer {

@@ -1,7 +1,7 @@
 /** Answers as messages: names compressed (RFC 1035 4.1.4), truncated to what the client accepts. */
 import type { PlacedSet, ZoneAnswer } from './answer-query.ts';
 import { types } from './encode-set.ts';
-import { HEADER_LENGTH, type Query, type Unreadable } from './read-query.ts';
+import { HEADER_LENGTH, type Query, rcodes, type Unreadable } from './read-query.ts';
 import { parentOf } from './zone-tree.ts';
 
 /** Larger datagrams are broken up on the way, and lost there at times (dnsflagday.net/2020). */
@@ -37,6 +37,25 @@ export function writeResponse(query: Query, answer: ZoneAnswer, transport: Trans
   const counts = sections.map((section) => whole.writeSection(section));
   if (counts.every((count) => count !== undefined)) return finish(query, answer, whole, counts, false, cookie);
   return writeTruncated(query, answer, cookie, limit);
+}
+
+/** One answer in as many messages as it takes, each below `limit` or of a single record. */
+export function writeSections(query: Query, records: readonly PlacedSet[], limit: number): Buffer[] {
+  const messages: Buffer[] = [];
+  const answer = { ...codeOnly(rcodes.ok), isAuthoritative: true };
+  let writer = new MessageWriter(query, TCP_LIMIT);
+  let count = 0;
+  const end = () => messages.push(finish(query, answer, writer, [count, 0, 0], false, undefined));
+  for (const record of records) {
+    if (count > 0 && !writer.hasRoomFor(record, limit)) {
+      end();
+      writer = new MessageWriter(query, TCP_LIMIT);
+      count = 0;
+    }
+    count += writer.writeSection([record]) ?? 0;
+  }
+  end();
+  return messages;
 }
 
 /** The question, with TC: no larger than the query was, but for a server's cookie. */
@@ -114,6 +133,11 @@ class MessageWriter {
       this.#offsets.set(name, offset);
       offset += 1 + (query.question[offset - HEADER_LENGTH] ?? 0);
     }
+  }
+
+  /** Whether it fits, whatever of its name is there already. */
+  hasRoomFor({ owner, set }: PlacedSet, limit: number): boolean {
+    return this.#length + owner.length + 2 + set.size <= limit;
   }
 
   /** The number of records; undefined when they do not all fit. */

@@ -11,9 +11,9 @@ import { type SipKey, sipHash } from './sip-hash.ts';
 /** `new`: without a server's cookie, or with one that is not valid (any more). */
 export type CookieVerdict = 'valid' | 'new';
 
-export const CLIENT_COOKIE_LENGTH = 8;
+const CLIENT_COOKIE_LENGTH = 8;
 const SERVER_COOKIE_LENGTH = 16;
-export const COOKIE_LENGTH = CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
+const COOKIE_LENGTH = CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
 const VERSION = 1;
 /** Seconds (RFC 9018 4.3). */
 const LIFETIME = 3_600;
