@@ -55,6 +55,8 @@ const ownEndpoints = [
   'POST /domains/{name}/transfer-out/reject write',
   'POST /domains/{name}/zone/changes write',
   'PATCH /domains/{name}/zone/records/{record_id} write',
+  'GET /domains/{name}/ds read',
+  'PUT /domains/{name}/ds write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',
   'GET /sign-in public',
@@ -305,6 +307,7 @@ describe('another workspace’s domain and one that never was are the same', () 
     'settings.update': { auto_renew: false },
     'zones.create_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
     'zone_records.change': { changes: [{ action: 'create', subdomain: 'www', type: 'A', value: '192.0.2.1' }] },
+    'delegation_signers.replace': { ds_records: [] },
     'zone_files.import': { zone_file: '; none' },
     'zones.delete_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
   };
