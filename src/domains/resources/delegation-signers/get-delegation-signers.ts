@@ -4,8 +4,8 @@ import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { readAtRegistry } from '../settings/index.ts';
+import type { SignerDependencies } from './dependencies.ts';
 import { showDsRecords } from './ds-records.ts';
-import type { SignerDependencies } from './operations.ts';
 import type { DelegationSigners, DelegationSignersPath } from './schema.ts';
 
 /** What the registry reports now; while it does not answer, what it reported last, at `syncedAt`. */

@@ -1,13 +1,8 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
-import type { SettingsDependencies } from '../settings/index.ts';
+import type { SignerDependencies } from './dependencies.ts';
 import { getDelegationSigners } from './get-delegation-signers.ts';
 import { replaceDelegationSigners } from './replace-delegation-signers.ts';
 import { DelegationSigners, DelegationSignersChange, DelegationSignersPath } from './schema.ts';
-
-export type SignerDependencies = Pick<
-  SettingsDependencies,
-  'db' | 'clock' | 'registry' | 'answers' | 'background' | 'nameservers'
->;
 
 export function delegationSignerOperations(deps: SignerDependencies) {
   return [

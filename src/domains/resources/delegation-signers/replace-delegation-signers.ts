@@ -11,9 +11,9 @@ import { type DomainRow, lockDomain, ownDomain, recordInfo } from '../../portfol
 import type { DsRecord, RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { readAtRegistry, updateAtRegistry } from '../settings/index.ts';
+import type { SignerDependencies } from './dependencies.ts';
 import { readDsRecords, showDsRecords } from './ds-records.ts';
 import { showSigners } from './get-delegation-signers.ts';
-import type { SignerDependencies } from './operations.ts';
 import type { DelegationSigners, DelegationSignersChange, DelegationSignersPath } from './schema.ts';
 
 type Request = WorkspaceTurn<{ params: DelegationSignersPath; body: DelegationSignersChange }>;
