@@ -20,6 +20,7 @@ import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
+import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
 import { rdapOperations } from './resources/rdap/operations.ts';
@@ -60,6 +61,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...settingsOperations(deps),
     ...authCodeOperations(deps),
     ...zoneOperations(deps),
+    ...delegationSignerOperations(deps),
     ...registrantOperations(deps),
     ...transferOutOperations(deps),
     ...walletOperations(),

@@ -37,7 +37,8 @@ export const referenceTopics: readonly Topic[] = [
   { name: 'DNS', description: 'The records of a name’s zone.', prefixes: ['zones'] },
   {
     name: 'DNS, further',
-    description: 'Beyond the contract of the service: whole zones at once.',
-    prefixes: ['zone_files'],
+    description:
+      'Beyond the contract of the service: records in place, several and whole zones at once, and DS records of zones that are signed elsewhere.',
+    prefixes: ['zone_records', 'zone_files', 'delegation_signers'],
   },
 ];

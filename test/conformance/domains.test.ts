@@ -53,6 +53,10 @@ const ownEndpoints = [
   'PATCH /registrant write',
   'POST /domains/{name}/transfer-out/approve write',
   'POST /domains/{name}/transfer-out/reject write',
+  'POST /domains/{name}/zone/changes write',
+  'PATCH /domains/{name}/zone/records/{record_id} write',
+  'GET /domains/{name}/ds read',
+  'PUT /domains/{name}/ds write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',
   'GET /sign-in public',
@@ -203,10 +207,18 @@ test('the examples of the reference do what they show, in its order', async () =
   const { domain = '' } = (registration?.example ?? {}) as { domain?: string };
   for (const { operationId, path, method, example } of inOrder) {
     if (example === undefined) continue;
-    const answer = await reader.open(method, path.replace('{name}', domain), example);
+    const named = path.replace('{name}', domain);
+    const [record = ''] = named.includes('{record_id}') ? await recordsOf(reader, domain) : [];
+    const answer = await reader.open(method, named.replace('{record_id}', record), example);
     assert.ok(answer.ok, `${operationId}: ${answer.status} ${await answer.text()}`);
   }
 });
+
+/** The ids of those that are not the service's. */
+async function recordsOf(client: Client, domain: string): Promise<string[]> {
+  const { body } = await client.get(`/domains/${domain}/zone`);
+  return body.records.flatMap(({ id }: { id: string | null }) => (id === null ? [] : [id]));
+}
 
 interface Described {
   readonly operationId: string;
@@ -294,6 +306,8 @@ describe('another workspace’s domain and one that never was are the same', () 
     'domains.renew': { confirm_price: 11.9 },
     'settings.update': { auto_renew: false },
     'zones.create_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
+    'zone_records.change': { changes: [{ action: 'create', subdomain: 'www', type: 'A', value: '192.0.2.1' }] },
+    'delegation_signers.replace': { ds_records: [] },
     'zone_files.import': { zone_file: '; none' },
     'zones.delete_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
   };

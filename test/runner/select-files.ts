@@ -37,7 +37,7 @@ const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
   ],
   [/^src\/kernel\/blobs\//, 'files'],
   [/^src\/domains\/registry\/epp\//, 'a wire format; the registry behind it is tested on each store by itself'],
-  [/^src\/domains\/dns\/embedded\/hostile-clients\./, 'packets'],
+  [/^src\/domains\/dns\/embedded\/(?:hostile-clients|cookies-and-rates)\./, 'packets'],
   [/^src\/platform\/(?:mcp|mcp-surface)\/(?:protocol|server)-conformance\./, 'a wire protocol'],
   [/^src\/platform\/mcp\/real-servers\./, 'what servers of others answer'],
   [/^src\/platform\/mcp-surface\/mcp-clients\./, 'what clients of others make of the answers'],

@@ -139,7 +139,7 @@ async function answers(port: number): Promise<boolean> {
 }
 
 /** Free for UDP and TCP; the server cannot be told to take any. */
-async function findDnsPort(): Promise<number> {
+export async function findDnsPort(): Promise<number> {
   for (;;) {
     const port = await findTcpPort();
     if (await isUdpFree(port)) return port;

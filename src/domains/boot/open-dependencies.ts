@@ -1,12 +1,21 @@
 /** What the configuration chooses: where names are registered, what answers DNS, who takes card payments. */
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../kernel/clock/clock.ts';
-import type { DomainsConfig } from '../../kernel/config/config.ts';
+import type { DnsGuardConfig, DomainsConfig } from '../../kernel/config/config.ts';
 import type { Environment } from '../../kernel/config/read-environment.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import type { Metrics } from '../../kernel/metrics/metrics.ts';
+import type { Vault } from '../../kernel/vault/vault.ts';
 import { createParentServers, createRegistryDelegations, type Delegations } from '../dns/delegation/index.ts';
-import { createEmbeddedPublisher, type EmbeddedPublisher } from '../dns/embedded/index.ts';
+import {
+  type CookieSecrets,
+  createEmbeddedPublisher,
+  derivedSecrets,
+  type EmbeddedPublisher,
+  givenSecrets,
+  readNetwork,
+} from '../dns/embedded/index.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { createPriceBook, type PriceBook, standardPriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -103,15 +112,27 @@ export function openDelegations(registry: Registry, resolvers: readonly string[]
 
 export async function openPublisher(
   config: DomainsConfig,
-  { db, clock, logger }: Dependencies,
+  { db, clock, logger, metrics, vault }: Dependencies & { readonly metrics: Metrics; readonly vault: Vault },
 ): Promise<ZonePublisher | EmbeddedPublisher> {
-  const { nameservers, powerDns, dnsHost: host, dnsPort: port } = config;
+  const { nameservers, powerDns, dnsHost: host, dnsPort: port, dnsGuard, dnsSecondaries: secondaries } = config;
   if (powerDns !== undefined) {
     // Loaded where it is used: three hundred modules that the nameserver of this process does without.
     const { createPowerDnsPublisher } = await import('../dns/powerdns/power-dns-publisher.ts');
     return createPowerDnsPublisher({ ...powerDns, logger });
   }
-  return createEmbeddedPublisher({ db, nameservers, host, port, clock, logger });
+  return createEmbeddedPublisher({
+    ...{ db, nameservers, host, port, clock, logger, metrics, secondaries },
+    responsesPerSecond: dnsGuard.rate,
+    sameResponsesPerSecond: dnsGuard.sameRate,
+    slip: dnsGuard.slip,
+    exempt: dnsGuard.exempt.map(readNetwork).filter((network) => network !== undefined),
+    cookieSecrets: openCookieSecrets(dnsGuard, vault),
+  });
+}
+
+function openCookieSecrets({ cookieSecrets }: DnsGuardConfig, vault: Vault): CookieSecrets {
+  const [first, ...others] = cookieSecrets.map((secret) => Buffer.from(secret, 'hex'));
+  return first === undefined ? derivedSecrets(vault.derive) : givenSecrets([first, ...others]);
 }
 
 /** `returnUrl`: where the checkout page of a top-up leads afterwards. */

@@ -62,7 +62,10 @@ export async function removeRecord(
   return rows[0];
 }
 
-function canonicalRecord(zone: ZoneRef, input: NamedRecord): { subdomain: string; type: RecordType; value: string } {
+export function canonicalRecord(
+  zone: ZoneRef,
+  input: NamedRecord,
+): { subdomain: string; type: RecordType; value: string } {
   return {
     subdomain: readSubdomain(input.subdomain, zone.name),
     type: input.type,

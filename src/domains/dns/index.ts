@@ -1,4 +1,5 @@
 /** Hosted zones: their rows, what they serve, and how that reaches the nameservers. */
+export { changeRecords, type RecordChange, updateRecord } from './change-records.ts';
 export { addRecord, type NamedRecord, removeRecord } from './change-zone.ts';
 export { importZone } from './import-zone.ts';
 export { badRecord } from './records/bad-record.ts';

@@ -3,7 +3,7 @@ import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { type StoredRecord, type ZoneRef, zoneChanged } from './zone-store.ts';
 
-/** A record that has the id of one that was there is that one, with another value or TTL; `created_at` is its own. */
+/** A record that has the id of one that was there is that one, with another name, value or TTL; `created_at` is its own. */
 export type PlannedRecord = Omit<StoredRecord, 'created_at'> & { readonly created_at?: Date };
 
 export interface SavedChanges {
@@ -33,7 +33,8 @@ export async function saveRecords(
 }
 
 function differs(record: PlannedRecord, stored: StoredRecord | undefined): boolean {
-  return stored !== undefined && (record.value !== stored.value || record.ttl !== stored.ttl);
+  if (stored === undefined) return false;
+  return record.subdomain !== stored.subdomain || record.value !== stored.value || record.ttl !== stored.ttl;
 }
 
 async function deleteRows(tx: Transaction, zone: ZoneRef, rows: readonly { readonly id: string }[]): Promise<void> {

@@ -79,6 +79,8 @@ test('an empty environment gives the documented defaults', () => {
         dns: 'embedded',
         dnsHost: '127.0.0.1',
         dnsPort: 5300,
+        dnsSecondaries: [],
+        dnsGuard: { rate: 200, sameRate: 100, slip: 2, exempt: [], cookieSecrets: [] },
         powerDns: undefined,
         stripeKey: undefined,
         stripeUrl: undefined,
@@ -229,6 +231,14 @@ const REFUSED: readonly [string, string][] = [
   ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com'],
   ['IRONCRAFT_DOMAINS_NAMESERVERS', 'ns1.example.com,192.0.2.1'],
   ['IRONCRAFT_DOMAINS_DNS', 'powerdns'],
+  ['IRONCRAFT_DOMAINS_DNS_RATE', '-1'],
+  ['IRONCRAFT_DOMAINS_DNS_RATE_SLIP', '11'],
+  ['IRONCRAFT_DOMAINS_DNS_RATE_EXEMPT', '192.0.2.0/33'],
+  ['IRONCRAFT_DOMAINS_DNS_COOKIE_SECRETS', '00112233'],
+  ['IRONCRAFT_DOMAINS_DNS_SECONDARIES', 'ns.example.com'],
+  ['IRONCRAFT_DOMAINS_DNS_SECONDARIES', '192.0.2.53@absent.key'],
+  ['IRONCRAFT_DOMAINS_DNS_TSIG_KEYS', 'a.key:hmac-md5:AAAAAAAAAAAAAAAAAAAAAA=='],
+  ['IRONCRAFT_DOMAINS_DNS_TSIG_KEYS', 'a.key:hmac-sha256:AAAA'],
   ['IRONCRAFT_DOMAINS_MAIL_URL', 'mail.example.com'],
   ['IRONCRAFT_DOMAINS_MAIL_FROM', 'Domains'],
   ['IRONCRAFT_DOMAINS_SELLER', 'Example GmbH'],
@@ -312,3 +322,17 @@ function captureConfigError(env: Record<string, string>): ConfigError {
   }
   throw new Error('loadConfig accepted the values');
 }
+
+test('secondaries are addresses with or without ports, or networks, and have the keys that they name', () => {
+  const { dnsSecondaries } = loadConfig({
+    IRONCRAFT_DOMAINS_DNS_TSIG_KEYS: 'A.Key:hmac-sha256:AAAAAAAAAAAAAAAAAAAAAA==',
+    IRONCRAFT_DOMAINS_DNS_SECONDARIES: '192.0.2.53@a.key,[2001:db8::53]:5353@a.key.,2001:db8::/32,192.0.2.54:54',
+  }).domains;
+  const key = { name: 'a.key', algorithm: 'hmac-sha256', secret: Buffer.alloc(16) };
+  assert.deepEqual(dnsSecondaries, [
+    { address: '192.0.2.53', port: 53, key },
+    { address: '2001:db8::53', port: 5353, key },
+    { address: '2001:db8::/32', port: 53 },
+    { address: '192.0.2.54', port: 54 },
+  ]);
+});

@@ -6,10 +6,13 @@ import { parseAllowEntry } from '../outbound/allow-list.ts';
 import { decodeMasterKey } from '../vault/decode-master-key.ts';
 import { ENVIRONMENT, type EnvironmentVariable, type VariableName } from './environment.ts';
 import {
+  type DnsKey,
   parseBearer,
   parseChoice,
+  parseCookieSecrets,
   parseCurrency,
   parseDatabaseUrl,
+  parseDnsKeys,
   parseDnsServers,
   parseEppUrl,
   parseExchangeRate,
@@ -21,8 +24,10 @@ import {
   parseMailAddress,
   parseMailUrl,
   parseNameservers,
+  parseNetworks,
   parsePageUrl,
   parsePublicUrl,
+  parseSecondaries,
   parseTlds,
   parseTrustProxy,
   splitList,
@@ -153,6 +158,8 @@ export interface DomainsConfig {
   readonly dns: 'embedded' | 'powerdns';
   readonly dnsHost: string;
   readonly dnsPort: number;
+  readonly dnsGuard: DnsGuardConfig;
+  readonly dnsSecondaries: readonly DnsSecondary[];
   /** Present exactly when DNS is `powerdns`. The key is a secret. */
   readonly powerDns: { readonly url: string; readonly apiKey: string } | undefined;
   /** A secret. */
@@ -163,6 +170,27 @@ export interface DomainsConfig {
   /** A secret: it holds a password. */
   readonly mailUrl: string | undefined;
   readonly mailFrom: string;
+}
+
+/** A nameserver that copies zones from the embedded one. */
+export interface DnsSecondary {
+  /** Or a network, as in `192.0.2.0/24`. */
+  readonly address: string;
+  readonly port: number;
+  readonly key?: DnsKey;
+}
+
+/** What keeps the embedded DNS server from being used to flood others. */
+export interface DnsGuardConfig {
+  /** Answers a second for one network; 0: any number. */
+  readonly rate: number;
+  /** Of one kind. */
+  readonly sameRate: number;
+  readonly slip: number;
+  /** As in `192.0.2.0/24`. */
+  readonly exempt: readonly string[];
+  /** 16 bytes each, as hex digits: secrets. Empty: derived from the master key. */
+  readonly cookieSecrets: readonly string[];
 }
 
 export interface EppConfig {
@@ -390,6 +418,12 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
   if ((lines === undefined) !== (vatBasisPoints === undefined)) {
     problems.push('IRONCRAFT_DOMAINS_SELLER and IRONCRAFT_DOMAINS_VAT_PERCENT: set both, or neither');
   }
+  const dnsSecondaries = readSecondaries(read, problems);
+  if (dns === 'powerdns' && dnsSecondaries.length > 0) {
+    problems.push(
+      'IRONCRAFT_DOMAINS_DNS="powerdns": PowerDNS has settings of its own for its secondaries; unset IRONCRAFT_DOMAINS_DNS_SECONDARIES',
+    );
+  }
   return Object.freeze({
     port: read('IRONCRAFT_DOMAINS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
     autoRenewGraceDays: read<number | undefined>('IRONCRAFT_DOMAINS_AUTO_RENEW_GRACE_DAYS', undefined, (given) =>
@@ -404,6 +438,14 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     dns,
     dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),
     dnsPort: read('IRONCRAFT_DOMAINS_DNS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
+    dnsSecondaries,
+    dnsGuard: Object.freeze({
+      rate: read('IRONCRAFT_DOMAINS_DNS_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
+      sameRate: read('IRONCRAFT_DOMAINS_DNS_SAME_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
+      slip: read('IRONCRAFT_DOMAINS_DNS_RATE_SLIP', 0, (given) => parseInteger(given, 0, 10)),
+      exempt: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_DNS_RATE_EXEMPT', [], parseNetworks)),
+      cookieSecrets: Object.freeze(read<string[]>('IRONCRAFT_DOMAINS_DNS_COOKIE_SECRETS', [], parseCookieSecrets)),
+    }),
     powerDns: dns === 'powerdns' && hasPowerDns ? Object.freeze({ url: powerDnsUrl, apiKey: powerDnsKey }) : undefined,
     stripeKey: text('IRONCRAFT_DOMAINS_STRIPE_KEY'),
     stripeUrl: read<string | undefined>('IRONCRAFT_DOMAINS_STRIPE_URL', undefined, parsePublicUrl),
@@ -414,6 +456,20 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     mailUrl: read<string | undefined>('IRONCRAFT_DOMAINS_MAIL_URL', undefined, parseMailUrl),
     mailFrom: read('IRONCRAFT_DOMAINS_MAIL_FROM', '', parseMailAddress),
   });
+}
+
+function readSecondaries(read: Read, problems: string[]): readonly DnsSecondary[] {
+  const keys = read<readonly DnsKey[]>('IRONCRAFT_DOMAINS_DNS_TSIG_KEYS', [], parseDnsKeys);
+  const named = read<ReturnType<typeof parseSecondaries>>('IRONCRAFT_DOMAINS_DNS_SECONDARIES', [], parseSecondaries);
+  return Object.freeze(
+    named.map(({ address, port, keyName }) => {
+      const key = keys.find(({ name }) => name === keyName);
+      if (keyName !== undefined && key === undefined) {
+        problems.push(`IRONCRAFT_DOMAINS_DNS_SECONDARIES: IRONCRAFT_DOMAINS_DNS_TSIG_KEYS has no key ${keyName}`);
+      }
+      return { address, port, ...(key === undefined ? {} : { key }) };
+    }),
+  );
 }
 
 function readValue<Value>(

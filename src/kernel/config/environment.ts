@@ -374,6 +374,47 @@ export const ENVIRONMENT = [
     meaning: 'Port of the embedded DNS server, UDP and TCP; 0 takes any free one; the world asks port 53',
   },
   {
+    name: 'IRONCRAFT_DOMAINS_DNS_RATE',
+    default: '200',
+    meaning:
+      'Answers a second by UDP that the embedded DNS server gives one network (/24, /56) whose clients show no valid DNS cookie; 0: any number',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_SAME_RATE',
+    default: '100',
+    meaning: 'The same for answers of one kind: to one question, or that names of one zone do not exist; 0: any number',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_RATE_SLIP',
+    default: '2',
+    meaning:
+      'Each how many-th query beyond these is answered with TC or BADCOOKIE, so that a real client asks again otherwise, 1 to 10; 0: none; the others are dropped',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_RATE_EXEMPT',
+    default: '',
+    meaning: 'Networks that are not limited so, comma-separated, such as 192.0.2.0/24,2001:db8::/32',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_COOKIE_SECRETS',
+    default: '',
+    meaning:
+      'Secrets of the embedded DNS server’s cookies (RFC 9018), 32 hex digits each, comma-separated: the first makes them, all are accepted; share them with other servers of the same address; absent: one a day, from the master key',
+    secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_SECONDARIES',
+    default: '',
+    meaning:
+      'Nameservers that copy zones from the embedded DNS server (AXFR) and are told of changes (NOTIFY), comma-separated: address@key, address:port@key, network@key (not told), or an address alone',
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_DNS_TSIG_KEYS',
+    default: '',
+    meaning: 'Their keys, comma-separated: name:hmac-sha256:base64 or name:hmac-sha512:base64',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_POWERDNS_URL',
     default: '',
     meaning: 'HTTP API of PowerDNS, http://host:8081',

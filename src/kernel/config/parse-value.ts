@@ -165,6 +165,65 @@ export function parseDnsServers(text: string): string[] {
   return servers;
 }
 
+/** Addresses with the number of bits that count, or without for single ones. */
+export function parseNetworks(text: string): string[] {
+  const networks = splitList(text);
+  const isNetwork = (given: string) => {
+    const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(given) ?? [];
+    const version = isIP(address);
+    return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+  };
+  if (!networks.every(isNetwork)) throw new ValueError('use networks such as 192.0.2.0/24,2001:db8::/32');
+  return networks;
+}
+
+/** Of DNS cookies: 128 bits each. */
+export function parseCookieSecrets(text: string): string[] {
+  const secrets = splitList(text).map((secret) => secret.toLowerCase());
+  if (secrets.length > 4 || !secrets.every((secret) => /^[0-9a-f]{32}$/.test(secret))) {
+    throw new ValueError('use one to four secrets of 32 hex digits, such as openssl rand -hex 16 makes');
+  }
+  return secrets;
+}
+
+export interface DnsKey {
+  /** Lower case, without the last dot. */
+  readonly name: string;
+  readonly algorithm: 'hmac-sha256' | 'hmac-sha512';
+  readonly secret: Uint8Array;
+}
+
+const SHORTEST_DNS_KEY = 16;
+
+/** `name:hmac-sha256:base64`, as `dig -y` takes them in another order. */
+export function parseDnsKeys(text: string): DnsKey[] {
+  return splitList(text).map((given) => {
+    const [, name = '', algorithm, base64 = ''] =
+      /^([^:]+):(hmac-sha256|hmac-sha512):([A-Za-z0-9+/]+={0,2})$/.exec(given) ?? [];
+    const secret = Buffer.from(base64, 'base64');
+    const isKnown = algorithm === 'hmac-sha256' || algorithm === 'hmac-sha512';
+    if (!isKnown || !HOST_NAME.test(name.toLowerCase()) || secret.length < SHORTEST_DNS_KEY) {
+      throw new ValueError('use name:hmac-sha256:base64 or name:hmac-sha512:base64, with secrets of at least 16 bytes');
+    }
+    return { name: name.toLowerCase(), algorithm, secret };
+  });
+}
+
+/** Nameservers: addresses, with a port or not, or networks; and the names of their keys. */
+export function parseSecondaries(text: string): { address: string; port: number; keyName: string | undefined }[] {
+  return splitList(text).map((given) => {
+    const [, server = '', keyName] = /^([^@]+)(?:@([^@]+))?$/.exec(given) ?? [];
+    const key = keyName?.toLowerCase().replace(/\.$/, '');
+    const [, inner, v6Port, v4, v4Port] = /^(?:\[([^\]]+)\](?::(\d+))?|([\d.]+)(?::(\d+))?)$/.exec(server) ?? [];
+    const address = inner ?? v4 ?? server;
+    const port = Number(v6Port ?? v4Port ?? 53);
+    if (parseNetworks(address).length !== 1 || port === 0 || port > 65_535) {
+      throw new ValueError('use address@key, [address]:port@key or network@key');
+    }
+    return { address, port, keyName: key };
+  });
+}
+
 /** A token as it can stand behind `Bearer`, too long to be guessed. */
 export function parseBearer(text: string): string {
   if (!/^[\x21-\x7e]{16,}$/.test(text))

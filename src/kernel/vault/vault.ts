@@ -41,6 +41,8 @@ export interface Vault {
   openBytes(sealed: string, context: string): Uint8Array;
   /** Whether it was sealed under a key that is no longer the first, so that a rotation should seal it again. */
   needsReseal(sealed: string): boolean;
+  /** A secret that follows from the first master key and what it is for: the same on every replica, another under another key. */
+  derive(context: string, length: number): Uint8Array;
 }
 
 /** The first key seals, all of them open. At least one is needed; see `loadMasterKeys`. */
@@ -73,6 +75,7 @@ export function createVault(masterKeys: readonly KeyObject[]): Vault {
     },
     open: (sealed, context) => openBytes(sealed, context).toString('utf8'),
     openBytes,
+    derive: (context, length) => new Uint8Array(hkdfSync('sha256', sealingKey, '', `derived/${context}`, length)),
     needsReseal: (sealed) => parseSealed(sealed).keyId !== sealingId,
   };
 }

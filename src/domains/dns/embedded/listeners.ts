@@ -8,16 +8,16 @@ export interface Listeners {
   close(): Promise<void>;
 }
 
-/** Undefined: no answer. */
-export type AnswerUdp = (message: Buffer, address: string) => Buffer | undefined | Promise<Buffer | undefined>;
-export type AnswerTcp = (message: Buffer) => Buffer | undefined | Promise<Buffer | undefined>;
+/** Undefined: no answer. Several messages: one, as that of a transfer of a zone, and only by TCP. */
+type Reply = Buffer | readonly Buffer[] | undefined;
+export type AnswerMessage = (message: Buffer, address: string) => Reply | Promise<Reply>;
 
 export interface ListenOptions {
   readonly host: string;
   /** 0: any that is free for both. */
   readonly port: number;
-  readonly answerUdp: AnswerUdp;
-  readonly answerTcp: AnswerTcp;
+  readonly answerUdp: AnswerMessage;
+  readonly answerTcp: AnswerMessage;
   readonly onError: (error: unknown) => void;
   /** A connection that sends no whole query for so long is closed. Default 5,000. */
   readonly idleTimeoutMs?: number;
@@ -64,7 +64,7 @@ async function listenUdp({ host, answerUdp, onError }: ListenOptions, port: numb
       const answer = answerUdp(message, from.address);
       const ready = answer instanceof Promise ? await answer : answer;
       // A sender's port can be any number in a forged packet, also 0.
-      if (ready === undefined || from.port === 0) return;
+      if (!Buffer.isBuffer(ready) || from.port === 0) return;
       // A send that fails is not reported: UDP gives no guarantee.
       socket.send(ready, from.port, from.address, () => undefined);
     } catch (error) {
@@ -103,6 +103,7 @@ async function listenTcp(options: ListenOptions): Promise<{ server: Server; clos
 function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions): void {
   // From query to query: a client that sends a byte now and then is disconnected too.
   const idle = setTimeout(() => socket.destroy(), idleTimeoutMs);
+  const address = socket.remoteAddress ?? '';
   let unread: Buffer = Buffer.alloc(0);
   let answering = 0;
   socket.on('error', () => socket.destroy());
@@ -129,18 +130,28 @@ function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5
     else socket.resume();
   };
   const answerOne = async (message: Buffer): Promise<void> => {
-    const answer = await answerTcp(message);
+    const answer = await answerTcp(message, address);
     answering -= 1;
     // What is no query is no reason to keep the connection.
     if (answer === undefined || socket.writableLength > LONGEST_BACKLOG) socket.destroy();
     if (answer === undefined || socket.destroyed) return;
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(answer.length);
-    socket.write(Buffer.concat([length, answer]));
+    for (const part of Buffer.isBuffer(answer) ? [answer] : answer) {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(part.length);
+      const isTaken = socket.write(Buffer.concat([length, part]));
+      if (!isTaken && !Buffer.isBuffer(answer)) await drained(socket);
+      if (socket.destroyed) return;
+      if (!Buffer.isBuffer(answer)) idle.refresh();
+    }
     readNext();
   };
   socket.on('data', (bytes: Buffer) => {
     unread = unread.length === 0 ? bytes : Buffer.concat([unread, bytes]);
     readNext();
   });
+}
+
+/** Resolves too when the connection has ended. */
+async function drained(socket: Socket): Promise<void> {
+  await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
 }

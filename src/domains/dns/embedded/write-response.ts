@@ -1,7 +1,7 @@
 /** Answers as messages: names compressed (RFC 1035 4.1.4), truncated to what the client accepts. */
 import type { PlacedSet, ZoneAnswer } from './answer-query.ts';
 import { types } from './encode-set.ts';
-import { HEADER_LENGTH, type Query, type Unreadable } from './read-query.ts';
+import { HEADER_LENGTH, type Query, rcodes, type Unreadable } from './read-query.ts';
 import { parentOf } from './zone-tree.ts';
 
 /** Larger datagrams are broken up on the way, and lost there at times (dnsflagday.net/2020). */
@@ -9,6 +9,8 @@ const UDP_LIMIT = 1_232;
 const UDP_LIMIT_WITHOUT_EDNS = 512;
 const TCP_LIMIT = 65_535;
 const OPT_LENGTH = 11;
+const COOKIE = 10;
+const OPTION_HEAD_LENGTH = 4;
 /** Two bytes of a pointer hold an offset up to here. */
 const POINTER_LIMIT = 0x4000;
 
@@ -24,22 +26,51 @@ export function writeRefusal({ id, opcode, recursionDesired, rcode }: Unreadable
 
 /** A code and nothing else. */
 export function codeOnly(rcode: number): ZoneAnswer {
-  return { rcode, isAuthoritative: false, answers: [], authorities: [], glue: [] };
+  return { rcode, isAuthoritative: false, answers: [], authorities: [], glue: [], rateName: '' };
 }
 
-/** What does not fit is left out and TC is set: the client then repeats the query by TCP. */
-export function writeResponse(query: Query, answer: ZoneAnswer, transport: Transport): Buffer {
-  const limit = limitOf(query, transport) - (query.edns === undefined ? 0 : OPT_LENGTH);
+/** What does not fit is left out and TC is set: the client then repeats the query by TCP. `cookie` is what its OPT record tells. */
+export function writeResponse(query: Query, answer: ZoneAnswer, transport: Transport, cookie?: Buffer): Buffer {
+  const limit = limitOf(query, transport) - optLength(query, cookie);
   const whole = new MessageWriter(query, limit);
   const sections = [answer.answers, answer.authorities, answer.glue];
   const counts = sections.map((section) => whole.writeSection(section));
-  if (counts.every((count) => count !== undefined)) return finish(query, answer, whole, counts, false);
-  return writeTruncated(query, answer, limit);
+  if (counts.every((count) => count !== undefined)) return finish(query, answer, whole, counts, false, cookie);
+  return writeTruncated(query, answer, cookie, limit);
 }
 
-/** The question, with TC: no larger than the query was. */
-export function writeTruncated(query: Query, answer: ZoneAnswer, limit = UDP_LIMIT_WITHOUT_EDNS): Buffer {
-  return finish(query, answer, new MessageWriter(query, limit), [0, 0, 0], true);
+/** One answer in as many messages as it takes, each below `limit` or of a single record. */
+export function writeSections(query: Query, records: readonly PlacedSet[], limit: number): Buffer[] {
+  const messages: Buffer[] = [];
+  const answer = { ...codeOnly(rcodes.ok), isAuthoritative: true };
+  let writer = new MessageWriter(query, TCP_LIMIT);
+  let count = 0;
+  const end = () => messages.push(finish(query, answer, writer, [count, 0, 0], false, undefined));
+  for (const record of records) {
+    if (count > 0 && !writer.hasRoomFor(record, limit)) {
+      end();
+      writer = new MessageWriter(query, TCP_LIMIT);
+      count = 0;
+    }
+    count += writer.writeSection([record]) ?? 0;
+  }
+  end();
+  return messages;
+}
+
+/** The question, with TC: no larger than the query was, but for a server's cookie. */
+export function writeTruncated(
+  query: Query,
+  answer: ZoneAnswer,
+  cookie?: Buffer,
+  limit = UDP_LIMIT_WITHOUT_EDNS,
+): Buffer {
+  return finish(query, answer, new MessageWriter(query, limit), [0, 0, 0], true, cookie);
+}
+
+function optLength({ edns }: Query, cookie: Buffer | undefined): number {
+  if (edns === undefined) return 0;
+  return OPT_LENGTH + (cookie === undefined ? 0 : OPTION_HEAD_LENGTH + cookie.length);
 }
 
 function limitOf({ edns }: Query, transport: Transport): number {
@@ -54,6 +85,7 @@ function finish(
   writer: MessageWriter,
   [answers = 0, authorities = 0, additionals = 0]: readonly number[],
   isTruncated: boolean,
+  cookie: Buffer | undefined,
 ): Buffer {
   const { edns } = query;
   const header = Buffer.alloc(HEADER_LENGTH);
@@ -64,16 +96,25 @@ function finish(
   header.writeUInt16BE(answers, 6);
   header.writeUInt16BE(authorities, 8);
   header.writeUInt16BE(additionals + (edns === undefined ? 0 : 1), 10);
-  return Buffer.concat([header, ...writer.parts, ...(edns === undefined ? [] : [writeOpt(rcode, edns.wantsDnssec)])]);
+  return Buffer.concat([
+    header,
+    ...writer.parts,
+    ...(edns === undefined ? [] : [writeOpt(query, rcode, edns.wantsDnssec, cookie)]),
+  ]);
 }
 
 /** RFC 6891 6.1.2: the size that is taken here, the upper bits of the code, version 0, and DO as it came. */
-function writeOpt(rcode: number, wantsDnssec: boolean): Buffer {
-  const opt = Buffer.alloc(OPT_LENGTH);
+function writeOpt(query: Query, rcode: number, wantsDnssec: boolean, cookie: Buffer | undefined): Buffer {
+  const opt = Buffer.alloc(optLength(query, cookie));
   opt.writeUInt16BE(types.OPT, 1);
   opt.writeUInt16BE(UDP_LIMIT, 3);
   opt.writeUInt8(rcode >> 4, 5);
   opt.writeUInt16BE(wantsDnssec ? 0x8000 : 0, 7);
+  if (cookie === undefined) return opt;
+  opt.writeUInt16BE(OPTION_HEAD_LENGTH + cookie.length, 9);
+  opt.writeUInt16BE(COOKIE, OPT_LENGTH);
+  opt.writeUInt16BE(cookie.length, OPT_LENGTH + 2);
+  opt.set(cookie, OPT_LENGTH + OPTION_HEAD_LENGTH);
   return opt;
 }
 
@@ -92,6 +133,11 @@ class MessageWriter {
       this.#offsets.set(name, offset);
       offset += 1 + (query.question[offset - HEADER_LENGTH] ?? 0);
     }
+  }
+
+  /** Whether it fits, whatever of its name is there already. */
+  hasRoomFor({ owner, set }: PlacedSet, limit: number): boolean {
+    return this.#length + owner.length + 2 + set.size <= limit;
   }
 
   /** The number of records; undefined when they do not all fit. */

@@ -15,7 +15,8 @@ export interface ZoneTree {
 }
 
 export type Found =
-  | { readonly kind: 'node'; readonly node: Node }
+  /** `wildcard`: the one that answers, where the name itself is not there. */
+  | { readonly kind: 'node'; readonly node: Node; readonly wildcard?: string }
   | { readonly kind: 'delegation'; readonly name: string; readonly nameservers: WireSet }
   | { readonly kind: 'nothing' };
 
@@ -58,7 +59,7 @@ export function findInZone(zone: ZoneTree, name: string, type: number): Found {
     const node = zone.find(ancestor);
     if (node === undefined) {
       const wildcard = zone.find(`*.${encloser}`);
-      return wildcard === undefined ? { kind: 'nothing' } : { kind: 'node', node: wildcard };
+      return wildcard === undefined ? { kind: 'nothing' } : { kind: 'node', node: wildcard, wildcard: `*.${encloser}` };
     }
     const nameservers = node.get(types.NS);
     // What a parent says of its child's keys is asked of the parent (RFC 4035 3.1.4.1).

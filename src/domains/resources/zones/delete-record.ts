@@ -1,8 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { badRecord, isRecordType, type NamedRecord, removeRecord } from '../../dns/index.ts';
+import { badRecord, removeRecord } from '../../dns/index.ts';
 import type { WorkspaceChange } from '../../operation.ts';
 import { findHostedZone } from './find-hosted-zone.ts';
 import { renderRecord } from './render-record.ts';
+import { requireNamed } from './require-named.ts';
 import type { DnsRecord, DnsRecordNamed, DnsRecordQuery, ZonePath } from './schema.ts';
 
 /** `nameservers` are the service's own. */
@@ -12,7 +13,7 @@ export function deleteRecord(nameservers: readonly string[]) {
   ): Promise<{ deleted: true; record: DnsRecord }> => {
     const { tx, caller, params, query, body } = request;
     const zone = await findHostedZone(tx, { workspaceId: caller.workspaceId, name: params.name, nameservers });
-    const removed = await removeRecord(tx, zone, requireNamed({ ...query, ...body }));
+    const removed = await removeRecord(tx, zone, requireNamed({ ...query, ...body }, refuseMissing));
     if (removed === undefined) {
       throw new ApiError('not_found', { message: 'The zone has no such record. GET …/zone lists what it has.' });
     }
@@ -20,12 +21,6 @@ export function deleteRecord(nameservers: readonly string[]) {
   };
 }
 
-function requireNamed(given: DnsRecordNamed): NamedRecord {
-  const { subdomain, type, value } = given;
-  if (subdomain === undefined) throw badRecord('subdomain', '`subdomain` is required, in the body or in the query.');
-  if (type === undefined || !isRecordType(type)) {
-    throw badRecord('type', '`type` is required, in the body or in the query.');
-  }
-  if (value === undefined) throw badRecord('value', '`value` is required, in the body or in the query.');
-  return { ...given, subdomain, type, value };
+function refuseMissing(param: string) {
+  return badRecord(param, `\`${param}\` is required, in the body or in the query.`);
 }

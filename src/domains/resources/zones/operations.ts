@@ -1,22 +1,28 @@
 import type { Database } from '../../../kernel/db/database.ts';
 import { BASE_PATH, workspace } from '../../operation.ts';
+import { changeRecords } from './change-records.ts';
 import { createRecord } from './create-record.ts';
 import { deleteRecord } from './delete-record.ts';
 import { exportZone } from './export-zone.ts';
 import { importZone } from './import-zone.ts';
 import { listRecords } from './list-records.ts';
 import {
+  ChangedDnsRecords,
   DeletedRecord,
+  DnsChanges,
   DnsRecord,
   DnsRecordCreate,
   DnsRecordNamed,
   DnsRecordQuery,
+  DnsRecordUpdate,
   ImportedZone,
+  RecordPath,
   Zone,
   ZoneFile,
   ZoneFileUpload,
   ZonePath,
 } from './schema.ts';
+import { updateRecord } from './update-record.ts';
 import { createZoneReader } from './zone-reader.ts';
 
 const HOSTED_ONLY = 'Only for domains whose nameservers are the service’s own; others answer `no_hosted_zone`.';
@@ -73,6 +79,41 @@ export function zoneOperations({ db, nameservers }: ZoneDependencies) {
       reply: DeletedRecord,
       errors: ['not_found', 'no_hosted_zone'],
       handler: deleteRecord(nameservers),
+    }),
+    workspace.change({
+      id: 'zone_records.change',
+      method: 'POST',
+      path: `${BASE_PATH}/domains/{name}/zone/changes`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Change several DNS records at once',
+      description: `All of them or none, and one step of the zone’s serial: where one cannot be, nothing changes, and \`details.change\` says which (from 0). ${HOSTED_ONLY}`,
+      params: ZonePath,
+      body: DnsChanges,
+      example: {
+        changes: [
+          { action: 'create', subdomain: '@', type: 'MX', value: '10 mail.example.net' },
+          { action: 'create', subdomain: '@', type: 'TXT', value: 'v=spf1 mx -all' },
+        ],
+      },
+      reply: ChangedDnsRecords,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: changeRecords(nameservers),
+    }),
+    workspace.change({
+      id: 'zone_records.update',
+      method: 'PATCH',
+      path: `${BASE_PATH}/domains/{name}/zone/records/{record_id}`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Update a DNS record',
+      description: `Its name, value or TTL; the record keeps its id and its type, and the nameservers answer with the one before or with this one. ${HOSTED_ONLY}`,
+      params: RecordPath,
+      body: DnsRecordUpdate,
+      example: { ttl: 300 },
+      reply: DnsRecord,
+      errors: ['not_found', 'no_hosted_zone'],
+      handler: updateRecord(nameservers),
     }),
     workspace.read({
       id: 'zone_files.export',

@@ -81,6 +81,66 @@ export const DnsRecordCreate = component(
   }),
 );
 
+const ttl = Type.Optional(
+  Type.Integer({
+    minimum: SHORTEST_TTL,
+    maximum: LONGEST_TTL,
+    description: 'Seconds. Becomes the TTL of all records of this name and type.',
+  }),
+);
+
+const optionalMembers = {
+  ...namedRecord,
+  subdomain: Type.Optional(namedRecord.subdomain),
+  type: Type.Optional(namedRecord.type),
+  value: Type.Optional(namedRecord.value),
+};
+
+const { type: _, ...updatedMembers } = optionalMembers;
+
+export const DnsRecordUpdate = component('DnsRecordUpdate', closedObject({ ...updatedMembers, ttl }));
+
+/** Of one call: half of what a zone may have. */
+const MOST_CHANGES = 500;
+
+export const DnsChange = component(
+  'DnsChange',
+  closedObject({
+    action: oneOf(['create', 'update', 'delete'] as const),
+    id: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Of the record to update, or to delete in place of naming it.' }),
+    ),
+    ...optionalMembers,
+    ttl,
+  }),
+);
+
+export const DnsChanges = component(
+  'DnsChanges',
+  closedObject({
+    changes: Type.Array(DnsChange, {
+      minItems: 1,
+      maxItems: MOST_CHANGES,
+      description:
+        '`create` takes what a new record has; `update` an `id` and what is to be different; `delete` an `id`, or subdomain, type and value. Each record once. Their order does not matter: an A record may be deleted behind the CNAME that takes its place.',
+    }),
+  }),
+);
+
+export const ChangedDnsRecords = component(
+  'ChangedDnsRecords',
+  Type.Object({
+    domain: Type.String(),
+    serial: Type.Integer({ description: 'One more than before, however many records are different.' }),
+    added: Type.Integer(),
+    changed: Type.Integer({ description: 'Also those whose TTL changed with that of another.' }),
+    deleted: Type.Integer(),
+    records: Type.Array(DnsRecord, {
+      description: 'One for each change, in their order: as it is now; what was deleted as it was.',
+    }),
+  }),
+);
+
 /** Members may be in the body or in the query: not every client sends a body along with DELETE. */
 export const DnsRecordNamed = component(
   'DnsRecordNamed',
@@ -142,6 +202,11 @@ export const ImportedZone = component(
   }),
 );
 
+export const RecordPath = Type.Object({
+  name: Type.String({ description: 'The domain.' }),
+  record_id: Type.String({ description: 'As `GET …/zone` lists it.' }),
+});
+
 export const ZonePath = Type.Object({ name: Type.String({ description: 'The domain.' }) });
 
 export type DnsRecord = Static<typeof DnsRecord>;
@@ -152,4 +217,9 @@ export type DnsRecordQuery = Static<typeof DnsRecordQuery>;
 export type ZoneFile = Static<typeof ZoneFile>;
 export type ZoneFileUpload = Static<typeof ZoneFileUpload>;
 export type ImportedZone = Static<typeof ImportedZone>;
+export type DnsRecordUpdate = Static<typeof DnsRecordUpdate>;
+export type DnsChange = Static<typeof DnsChange>;
+export type DnsChanges = Static<typeof DnsChanges>;
+export type ChangedDnsRecords = Static<typeof ChangedDnsRecords>;
+export type RecordPath = Static<typeof RecordPath>;
 export type ZonePath = Static<typeof ZonePath>;
