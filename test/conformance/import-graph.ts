@@ -201,7 +201,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     may: ['domains parts', 'domains ground'],
   },
   'domains parts': {
-    paths: ['src/domains/dns/', 'src/domains/wallet/', 'src/domains/mail/'],
+    paths: ['src/domains/balances/', 'src/domains/dns/', 'src/domains/wallet/', 'src/domains/mail/'],
     may: ['domains ground'],
   },
   'domains registries': {
@@ -210,6 +210,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   'domains ground': {
     paths: [
+      'src/domains/registry/explain-refusal.ts',
       'src/domains/registry/registry.ts',
       'src/domains/registry/result-codes.ts',
       'src/domains/registry/routing-registry.ts',

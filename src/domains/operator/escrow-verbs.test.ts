@@ -39,7 +39,7 @@ test('a deposit has every name that is with us once, in the order of names, and 
   const contacts = contactPages.flatMap((page) => page.contacts);
   const handles = contacts.map(({ handle }) => handle);
   assert.equal(new Set(handles).size, handles.length);
-  assert.deepEqual(new Set(domains.map(({ registrant }) => registrant)).difference(new Set(handles)), new Set());
+  for (const { name, registrant } of domains) assert.ok(handles.includes(registrant), name);
   const kim = contacts.find(({ handle }) => handle === workspace.userId);
   assert.deepEqual([kim?.name, kim?.city, kim?.country, kim?.street], ['Kim Example', 'London', 'GB', '']);
 });

@@ -2,9 +2,8 @@
 
 import { sql } from 'kysely';
 import type { Executor } from '../../../kernel/db/database.ts';
-import type { CommandContext } from './command-context.ts';
-import { putMessage } from './message-store.ts';
-import type { AccountBalance, Credit, CreditOf, Fees } from './registry-core.ts';
+import { json } from '../../../kernel/db/values.ts';
+import type { AccountBalance, Credit, CreditOf, Fees, PriceList } from './registry-core.ts';
 import { Refusal } from './replies.ts';
 import { type RegistryDb, type RegistryTables, registryDb } from './tables.ts';
 
@@ -18,8 +17,15 @@ export interface Charge {
   readonly at: Date;
 }
 
+/** What charges are made with, inside the command's transaction. */
+interface Billing {
+  readonly db: RegistryDb;
+  readonly prices: PriceList;
+  readonly credit: CreditOf;
+}
+
 export async function recordCharges(
-  { credit, db, prices }: Pick<CommandContext, 'credit' | 'db' | 'prices'>,
+  { credit, db, prices }: Billing,
   name: string,
   charges: readonly Charge[],
 ): Promise<void> {
@@ -111,11 +117,11 @@ export async function requireCredit(
 export async function readAccount({
   credit,
   db,
-  session,
-}: Pick<CommandContext, 'credit' | 'db' | 'session'>): Promise<AccountBalance> {
-  const given = credit(session.registrarId);
+  registrar,
+}: Omit<Billing, 'prices'> & { readonly registrar: string }): Promise<AccountBalance> {
+  const given = credit(registrar);
   if (given === undefined) throw new Refusal(2303, 'the credit of this registrar is not limited');
-  const availableCents = await leftOf(db, session.registrarId, given);
+  const availableCents = await leftOf(db, registrar, given);
   return { creditLimitCents: given.cents, balanceCents: given.cents - availableCents, availableCents };
 }
 
@@ -139,7 +145,8 @@ async function warnOfLowBalance(
   const availableCents = await leftOf(db, registrar, given);
   if (availableCents >= thresholdCents || availableCents + chargedCents < thresholdCents) return;
   const data = { type: 'lowBalance', creditLimitCents, thresholdCents, availableCents } as const;
-  await putMessage(db, { registrar, queued_at: at, name: '', text: 'Low account balance', data });
+  const message = { registrar, queued_at: at, name: '', text: 'Low account balance', data: json(data) };
+  await db.insertInto('registry_messages').values(message).execute();
 }
 
 function formatEuros(cents: number): string {

@@ -133,7 +133,10 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
         data: { type: 'announcement' },
       }),
 
-    readBalance: (session) => runRead(session, async (context) => completed(await readAccount(context))),
+    readBalance: (session) =>
+      runRead(session, async (context) =>
+        completed(await readAccount({ ...context, registrar: context.session.registrarId })),
+      ),
 
     async runDue() {
       const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);
