@@ -90,6 +90,9 @@ class Box {
   #excess: Excess | undefined;
   #timedOut = false;
   #isOver = false;
+  #isFilled = false;
+  /** Of its process 1, as this machine counts. */
+  #pid: number | undefined;
 
   constructor(
     request: BoxRequest,
@@ -100,7 +103,10 @@ class Box {
     this.#cgroup = cgroup;
     const { settings, secrets } = request;
     const [stdout, stderr] = written;
-    this.#process = new BoxProcess(request, cgroup, written, (pid) => this.#lookAfter(pid));
+    this.#process = new BoxProcess(request, cgroup, written, (pid) => {
+      this.#pid = pid;
+      this.#lookAfter();
+    });
     this.#stdout = new OutputCollector(stdout.reader, settings.streamBytes, secrets.values());
     this.#stderr = new OutputCollector(stderr.reader, settings.streamBytes, secrets.values());
   }
@@ -126,6 +132,8 @@ class Box {
       await this.ended;
       throw problem ?? this.#describeFailure();
     }
+    this.#isFilled = true;
+    this.#lookAfter();
     const startedAt = performance.now();
     const { timeoutMs } = this.#request;
     this.#after(timeoutMs, () => {
@@ -165,8 +173,10 @@ class Box {
     this.#process.close();
   }
 
-  #lookAfter(pid: number): void {
-    if (this.#isOver) return;
+  /** Not before it is filled: until it has a root of its own, what is seen through it is the machine's, and too much. */
+  #lookAfter(): void {
+    const pid = this.#pid;
+    if (this.#isOver || !this.#isFilled || pid === undefined) return;
     const { settings } = this.#request;
     const limits = { ...settings, memoryBytes: this.#cgroup === undefined ? settings.memoryBytes : undefined };
     this.#watch = watchBox(pid, limits, (excess) => this.#exceed(excess));
