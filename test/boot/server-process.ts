@@ -21,7 +21,7 @@ const POLL_MS = 20;
  */
 const FLAGS = ['--liftoff-only', ...(logFolder === undefined ? [] : [`--import=${recorder}`])];
 /** What is kept of a server's log is all of it, unless its test wants otherwise. */
-const KEPT_LOG = logFolder === undefined ? {} : { IRONCRAFT_LOG_LEVEL: 'trace', IRONCRAFT_TEST_LOG_FOLDER: logFolder };
+const KEPT_LOG = logFolder === undefined ? {} : { IRONCRAFT_LOG_LEVEL: 'trace', TEST_LOG_FOLDER: logFolder };
 
 /** So that any number of servers run beside each other. */
 export const FREE_PORTS = {

@@ -1,7 +1,7 @@
 /**
  * Loaded before everything else (`node --import`) into each process of the tests: notes the secrets that its HTTP servers are sent
  * and send, the product's and those that tests put beside it, so that logs can be searched for them. The folder is
- * `IRONCRAFT_TEST_LOG_FOLDER`.
+ * `TEST_LOG_FOLDER`.
  */
 import { appendFileSync } from 'node:fs';
 import { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import { secretsOfBody, secretsOfHeaders, secretsOfUrl } from './secrets-of-exch
 /** Of one body; what is longer is a file or a stream of text. */
 const MAX_BODY_BYTES = 262_144;
 
-const folder = process.env.IRONCRAFT_TEST_LOG_FOLDER;
+const folder = process.env.TEST_LOG_FOLDER;
 const noted = new Set<string>();
 
 function note(secrets: ReadonlyMap<string, string>): void {

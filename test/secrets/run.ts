@@ -15,13 +15,13 @@ import { searchLogs } from './search-logs.ts';
 /** Findings that are told one by one. */
 const TOLD = 50;
 
-const folder = process.env.IRONCRAFT_TEST_LOG_FOLDER ?? (await mkdtemp(join(tmpdir(), 'ironcraft-logs-')));
+const folder = process.env.TEST_LOG_FOLDER ?? (await mkdtemp(join(tmpdir(), 'ironcraft-logs-')));
 const runner = fileURLToPath(new URL('../runner/run-tests.ts', import.meta.url));
 const tests = spawn(process.execPath, [runner, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: {
     ...process.env,
-    IRONCRAFT_TEST_LOG_FOLDER: folder,
+    TEST_LOG_FOLDER: folder,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${recorder}`,
   },
 });

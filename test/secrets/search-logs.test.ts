@@ -57,7 +57,7 @@ test('a process that the recorder is loaded into notes what its servers are sent
   const folder = await makeFolder(t);
   const server = fork(join(import.meta.dirname, 'exchange.ts'), {
     execArgv: [`--import=${recorder}`],
-    env: { ...process.env, NODE_TEST_CONTEXT: undefined, IRONCRAFT_TEST_LOG_FOLDER: folder },
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined, TEST_LOG_FOLDER: folder },
   });
   const [code] = await once(server, 'exit');
   assert.equal(code, 0);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { createLogger, type Logger } from '../../src/kernel/log/log.ts';
 
 /** Undefined where nothing is kept. */
-export const logFolder = process.env.IRONCRAFT_TEST_LOG_FOLDER;
+export const logFolder = process.env.TEST_LOG_FOLDER;
 
 /** What servers that are started load first then. */
 export const recorder = new URL('../secrets/record-secrets.ts', import.meta.url).href;
