@@ -53,11 +53,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-function addJson(secrets: Secrets, value: unknown, isSecretPath: boolean): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, member] of Object.entries(value)) {
-    if (typeof member !== 'string') addJson(secrets, member, isSecretPath);
-    else if (isSecretName(name) || (isSecretPath && name === 'value')) add(secrets, name, member);
+/** Not by calling itself: bodies of tests are as deep as they like. */
+function addJson(secrets: Secrets, body: unknown, isSecretPath: boolean): void {
+  const left = [body];
+  for (let value = left.pop(); left.length > 0 || value !== undefined; value = left.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, member] of Object.entries(value)) {
+      if (typeof member !== 'string') left.push(member);
+      else if (isSecretName(name) || (isSecretPath && name === 'value')) add(secrets, name, member);
+    }
   }
 }
 

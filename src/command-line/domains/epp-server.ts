@@ -34,8 +34,10 @@ interface Options {
   readonly premium?: ReadonlyMap<string, number>;
   readonly reserved?: ReadonlySet<string>;
   readonly registered?: ReadonlySet<string>;
-  readonly contacts: 'objects' | 'no_disclose' | 'none';
-  readonly hosts: 'objects' | 'attributes';
+  /** Default: objects. */
+  readonly contacts?: 'objects' | 'no_disclose' | 'none';
+  /** Default: objects. */
+  readonly hosts?: 'objects' | 'attributes';
 }
 
 interface Registrar {
@@ -52,9 +54,8 @@ export function addEppServer(domains: Command): void {
     .command('epp-server')
     .summary('serve the simulated registry by EPP')
     .description(
-      'Serves the simulated registry by EPP over TLS (RFC 5730 to 5734, secDNS, RGP, fee), for clients to be tried on. Names and ' +
-        'money are play. On the database of a running service it shows that service’s names. Shares, 0 to 1, are of commands ' +
-        'about names. Runs until SIGTERM or SIGINT.',
+      'Serves the simulated registry by EPP over TLS (RFC 5730 to 5734, secDNS, RGP, fee), for clients to be tried on. On the ' +
+        'database of a running service it shows its names. Shares, 0 to 1, are of commands about names.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port; 0 takes any free one', parsePort, 7700)
@@ -69,7 +70,7 @@ export function addEppServer(domains: Command): void {
     .option('--newest-messages-first', 'hand out the newest message of a queue first')
     .option('--messages-twice', 'hand out messages again once acknowledged')
     .option('--announce <text>', 'a message for all that is about no name')
-    .option('--commands-per-minute <number>', 'of a registrar; further ones are refused with 2502', parseCount)
+    .option('--commands-per-minute <number>', 'of a registrar; those beyond are refused: 2502', parseCount)
     .option('--session-commands <number>', 'of a session; the next one ends it with 2500', parseCount)
     .option('--credit <id=euros...>', 'all that a registrar may spend; then 2104', collectCredit)
     .option('--seed <number>', 'of what goes wrong', parseSeed, 1)
@@ -78,10 +79,8 @@ export function addEppServer(domains: Command): void {
     .option('--premium <name=euros...>', 'names with a price of their own', collectPremium)
     .option('--reserved <name...>', 'names that nobody gets', collectNames)
     .option('--registered <name...>', 'names that the first registrar begins with', collectNames)
-    .addOption(
-      new Option('--contacts <model>', 'of names').choices(['objects', 'no_disclose', 'none']).default('objects'),
-    )
-    .addOption(new Option('--hosts <model>', 'nameservers').choices(['objects', 'attributes']).default('objects'))
+    .addOption(model('--contacts <model>', 'of names', ['objects', 'no_disclose', 'none']))
+    .addOption(model('--hosts <model>', 'nameservers', ['objects', 'attributes']))
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -89,6 +88,15 @@ export function addEppServer(domains: Command): void {
         '  IRONCRAFT_DATA_DIR=.epp ironcraft domains epp-server --key epp-key.pem --cert epp-cert.pem --registrar demo:secret-1',
     )
     .action((options: Options) => withStore(whileServing, (store) => serve(store, options), { mayCreate: true }));
+}
+
+/** Commander's own list of choices takes another line of the help, and so does its default. */
+function model(flags: string, what: string, choices: readonly string[]): Option {
+  const parse = (text: string): string => {
+    if (choices.includes(text)) return text;
+    throw new InvalidArgumentError(`Use one of ${choices.join(', ')}.`);
+  };
+  return new Option(flags, `${what}: ${choices.join(', ')}`).argParser(parse);
 }
 
 function parseTldList(text: string): string[] {
@@ -164,7 +172,14 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   );
   const { simulatedFees } = await import('../../domains/boot/open-dependencies.ts');
   const { standardPriceBook } = await import('../../domains/prices/price-book.ts');
-  const { autoRenewGraceDays, contacts, hosts, premium = new Map(), reserved = new Set(), tlds } = options;
+  const {
+    autoRenewGraceDays,
+    contacts = 'objects',
+    hosts = 'objects',
+    premium = new Map(),
+    reserved = new Set(),
+    tlds,
+  } = options;
   const core = createRegistryCore({
     db,
     clock: systemClock,
