@@ -26,10 +26,10 @@ interface Lock {
 
 const root = resolve(import.meta.dirname, '../..');
 /**
- * Manifests that name no licence in the form that npm reads. BSD-2-Clause by its LICENSE file; MIT, turning into Apache-2.0, by
+ * Manifests that name no licence in the form that npm reads. BSD-2-Clause and MIT by their LICENSE files; MIT, turning into Apache-2.0, by
  * that of its repository (a peer of tests alone).
  */
-const LICENCE_IN_FILE = ['duck@0.1.12', '@modelcontextprotocol/server-everything@2026.8.31'];
+const LICENCE_IN_FILE = ['duck@0.1.12', 'png-js@2.0.0', '@modelcontextprotocol/server-everything@2026.8.31'];
 
 test('the bill of materials names every package of the lock file, with hash and licence, without a network', async () => {
   // Nothing listens on port 9, so that a question to a registry would fail.
