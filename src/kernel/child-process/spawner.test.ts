@@ -36,12 +36,12 @@ test('a child that is ready long before this process listens is heard', { timeou
 
 test('what starts children ends with a parent that ends before it is loaded', { timeout: 60_000 }, async () => {
   const program = new URL('./spawner-program.ts', import.meta.url).pathname;
-  // Asks for a child at once, and is gone.
+  // Asks for a child at once, and is gone. Programs end with their channel; this child knows of none, and ends by itself.
   const parent = `
     const { fork } = require('node:child_process');
     const spawner = fork(${JSON.stringify(program)}, { execArgv: ['--no-warnings'] });
     console.log(spawner.pid);
-    spawner.send({ kind: 'start', id: 1, args: ['-e', 'setInterval(() => {}, 1000)'], givesWay: false });
+    spawner.send({ kind: 'start', id: 1, args: ['-e', 'setTimeout(() => {}, 10_000)'], givesWay: false });
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 5);
   `;
   const child = spawn(process.execPath, ['-e', parent], { stdio: ['ignore', 'pipe', 'inherit'] });
