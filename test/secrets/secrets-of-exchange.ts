@@ -7,8 +7,8 @@ const MAX_LENGTH = 4_096;
 /** Names without case and separators: `client_secret`, `X-Bot-Api-Secret-Token`, `codeVerifier`. */
 const SECRET_NAME =
   /(token|secret|password|passphrase|apikey|accesskey|signingkey|privatekey|codeverifier|assertion|credential)$|^(code|authcode|state|authorization|cookie|key)$/;
-/** Places in lists, and what tells where tokens are to be had or how they are used. */
-const PUBLIC_NAME = /(page|sync|cursor|next|continuation|idempotency|has)/;
+/** Places in lists. */
+const PUBLIC_NAME = /^(next)?(page|sync|cursor|continuation)token$/;
 /** The members of these paths that are secrets by what the path is. */
 const SECRET_PATH = /secret/;
 

@@ -173,7 +173,7 @@ class ProcessSandbox implements Sandbox {
         return prepared;
       }
       // Where nobody has asked for them, most servers have none: doctor tells of it.
-      const level = ['auto', 'off'].includes(this.settings.cgroup) ? 'info' : 'warn';
+      const level = ['auto', 'off'].includes(this.settings.cgroup) ? 'debug' : 'warn';
       logger[level]({ reason: prepared.reason, mend: prepared.mend }, 'the memory of sandboxes is watched');
       return undefined;
     });

@@ -60,7 +60,7 @@ function examine(base: string, isInBase: boolean): LocatedCgroup | NoCgroup {
   if (!controllers.includes('memory')) {
     return {
       reason: `the cgroup ${base} cannot limit memory`,
-      mend: `${DELEGATE} Where the whole machine cannot: ${VERSION_2}`,
+      mend: `${DELEGATE} Version 1 may hold the memory controller. ${VERSION_2}`,
     };
   }
   const isWritable = ['.', 'cgroup.procs', 'cgroup.subtree_control'].every((name) => canWrite(join(base, name)));
