@@ -13,7 +13,6 @@ const payments = createStripePayments({
   apiUrl: stripe.url,
   returnUrl: 'https://domains.example/api/v1/docs',
   logger,
-  timeoutMs: 300,
 });
 const service = await startOrders({ payments });
 const { clock, db } = service;
@@ -107,7 +106,9 @@ test('payment_failed: the payment provider is away, and nothing is left of it; t
   const away = await workspace.post('/wallet/top-ups', { amount: 5 });
   assert.deepEqual([...refusal(away), away.body.details.kind], [422, 'payment_failed', 'payment_service_unavailable']);
   assert.deepEqual((await workspace.get('/wallet/top-ups')).body.top_ups, []);
-  for (let open = 0; open < 10; open += 1) await workspace.post('/wallet/top-ups', { amount: 5 });
+  for (let open = 0; open < 10; open += 1) {
+    assert.equal((await workspace.post('/wallet/top-ups', { amount: 5 })).status, 201);
+  }
   const refused = await workspace.post('/wallet/top-ups', { amount: 5 });
   assert.deepEqual([...refusal(refused), refused.body.details.kind], [422, 'payment_failed', 'too_many_open']);
 });

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ConnectionNeed, ToolOutcome, ToolQuestion } from '../../tools/tool.ts';
-import { awaitConnection } from '../store/connection-waits.ts';
+import { awaitConnection, forgetConnectionWait } from '../store/connection-waits.ts';
 import type { NewFrame } from '../timeline/frames.ts';
 import type { ToolStep } from '../turn.ts';
 import { runCall } from './tool-calls.ts';
@@ -109,7 +109,7 @@ export class ServerCalls {
     outcome: Extract<ToolOutcome, { readonly output: unknown } | { readonly error: string }>,
     { approvals = [], frames = [], feed = [] }: Partial<Closing> = {},
   ): Promise<void> {
-    const { live, state, journal } = this.#context;
+    const { live, state, journal, deps } = this.#context;
     step.status = 'completed';
     step.output = 'output' in outcome ? outcome.output : null;
     step.error = 'error' in outcome ? outcome.error : null;
@@ -125,6 +125,8 @@ export class ServerCalls {
       feed: [...forFeed(shown), ...feed],
     });
     remember(state, message);
+    // A replica that ended between the note that this call waits and the pause has left the note.
+    if (step.connection !== undefined) await forgetConnectionWait(deps.db, live.key, step.callId);
   }
 
   async #ask(step: ToolStep, question: ToolQuestion): Promise<void> {

@@ -104,13 +104,13 @@ export async function readyConnectedCalls(tx: Transaction, projectId: string, ru
   return rowCount > 0;
 }
 
-/** The call waits no more: it is answered without an account. */
+/** The call waits no more: it is answered. */
 export async function forgetConnectionWait(
-  tx: Transaction,
+  db: Executor,
   { projectId, runId }: { readonly projectId: string; readonly runId: string },
   callId: string,
 ): Promise<void> {
-  await tx.query({
+  await db.query({
     text: 'delete from connection_waits where project_id = $1 and run_id = $2 and call_id = $3',
     values: [projectId, runId, callId],
   });

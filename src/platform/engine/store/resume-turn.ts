@@ -154,7 +154,7 @@ const statement = {
           select jsonb_build_object('provider', w.provider, 'mcp_server', w.mcp_server,
             'authorize_url', w.authorize_url) as connection
           from connection_waits w
-          where s.status = 'connection' and w.project_id = s.project_id and w.run_id = s.run_id and w.call_id = s.call_id
+          where w.project_id = s.project_id and w.run_id = s.run_id and w.call_id = s.call_id
         ) w on true
         where s.project_id = $1 and s.run_id = $2
       ), '[]'::jsonb) as steps,
