@@ -9,8 +9,8 @@ const second = await startParentServer();
 after(() => Promise.all([first.close(), second.close()]));
 
 const addressOf = ({ port }: { port: number }) => ({ address: '127.0.0.1', port });
-const ask = (name: string, servers = [first]) =>
-  createParentServers({ findServers: async () => servers.map(addressOf), timeoutMs: 300 }).find(name);
+const ask = (name: string, servers = [first], timeoutMs = 10_000) =>
+  createParentServers({ findServers: async () => servers.map(addressOf), timeoutMs }).find(name);
 
 beforeEach(() => {
   for (const server of [first, second]) {
@@ -43,8 +43,8 @@ test('servers that are silent or fail say nothing, and nothing is known when all
   second.delegations.set('c.com', { nameservers: ['ns1.old.example'], ttlSeconds: 60 });
   for (const mode of ['silent', 'failing'] as const) {
     first.mode = mode;
-    assert.deepEqual((await ask('c.com', [first, second])).nameservers, ['ns1.old.example'], mode);
-    await assert.rejects(ask('c.com'), DelegationUnknown, mode);
+    assert.deepEqual((await ask('c.com', [first, second], 1_500)).nameservers, ['ns1.old.example'], mode);
+    await assert.rejects(ask('c.com', [first], 300), DelegationUnknown, mode);
   }
   await assert.rejects(ask('c.com', []), DelegationUnknown);
 });

@@ -156,7 +156,7 @@ test('an address that asks too much is answered with TC alone, or not at all', a
 });
 
 test('a connection answers several questions, in pieces or at once, and ends when it says nothing', async () => {
-  const hasty = await start(database.db, { idleTimeoutMs: 100 });
+  const hasty = await start(database.db, { idleTimeoutMs: 1_000 });
   try {
     const { socket, received } = open(hasty.port);
     const bytes = Buffer.concat(['example.test', 'mail.example.test', 'nothing.example.test'].map(stream));

@@ -19,7 +19,6 @@ const payments = createStripePayments({
   returnUrl: 'https://domains.example/api/v1/docs',
   logger,
   clock,
-  timeoutMs: 300,
 });
 const service = await startDomains({ clock, payments });
 const { anybody, db } = service;

@@ -8,7 +8,7 @@ import { assemble, makeSmith, makeUpstreamSmith, useUpstream } from '../../../..
 
 const upstream = await startOpenAiUpstream();
 const platform = await startPlatform({
-  modelCall: { connectTimeoutMs: 400, idleTimeoutMs: 400, backoffBaseMs: 5, backoffMaxMs: 10 },
+  modelCall: { connectTimeoutMs: 2_000, idleTimeoutMs: 2_000, backoffBaseMs: 5, backoffMaxMs: 10 },
 });
 after(async () => {
   await platform.close();
@@ -50,13 +50,13 @@ const failures: Failure[] = [
     name: 'never answers',
     behaviour: { type: 'hang_before_headers' },
     calls: 1,
-    message: /sent nothing for 0\.4 seconds/,
+    message: /sent nothing for 2 seconds/,
   },
   {
     name: 'sends headers and nothing else',
     behaviour: answer([], 'hang'),
     calls: 1,
-    message: /sent nothing for 0\.4 seconds/,
+    message: /sent nothing for 2 seconds/,
   },
   {
     name: 'falls silent',

@@ -66,7 +66,7 @@ test('the login takes of the offer what both understand, in a language that the 
 });
 
 test('a server whose certificate is not trusted gets no password', async () => {
-  const { client, commands } = await openScripted(() => undefined, { tls: {}, queueTimeoutMs: 400 });
+  const { client, commands } = await openScripted(() => undefined, { tls: {}, queueTimeoutMs: 2_000 });
   await assert.rejects(client.execute(deletion, unrepeatable), (error: Error) => {
     assert.equal(error.name, 'CommandNotSent');
     assert.match(String(error.cause), /self-signed certificate/);
@@ -78,7 +78,7 @@ test('a server whose certificate is not trusted gets no password', async () => {
 test('a server that goes by another name gets no password', async () => {
   const { client, commands } = await openScripted(() => undefined, {
     tls: { ca: testCa, servername: 'registry.example' },
-    queueTimeoutMs: 400,
+    queueTimeoutMs: 2_000,
   });
   await assert.rejects(client.services(), { name: 'CommandNotSent' });
   assert.deepEqual(commands, []);
@@ -98,7 +98,7 @@ test('a refused login is tried again, and its reason is reported', async () => {
   assert.equal(logins, 3);
   const refusing = await openScripted(
     (command, clTRID) => (command !== 'hello' && command.kind === 'login' ? answerWith(2200, clTRID) : undefined),
-    { queueTimeoutMs: 400 },
+    { queueTimeoutMs: 2_000 },
   );
   await assert.rejects(refusing.client.execute(deletion, unrepeatable), (error: Error) => {
     assert.match(String(error.cause), /the login was refused with 2200/);
