@@ -74,11 +74,14 @@ class Battlefield {
    */
   async finishTakenOver(): Promise<void> {
     const project = this.#fleet.project(this.#random.pick(this.alive));
-    const list = async (): Promise<string[]> => {
-      const { status, body } = await project.get('/v1/runs?status=in_progress&limit=100');
-      assert.equal(status, 200);
-      return body.data.map(({ id }: { id: string }) => id);
-    };
+    const list = (): Promise<string[]> =>
+      eventually(async () => {
+        const { status, body } = await project.get('/v1/runs?status=in_progress&limit=100');
+        // So soon after a start the store may still be too busy with what was left.
+        if (status === 503) return undefined;
+        assert.equal(status, 200);
+        return body.data.map(({ id }: { id: string }) => id);
+      }, 'the store answers');
     const before = await list();
     await eventually(async () => {
       const now = await list();

@@ -2,12 +2,8 @@
 import { Agent } from 'undici';
 import type { AddressGuard, OutboundPolicy, UrlRules } from './address-guard.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
-import { createGuardedFetch } from './guarded-fetch.ts';
+import { createGuardedFetch, type FetchLimits } from './guarded-fetch.ts';
 import { createGuardedPost, type Post, type PostTimeouts } from './guarded-post.ts';
-
-export interface FetchLimits extends PostTimeouts {
-  readonly maxRedirects: number;
-}
 
 export interface GuardedAgents {
   fetch(rules: UrlRules, limits: FetchLimits): typeof globalThis.fetch;
@@ -21,12 +17,8 @@ export function openAgents(guard: AddressGuard, connectTimeoutMs: number): Guard
   // One pool a policy: a connection that one of them made must not serve the other.
   const agents = { public: createAgent('public'), private: createAgent('private') };
   return {
-    fetch(rules, { headersTimeoutMs, bodyTimeoutMs, maxRedirects }) {
-      const timeouts = { headersTimeout: headersTimeoutMs, bodyTimeout: bodyTimeoutMs };
-      const dispatcher = agents[rules.policy].compose(
-        (dispatch) => (request, handler) => dispatch({ ...request, ...timeouts }, handler),
-      );
-      return createGuardedFetch(guard, dispatcher, rules, maxRedirects);
+    fetch(rules, limits) {
+      return createGuardedFetch(guard, agents[rules.policy], rules, limits);
     },
     post(rules, timeouts) {
       return createGuardedPost(guard, agents[rules.policy], rules, timeouts);

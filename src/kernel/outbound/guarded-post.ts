@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, constants as zlib } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { AddressGuard, UrlRules } from './address-guard.ts';
+import { decodeBody, discard } from './decode-body.ts';
 import { OutboundError } from './outbound-error.ts';
 
 export interface OutboundPost {
@@ -56,7 +55,7 @@ export function createGuardedPost(
       discard(body);
       throw refuseRedirect(status);
     }
-    return { status, headers: joinHeaders(reply.headers), body: decode(body, reply.headers['content-encoding']) };
+    return { status, headers: joinHeaders(reply.headers), body: decodeBody(body, reply.headers['content-encoding']) };
   };
 }
 
@@ -73,43 +72,4 @@ function joinHeaders(headers: Dispatcher.ResponseData['headers']): Record<string
     if (value !== undefined) joined[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return joined;
-}
-
-/** Each piece is given out as soon as it can be decoded, for a reply may be a stream of events. */
-const INFLATE = { flush: zlib.Z_SYNC_FLUSH, finishFlush: zlib.Z_SYNC_FLUSH };
-const BROTLI = { flush: zlib.BROTLI_OPERATION_FLUSH, finishFlush: zlib.BROTLI_OPERATION_FLUSH };
-
-function decode(body: Readable, coding: string | string[] | undefined): Readable {
-  const codings = [coding ?? []].flat().join(',').toLowerCase().split(',');
-  return codings
-    .map((each) => each.trim())
-    .filter((each) => each !== '' && each !== 'identity')
-    .reduceRight((from, each) => {
-      const decoder = createDecoder(each);
-      if (decoder === undefined) {
-        discard(body);
-        throw new OutboundError('bad_response', `the server answers in an unknown content coding`);
-      }
-      return pipeline(from, decoder, () => {});
-    }, body);
-}
-
-function createDecoder(coding: string) {
-  switch (coding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip(INFLATE);
-    case 'deflate':
-      return createInflate(INFLATE);
-    case 'br':
-      return createBrotliDecompress(BROTLI);
-    default:
-      return undefined;
-  }
-}
-
-/** Closes the connection. That the body is not read to its end is no failure here. */
-function discard(body: Readable): void {
-  body.on('error', () => {});
-  body.destroy();
 }

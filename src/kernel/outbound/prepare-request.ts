@@ -32,7 +32,11 @@ export async function prepareRequest(
 }
 
 async function readBody(body: RequestInit['body'], headers: Headers): Promise<PreparedRequest['body']> {
-  if (body === null || body === undefined || typeof body === 'string') return body ?? null;
+  if (body === null || body === undefined) return null;
+  if (typeof body === 'string') {
+    if (!headers.has('content-type')) headers.set('content-type', 'text/plain;charset=UTF-8');
+    return body;
+  }
   if (body instanceof Uint8Array || body instanceof ReadableStream) return body;
   if (Symbol.asyncIterator in body) return ReadableStream.from(body);
   const read = new Response(body);

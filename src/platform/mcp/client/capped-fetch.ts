@@ -17,18 +17,37 @@ export function capFetch(fetch: typeof globalThis.fetch, options: CappedFetchOpt
     const response = await fetch(input, init);
     if (response.body === null) return response;
     let own = 0;
-    const count = new TransformStream<Uint8Array, Uint8Array>({
+    /** What is wrong with the answer, with these bytes more. */
+    const count = (bytes: number): OutboundError | undefined => {
+      own += bytes;
+      all += bytes;
+      if ((together ? all : own) <= answerBytes) return undefined;
+      const error = new OutboundError('too_large', `the server answered with more than ${answerBytes} bytes`);
+      onTooLarge(error);
+      return error;
+    };
+    const length = lengthOf(response);
+    if (length !== undefined) {
+      const error = count(length);
+      if (error === undefined) return response;
+      void response.body.cancel();
+      throw error;
+    }
+    const counted = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        own += chunk.byteLength;
-        all += chunk.byteLength;
-        if ((together ? all : own) <= answerBytes) return controller.enqueue(chunk);
-        const error = new OutboundError('too_large', `the server answered with more than ${answerBytes} bytes`);
-        controller.error(error);
-        onTooLarge(error);
+        const error = count(chunk.byteLength);
+        if (error === undefined) controller.enqueue(chunk);
+        else controller.error(error);
       },
     });
     const { status, statusText, headers, url, redirected } = response;
-    const capped = new Response(response.body.pipeThrough(count), { status, statusText, headers });
+    const capped = new Response(response.body.pipeThrough(counted), { status, statusText, headers });
     return Object.defineProperties(capped, { url: { value: url }, redirected: { value: redirected } });
   };
+}
+
+/** In bytes, where the answer says so: it cannot be longer then. Undefined where its end is open, or its body is coded. */
+function lengthOf({ headers }: Response): number | undefined {
+  const length = Number(headers.get('content-length') ?? Number.NaN);
+  return headers.has('content-encoding') || !Number.isSafeInteger(length) ? undefined : length;
 }
