@@ -87,7 +87,7 @@ test('a trusted proxy is held to the total alone', async () => {
   }
 });
 
-test('who is refused and never hangs up is cut off', { timeout: 10_000 }, async () => {
+test('who is refused and never hangs up is cut off', { timeout: 60_000 }, async () => {
   const service = await startSmallService([], { connections: { perAddress: 1, total: 1 } });
   try {
     const first = await open(service.url);

@@ -270,7 +270,7 @@ describe('a form is refused, and nothing of it stays', () => {
     ],
   };
   for (const [what, [body, param]] of Object.entries(refusals)) {
-    test(what, { timeout: 5_000 }, async () => {
+    test(what, { timeout: 60_000 }, async () => {
       assertRefusal(await send(body), 'invalid_request', param);
       assert.equal(held.size, 0);
     });
@@ -303,7 +303,7 @@ describe('a form is refused, and nothing of it stays', () => {
     ['inside of its file', filePart('a').slice(0, -2)],
     ['behind its file', filePart('a')],
   ] as const) {
-    test(`that falls silent ${what}`, { timeout: 10_000 }, async () => {
+    test(`that falls silent ${what}`, { timeout: 60_000 }, async () => {
       const answer = await sendRaw(url, [...rawHead(), 'Content-Length: 5000'], sent);
       assert.deepEqual([answer.status, answer.body.error.code], [408, 'invalid_request']);
       assert.match(answer.body.error.message, /came too slowly/);
@@ -311,7 +311,7 @@ describe('a form is refused, and nothing of it stays', () => {
     });
   }
 
-  test('whose sender goes away', { timeout: 10_000 }, async () => {
+  test('whose sender goes away', { timeout: 60_000 }, async () => {
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');

@@ -203,7 +203,7 @@ const closedFor = async (reason: string) =>
     )?.[1] ?? 0,
   );
 
-describe('a body that drips is refused with 408, and its connection closed:', { timeout: 30_000 }, () => {
+describe('a body that drips is refused with 408, and its connection closed:', { timeout: 60_000 }, () => {
   for (const [what, head] of [
     ['JSON of a known length', `${post('/v1/things', JSON_TYPE, 'Content-Length: 900000')}{"text":"`],
     ['raw bytes', post('/v1/raw', 'Content-Length: 900000')],
@@ -251,7 +251,7 @@ describe('a body that drips is refused with 408, and its connection closed:', { 
   });
 });
 
-describe('a body that goes on after its answer ends the connection:', { timeout: 30_000 }, () => {
+describe('a body that goes on after its answer ends the connection:', { timeout: 60_000 }, () => {
   for (const [what, path, status] of [
     ['of a page', '/', 404],
     ['of a document', '/docs/json', 404],
@@ -275,7 +275,7 @@ describe('a body that goes on after its answer ends the connection:', { timeout:
   });
 });
 
-describe('headers that do not come end the connection:', { timeout: 30_000 }, () => {
+describe('headers that do not come end the connection:', { timeout: 60_000 }, () => {
   test('nothing at all', async () => {
     const { socket, ended } = await open();
     await ended;

@@ -330,6 +330,6 @@ test('a started worker keeps no process alive', () => {
     const { createPeriodicWorker } = await import(${JSON.stringify(module)});
     createPeriodicWorker({ name: 'idle', intervalMs: 3_600_000, pass: async () => undefined }).start();
   `;
-  const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { timeout: 30_000 });
+  const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { timeout: 60_000 });
   assert.equal(ended.status, 0, String(ended.stderr));
 });

@@ -61,14 +61,14 @@ describe('a box', { skip }, () => {
   test('ends a command whose time is over, and keeps what it had written', async () => {
     const { timedOut, exitCode, entries, seconds } = await tryCommand('echo x > kept; sleep 60', { timeoutMs: 1_000 });
     assert.deepEqual([timedOut, exitCode, entries], [true, 137, { kept: 2 }]);
-    assert.ok(seconds < 5, String(seconds));
+    assert.ok(seconds < 30, String(seconds));
   });
 
   test('ends what a command leaves running', async () => {
     const marker = `sleep 4${process.pid}`;
     const { exitCode, seconds } = await tryCommand(`(setsid ${marker} &) ; (trap '' HUP TERM; ${marker}) & exit 4`);
     assert.equal(exitCode, 4);
-    assert.ok(seconds < 10, String(seconds));
+    assert.ok(seconds < 30, String(seconds));
     const { stdout } = await tryCommand('cat /proc/[0-9]*/cmdline | tr "\\0" " "');
     assert.ok(!stdout.text.includes(marker));
   });

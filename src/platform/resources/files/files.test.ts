@@ -394,7 +394,7 @@ test('another project’s file is as if it never existed, to the byte', async ()
 });
 
 describe('a deleted file', () => {
-  test('is gone with its bytes', { timeout: 20_000 }, async () => {
+  test('is gone with its bytes', { timeout: 60_000 }, async () => {
     const p = await platform.createProject();
     const id = await upload(p, 'gone');
     const answer = await p.delete(`/v1/files/${id}`);

@@ -101,7 +101,7 @@ test('one that is not as it must be makes none, and sends the browser nowhere', 
   }
 });
 
-test('one that drips is given up', { timeout: 20_000 }, async () => {
+test('one that drips is given up', { timeout: 60_000 }, async () => {
   served.set('/drip.json', (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const drip = setInterval(() => response.write(' '), 100);
