@@ -82,3 +82,16 @@ test('all that go together fail together, and what comes later does not', async 
   isBroken = false;
   assert.equal(await add(3), 3);
 });
+
+test('calls of one turn of the event loop begin together, whatever batcher they are of', async () => {
+  const order: string[] = [];
+  const noting = (name: string) =>
+    createBatcher(async (items: readonly number[]) => {
+      order.push(name);
+      process.nextTick(() => order.push(`after ${name}`));
+      return items;
+    });
+  await Promise.all([noting('one')(1), noting('other')(2)]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(order, ['one', 'other', 'after one', 'after other']);
+});

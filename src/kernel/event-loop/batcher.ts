@@ -1,5 +1,3 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
-
 /** What goes into one call, where nothing is too large to go alone, and how long others wait for it. */
 export interface BatchLimits<Item> {
   readonly maxItems: number;
@@ -7,6 +5,22 @@ export interface BatchLimits<Item> {
   readonly size?: { readonly of: (item: Item) => number; readonly max: number };
   /** What waits goes beside a call that takes longer: one that is held up does not hold up everything. Default: it waits. */
   readonly patienceMs?: number;
+}
+
+let turn: Promise<void> | undefined;
+
+/**
+ * Once what came in this turn of the event loop has been dealt with. All who ask in it go on together, with nothing in between, so
+ * that what they send over one connection leaves in one write.
+ */
+function nextTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
 }
 
 interface Waiting<Item, Result> {
@@ -27,7 +41,7 @@ export function createBatcher<Item, Result>(
   let running = false;
 
   async function runAll(): Promise<void> {
-    await nextTick();
+    await nextTurn();
     while (waiting.length > 0) {
       const batch = waiting.splice(0, countFitting(waiting, limits));
       await patiently(answer(batch), limits?.patienceMs);
