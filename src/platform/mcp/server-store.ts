@@ -1,5 +1,8 @@
 /** Rows of servers as the client of the protocol reads and writes them. */
+import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
+import { createKeyedBatcher } from '../../kernel/event-loop/batcher.ts';
+import { executorOf } from '../store/executor-of.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { McpAuthKind, McpPolicyRule, McpProtocol, McpServerStatus, McpToolEntry } from '../tables.ts';
 import type { ToolList } from './list-entries.ts';
@@ -33,12 +36,9 @@ const COLUMNS = `
   m.tools_hash, case when m.protocol_found_at > now() - interval '${PROTOCOL_KEPT}' then m.protocol end as protocol,
   coalesce(m.tools_refreshed_at < now() - interval '${LIST_KEPT}', true) as is_stale`;
 
-export async function findServer(db: TenantDb, id: string): Promise<RegisteredServer | undefined> {
-  const { rows } = await db.raw<RegisteredServer>({
-    text: `select ${COLUMNS} from mcp_servers m where m.project_id = $1 and m.id = $2`,
-    values: [id],
-  });
-  return rows[0];
+/** As it stands after the call; one statement for all who ask in one moment. */
+export function findServer(db: TenantDb, id: string): Promise<RegisteredServer | undefined> {
+  return readersOf(db).find(db.projectId, id);
 }
 
 export interface ServerLists extends RegisteredServer {
@@ -46,29 +46,67 @@ export interface ServerLists extends RegisteredServer {
   readonly lists: readonly { readonly hash: string; readonly tools: readonly McpToolEntry[] }[] | null;
 }
 
-/**
- * The servers of these ids, each with the list of the hash that is named beside it and with its present one, but for lists
- * that the caller has (`known`: `id hash`).
- */
-export async function listServersWithTools(
-  db: TenantDb,
-  wanted: readonly { readonly id: string; readonly hash: string | null }[],
-  known: readonly string[],
-): Promise<ServerLists[]> {
-  const { rows } = await db.raw<ServerLists>({
+/** What a turn has of a server: the list of this hash, and the present one. */
+export interface WantedServer {
+  readonly id: string;
+  readonly hash: string | null;
+  /** Of these hashes the caller has the lists. */
+  readonly known: readonly string[];
+}
+
+/** Those that are still there, with the lists that the caller has not; one statement for all who ask in one moment. */
+export async function listServersWithTools(db: TenantDb, wanted: readonly WantedServer[]): Promise<ServerLists[]> {
+  const { list } = readersOf(db);
+  const servers = await Promise.all(wanted.map((each) => list(db.projectId, each)));
+  return servers.filter((server) => server !== undefined);
+}
+
+interface Readers {
+  find(projectId: string, id: string): Promise<RegisteredServer | undefined>;
+  list(projectId: string, wanted: WantedServer): Promise<ServerLists | undefined>;
+}
+
+/** For each store. */
+const readers = new WeakMap<Executor, Readers>();
+const LIMITS = { maxItems: 100, patienceMs: 20 };
+
+function readersOf(db: TenantDb): Readers {
+  const executor = executorOf(db);
+  const known = readers.get(executor);
+  if (known !== undefined) return known;
+  const created: Readers = {
+    find: createKeyedBatcher((projectId, ids) => findServers(executor, projectId, ids), LIMITS),
+    list: createKeyedBatcher((projectId, wanted) => findServerLists(executor, projectId, wanted), LIMITS),
+  };
+  readers.set(executor, created);
+  return created;
+}
+
+async function findServers(executor: Executor, projectId: string, ids: readonly string[]) {
+  const { rows } = await executor.query<RegisteredServer>({
+    isQuick: true,
+    text: `select ${COLUMNS} from mcp_servers m where m.project_id = $1 and m.id = any ($2::text[])`,
+    values: [projectId, [...ids]],
+  });
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => found.get(id));
+}
+
+async function findServerLists(executor: Executor, projectId: string, wanted: readonly WantedServer[]) {
+  const { rows } = await executor.query<ServerLists & { position: number }>({
     text: `
-      select ${COLUMNS}, l.lists
-      from unnest($2::text[], $3::text[]) as w (id, hash)
+      select w.position::int, ${COLUMNS}, l.lists
+      from jsonb_to_recordset($2::jsonb) as w (position int, id text, hash text, known jsonb)
       join mcp_servers m on m.project_id = $1 and m.id = w.id
       left join lateral (
         select jsonb_agg(jsonb_build_object('hash', t.hash, 'tools', t.tools)) as lists
         from mcp_tool_lists t
-        where t.project_id = $1 and t.server_id = m.id and t.hash in (w.hash, m.tools_hash)
-          and t.server_id || ' ' || t.hash <> all($4::text[])
+        where t.project_id = $1 and t.server_id = m.id and t.hash in (w.hash, m.tools_hash) and not w.known ? t.hash
       ) l on true`,
-    values: [wanted.map(({ id }) => id), wanted.map(({ hash }) => hash), known],
+    values: [projectId, json(wanted.map((each, position) => ({ position, ...each })))],
   });
-  return rows;
+  const found = new Map(rows.map(({ position, ...server }) => [position, server]));
+  return wanted.map((_, position) => found.get(position));
 }
 
 /** What discovery found: the list takes the place of the one before. Nothing happens where the registration has changed since. */

@@ -53,11 +53,11 @@ export function createMcpTools(given: McpToolDependencies): McpTools {
       const offered = new Offered();
       for (const each of requestServers) offerRequestTools(deps, each, offered);
       if (mcp === null) return offered.all();
-      const servers = await listServersWithTools(
-        tenantDb(deps.db, projectId),
-        mcp.servers,
-        mcp.servers.map(({ id, hash }) => listKey(id, hash)).filter((key) => remembered.has(key)),
-      );
+      const wanted = mcp.servers.map(({ id, hash }) => {
+        const known = hash !== null && remembered.has(listKey(id, hash)) ? [hash] : [];
+        return { id, hash, known };
+      });
+      const servers = await listServersWithTools(tenantDb(deps.db, projectId), wanted);
       for (const { id, lists } of servers) {
         for (const { hash, tools } of lists ?? []) remembered.set(listKey(id, hash), tools);
       }
