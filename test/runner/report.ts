@@ -1,4 +1,5 @@
 /** What the runner prints. */
+import { dirname } from 'node:path';
 import type { FileReport, Outcome } from './messages.ts';
 import type { Store } from './select-files.ts';
 
@@ -7,6 +8,8 @@ export interface TaskReport extends FileReport {
 }
 
 const SLOWEST = 10;
+/** `src/platform/resources` */
+const FOLDER_DEPTH = 3;
 
 export interface Totals {
   readonly tests: number;
@@ -59,6 +62,9 @@ export function describeRun(reports: readonly TaskReport[], troubles: readonly s
         `  ${seconds(report.durationMs).padStart(8)} (${seconds(report.processorMs)}) ${[report.file, ...onServer(report)].join(', ')}`,
     ),
     '',
+    'The folders that take most of the time of the processor:',
+    ...sumByFolder(reports).map(({ folder, processorMs: ms }) => `  ${seconds(ms).padStart(8)} ${folder}`),
+    '',
     `ℹ files ${reports.length}`,
     `ℹ tests ${tests}`,
     `ℹ pass ${passed}`,
@@ -67,6 +73,17 @@ export function describeRun(reports: readonly TaskReport[], troubles: readonly s
     `ℹ todo ${todo}`,
     `ℹ duration ${seconds(wallMs)}, ${seconds(processorMs)} of processor time in the tests and the processes that they started`,
   ].join('\n');
+}
+
+/** The first of them, by what their files took on either store. */
+function sumByFolder(reports: readonly TaskReport[]) {
+  const sums = new Map<string, number>();
+  for (const { file, processorMs } of reports) {
+    const folder = dirname(file).split('/').slice(0, FOLDER_DEPTH).join('/');
+    sums.set(folder, (sums.get(folder) ?? 0) + processorMs);
+  }
+  const folders = [...sums].map(([folder, processorMs]) => ({ folder, processorMs }));
+  return folders.toSorted((a, b) => b.processorMs - a.processorMs).slice(0, SLOWEST);
 }
 
 export function countOutcomes(reports: readonly FileReport[]): Totals {
