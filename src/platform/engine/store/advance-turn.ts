@@ -14,6 +14,7 @@ import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessagesSql, summarizeSql } from '../../threads/index.ts';
 import { recordUsageSql } from '../../usage/index.ts';
+import { foldWholeAnswers } from '../timeline/whole-answer.ts';
 import {
   LeaseLostError,
   type RunFailure,
@@ -132,7 +133,7 @@ export function describeStep(key: TurnKey, actor: Actor | null, advance: TurnAdv
     cost_micros: advance.costMicros,
     steps: advance.steps ?? [],
     messages: advance.messages ?? [],
-    frames: advance.frames ?? [],
+    frames: foldWholeAnswers(advance.frames ?? []),
     feed,
     approvals: advance.approvals ?? [],
     actor,
