@@ -38,6 +38,15 @@ export interface DsRecord {
   readonly digestType: number;
   /** Upper-case hex. */
   readonly digest: string;
+  /** That it is the digest of, where it is known: some registries take keys alone. */
+  readonly key?: DnsKey;
+}
+
+/** DNSKEY, RFC 4034 2: its algorithm is that of the DS record. */
+export interface DnsKey {
+  readonly flags: number;
+  /** Base64. */
+  readonly publicKey: string;
 }
 
 export interface Registrant {

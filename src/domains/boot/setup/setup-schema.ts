@@ -51,6 +51,7 @@ const RegistrySetup = closedObject({
   connections: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
   extensions: Type.Optional(Type.Array(oneOf(EXTENSIONS), { uniqueItems: true })),
   hosts: Type.Optional(oneOf(['objects', 'attributes'])),
+  dnssec: Type.Optional(oneOf(['ds', 'keys'])),
   contacts: Type.Optional(oneOf(['objects', 'no_disclose', 'none'])),
   contact_types: Type.Optional(Type.Array(oneOf(['admin', 'tech', 'billing']), { uniqueItems: true })),
   fees: Type.Optional(Type.Union([Type.Literal(false), closedObject({ currency: Type.Optional(currency) })])),

@@ -159,7 +159,7 @@ export async function infoDomain(
       isOurs,
       // pendingDelete is a status of both mappings.
       statuses: [...new Set([...data.statuses, ...rgpStatuses])],
-      dsRecords: readDsRecords(dnssec),
+      dsRecords: readDsRecords(dnssec, data.name),
       isPrivate,
     },
   };

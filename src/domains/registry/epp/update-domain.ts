@@ -2,18 +2,19 @@
  * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands: the contact is hidden or
  * shown, the lock on updates is lifted, and the name is changed, which locks it again. A refusal of a later one takes the earlier ones back.
  */
+import { dsRecordOf } from '../dns-key.ts';
 import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
 import { isSuccess } from '../result-codes.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { Response } from './commands/response.ts';
-import type { DsChange } from './commands/sec-dns.ts';
+import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';
 import { describeRefusal, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
-import { type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
@@ -32,11 +33,17 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   if (command.dsRecords !== undefined && !(await link.supports(SEC_DNS))) {
     return rejected('policy', 'the registry takes no DS records');
   }
+  if (link.rules.dnssecInterface === 'keyData' && command.dsRecords?.some(({ key }) => key === undefined)) {
+    return rejected(
+      'policy',
+      `the registry of ${name} takes keys, not their digests: send \`public_key\` with each DS record`,
+    );
+  }
   const added = nameservers.filter((host) => !found.domain.nameservers.includes(host));
   const obstacle = await ensureHosts(link, added, transactionId);
   if (obstacle !== undefined) return obstacle;
 
-  const steps: Step[] = planUpdates(found.domain, command, link.rules.nameserverModel).map((update) => ({
+  const steps: Step[] = planUpdates(found.domain, command, link.rules).map((update) => ({
     send: () => link.askOnce(update, transactionIdOf(transactionId, 'update')),
     // The change itself is the last of all: only a lifted lock is ever put back.
     takeBack: () =>
@@ -84,12 +91,12 @@ async function takeSteps(link: RegistryLink, steps: readonly Step[]): Promise<Mu
  * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
  * 2.3), so the lock is lifted first and put back with the change.
  */
-function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: NameserverModel): DomainUpdateCommand[] {
+function planUpdates(domain: RegistryDomain, command: UpdateCommand, rules: Rules): DomainUpdateCommand[] {
   const statuses = new Set(domain.statuses);
   // Of our lock only this is missing after an update that was cut off between its two commands.
   const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));
   const wanted = command.locked === undefined && isHalfLocked ? { ...command, locked: true } : command;
-  const others = planChange(domain, wanted, model);
+  const others = planChange(domain, wanted, rules);
   if (others === undefined) return [];
   if (!statuses.has(UPDATE_LOCK)) return [others];
 
@@ -101,7 +108,7 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: Name
   const unlocked = { ...domain, statuses: domain.statuses.filter((status) => status !== UPDATE_LOCK) };
   // A lock on updates that another put there, without the rest of ours, stays too.
   const keep = command.locked ?? true;
-  const after = planChange(unlocked, wanted, model, keep ? [UPDATE_LOCK] : []);
+  const after = planChange(unlocked, wanted, rules, keep ? [UPDATE_LOCK] : []);
   return after === undefined ? [unlock] : [unlock, after];
 }
 
@@ -109,7 +116,7 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: Name
 function planChange(
   domain: RegistryDomain,
   command: UpdateCommand,
-  model: NameserverModel,
+  { nameserverModel, dnssecInterface }: Rules,
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
   const has = new Set(domain.statuses);
@@ -124,13 +131,15 @@ function planChange(
     names: domain.nameservers.filter((host) => command.nameservers?.includes(host) === false),
     statuses: unwanted.filter((status) => has.has(status)),
   };
-  const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain.dsRecords, command.dsRecords);
-  const items = { add: itemsOf(add, model), remove: itemsOf(remove, model) };
+  const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain, command.dsRecords, dnssecInterface);
+  const items = { add: itemsOf(add, nameserverModel), remove: itemsOf(remove, nameserverModel) };
   if (items.add === undefined && items.remove === undefined && ds === undefined && command.authCode === undefined) {
     return undefined;
   }
   return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authCode };
 }
+
+type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;
 
 interface Changes {
   readonly names: readonly string[];
@@ -142,12 +151,21 @@ function itemsOf({ names, statuses }: Changes, model: NameserverModel): DomainIt
   return { nameservers: names.length > 0 ? { model, names } : undefined, contacts: [], statuses };
 }
 
-function dsChangeOf(before: readonly DsRecord[], after: readonly DsRecord[]): DsChange | undefined {
+function dsChangeOf(
+  { dsRecords: before, name }: RegistryDomain,
+  wanted: readonly DsRecord[],
+  by: DnssecInterface,
+): DsChange | undefined {
+  const after = by === 'keyData' ? wanted.map((record) => asReported(name, record)) : wanted;
   const keyOf = (record: DsRecord) =>
     `${record.keyTag} ${record.algorithm} ${record.digestType} ${record.digest.toUpperCase()}`;
-  const keysBefore = new Set(before.map(keyOf));
-  const keysAfter = new Set(after.map(keyOf));
-  const add = after.filter((record) => !keysBefore.has(keyOf(record)));
-  const remove = before.filter((record) => !keysAfter.has(keyOf(record)));
-  return add.length === 0 && remove.length === 0 ? undefined : { add, remove };
+  const [present, future] = [before, after].map((records) => new Map(records.map((record) => [keyOf(record), record])));
+  const add = [...(future ?? [])].flatMap(([key, record]) => (present?.has(key) ? [] : [record]));
+  const remove = [...(present ?? [])].flatMap(([key, record]) => (future?.has(key) ? [] : [record]));
+  return add.length === 0 && remove.length === 0 ? undefined : { by, add, remove };
+}
+
+/** What is shown of a registry's key is its SHA-256 digest, whatever digest was asked for. */
+function asReported(name: string, { algorithm, key, ...record }: DsRecord): DsRecord {
+  return key === undefined ? { ...record, algorithm } : dsRecordOf(name, algorithm, key);
 }

@@ -1,4 +1,5 @@
 /** Carries out the commands of the domain mapping. */
+import type { DsRecord } from '../../registry.ts';
 import type { ClientStatus, DomainCheck, DomainInfo, DomainTransfer, Fees, SetChange } from '../../simulated/index.ts';
 import type {
   DomainCheckCommand,
@@ -18,7 +19,7 @@ import {
 } from '../commands/domain-results.ts';
 import { type Fee, type FeeAnswer, type FeeCommand, feeAnswersElement, feeElement } from '../commands/fee.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
-import { type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
+import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN } from '../namespaces.ts';
 import type { XmlElement } from '../xml/element.ts';
@@ -31,7 +32,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
-import { hostNamesOf, registrantOf } from './habits.ts';
+import { hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -41,7 +42,7 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
     case 'domain:info':
       return answerOf(await core.infoDomain(session, command), (info) => ({
         data: domainDataElement(domainData(context, info)),
-        extensions: agreedExtensions(context, infoExtensions(info)),
+        extensions: agreedExtensions(context, infoExtensions(context, info)),
       }));
     case 'domain:create':
       return answerCreate(context, command);
@@ -116,6 +117,7 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 }
 
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
+  if (command.dsRecords.length > 0) requireInterface(context.habits, interfaceOf(command.dsRecords));
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,
@@ -166,6 +168,7 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
       extensions: paidExtension(context, command.fee, 'updData', feeCents),
     }));
   }
+  requireInterface(context.habits, ds?.by);
   const reply = await core.updateDomain(session, {
     name,
     ...(registrant === undefined ? {} : { registrant }),
@@ -189,6 +192,10 @@ async function itemChanges(context: CommandContext, add: DomainItems | undefined
     },
     contacts: change((items) => items.contacts),
   };
+}
+
+function interfaceOf(records: readonly DsRecord[]): DnssecInterface {
+  return records.some(({ key }) => key !== undefined) ? 'keyData' : 'dsData';
 }
 
 function dsChange({ removeAll = false, remove, add }: DsChange) {
@@ -221,9 +228,9 @@ function domainData({ habits }: CommandContext, info: DomainInfo) {
   } as const;
 }
 
-function infoExtensions(info: DomainInfo): (XmlElement | undefined)[] {
+function infoExtensions({ habits: { dnssec } }: CommandContext, info: DomainInfo): (XmlElement | undefined)[] {
   return [
-    info.dsRecords.length > 0 ? dsInfoElement(info.dsRecords) : undefined,
+    info.dsRecords.length > 0 && dnssec !== 'none' ? dsInfoElement(info.dsRecords, dnssec) : undefined,
     info.rgpStatuses.length > 0 ? rgpStatusElement('infData', info.rgpStatuses) : undefined,
   ];
 }

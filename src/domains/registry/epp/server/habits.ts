@@ -1,23 +1,40 @@
-/** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes. */
+/** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes, with keys or without DNSSEC. */
 import { createHash } from 'node:crypto';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
+import type { DnssecInterface } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
-import { ACCOUNT_URIS, CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
+import { ACCOUNT_URIS, CONTACT, EXTENSION_URIS, HOST, OBJECT_URIS, SEC_DNS } from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
 export interface ServerHabits {
   readonly contacts: ContactModel;
   readonly nameservers: NameserverModel;
+  /** What is taken of a name's keys. */
+  readonly dnssec: DnssecInterface | 'none';
   /** Registrars can ask for their balance. */
   readonly balance: boolean;
 }
 
-export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj', balance: false };
+export const DEFAULT_HABITS: ServerHabits = {
+  contacts: 'objects',
+  nameservers: 'hostObj',
+  dnssec: 'dsData',
+  balance: false,
+};
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
   const uris = balance ? [...OBJECT_URIS, ...ACCOUNT_URIS] : OBJECT_URIS;
   return uris.filter((uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'));
+}
+
+export function extensionUrisOf({ dnssec }: ServerHabits): string[] {
+  return EXTENSION_URIS.filter((uri) => uri !== SEC_DNS || dnssec !== 'none');
+}
+
+/** Throws for data of the other interface (RFC 5910 4: a server has one of them). */
+export function requireInterface({ dnssec }: ServerHabits, by: DnssecInterface | undefined): void {
+  if (by !== undefined && by !== dnssec) throw new EppFault(2306, `DNSSEC data is taken as ${dnssec}`);
 }
 
 interface Parts {
