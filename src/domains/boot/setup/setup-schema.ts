@@ -35,6 +35,7 @@ const MEANINGS = [
   'pending_transfer',
   'wrong_expiry',
   'policy',
+  'in_use',
   'no_credit',
   'other',
   'unknown',

@@ -1,17 +1,18 @@
 /**
- * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands: the contact is hidden or
- * shown, the lock on updates is lifted, and the name is changed, which locks it again. A refusal of a later one takes the earlier ones back.
+ * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands for the name: the contact
+ * is hidden or shown, the lock on updates is lifted, and the name is changed, which locks it again. Host objects below the name are made and
+ * given addresses before that, and those that go are deleted after it. A refusal of a later command takes the earlier ones back.
  */
 import { dsRecordOf } from '../dns-key.ts';
-import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
-import { isSuccess } from '../result-codes.ts';
+import { hostSteps } from '../host-steps.ts';
+import type { DsRecord, MutationOutcome, RegistryDomain, RegistryHost, UpdateCommand } from '../registry.ts';
+import { type Step, takeSteps } from '../take-steps.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
-import type { Response } from './commands/response.ts';
 import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
-import { ensureHosts } from './ensure-hosts.ts';
+import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';
-import { describeRefusal, rejected } from './outcomes.ts';
+import { rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
 import { type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
@@ -27,7 +28,7 @@ const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clien
 /** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
 export async function updateDomain(link: RegistryLink, command: UpdateCommand): Promise<MutationOutcome> {
   const { name, transactionId, nameservers = [] } = command;
-  const found = await infoDomain(link, name);
+  const found = await infoDomain(link, name, { withHosts: command.hosts !== undefined });
   if (found === undefined) return rejected('object_does_not_exist', `${name} is not at the registry`);
   if (!found.domain.isOurs) return rejected('not_authorized', `${name} is with another registrar`);
   if (command.dsRecords !== undefined && !(await link.supports(SEC_DNS))) {
@@ -39,52 +40,58 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
       `the registry of ${name} takes keys, not their digests: send \`public_key\` with each DS record`,
     );
   }
+  const { hosts } = command;
+  if (hosts !== undefined && link.rules.nameserverModel === 'hostAttr') {
+    const idle = hosts.find((host) => !(command.nameservers ?? found.domain.nameservers).includes(host.name));
+    if (idle !== undefined) {
+      const reason = `the registry of ${name} keeps addresses of nameservers of ${name} alone: make ${idle.name} one of them, or leave it out`;
+      return rejected('policy', reason);
+    }
+  }
   const added = nameservers.filter((host) => !found.domain.nameservers.includes(host));
-  const obstacle = await ensureHosts(link, added, transactionId);
+  const ownHosts = new Set(hosts?.map((host) => host.name));
+  const obstacle = await ensureHosts(
+    link,
+    added.filter((host) => !ownHosts.has(host)),
+    transactionId,
+  );
   if (obstacle !== undefined) return obstacle;
 
-  const steps: Step[] = planUpdates(found.domain, command, link.rules).map((update) => ({
-    send: () => link.askOnce(update, transactionIdOf(transactionId, 'update')),
-    // The change itself is the last of all: only a lifted lock is ever put back.
-    takeBack: () =>
-      link.askOnce({ kind: 'domain:update', name, add: update.remove }, transactionIdOf(transactionId, 'update')),
+  const updates: Step[] = planUpdates(found.domain, command, link.rules).map((update) => ({
+    send: () => askOutcome(link, update, transactionId),
+    takeBack: () => askOutcome(link, inverseOf(update), transactionId),
+    endsWhenPending: update.add?.nameservers !== undefined || update.remove?.nameservers !== undefined,
   }));
+  const objects = hosts === undefined || link.rules.nameserverModel === 'hostAttr' ? [] : (found.domain.hosts ?? []);
+  const wanted = link.rules.nameserverModel === 'hostAttr' ? [] : (hosts ?? []);
+  const { before, after } = hostSteps(hostCommands(link, transactionId), objects, wanted);
+  const steps = [...before, ...updates, ...after];
   const { isPrivate } = command;
   if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate) {
     const { registrant } = found;
     if (link.rules.contactModel !== 'objects') return rejected('policy', UNCHANGEABLE[link.rules.contactModel]);
     if (registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
-    const disclose = (hides: boolean) =>
-      link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact'));
+    const disclose = async (hides: boolean) =>
+      link.outcomeOf(
+        await link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact')),
+      );
     steps.unshift({ send: () => disclose(isPrivate), takeBack: () => disclose(!isPrivate) });
   }
-  return takeSteps(link, steps);
+  return takeSteps(steps);
 }
 
-interface Step {
-  readonly send: () => Promise<Response>;
-  readonly takeBack: () => Promise<Response>;
+async function askOutcome(
+  link: RegistryLink,
+  update: DomainUpdateCommand,
+  transactionId: string,
+): Promise<MutationOutcome> {
+  return link.outcomeOf(await link.askOnce(update, transactionIdOf(transactionId, 'update')));
 }
 
-/** All of them, or none: `unknown` where what was done before a refusal could not be taken back. */
-async function takeSteps(link: RegistryLink, steps: readonly Step[]): Promise<MutationOutcome> {
-  let outcome: MutationOutcome = { kind: 'completed' };
-  for (const [index, step] of steps.entries()) {
-    const response = await step.send();
-    outcome = link.outcomeOf(response);
-    if (isSuccess(response.code)) continue;
-    for (const done of steps.slice(0, index).reverse()) {
-      const { code } = await done.takeBack();
-      if (isSuccess(code)) continue;
-      const refusal = describeRefusal(response);
-      return {
-        kind: 'unknown',
-        reason: `${response.code}: ${refusal}; and what was changed before it was not taken back (${code})`,
-      };
-    }
-    return outcome;
-  }
-  return outcome;
+/** All but an auth code, which goes alone. */
+function inverseOf({ add, ds, name, remove }: DomainUpdateCommand): DomainUpdateCommand {
+  const inverse: DomainUpdateCommand = { kind: 'domain:update', name, add: remove, remove: add };
+  return ds === undefined ? inverse : { ...inverse, ds: { by: ds.by, add: ds.remove ?? [], remove: ds.add ?? [] } };
 }
 
 /**
@@ -123,12 +130,15 @@ function planChange(
   const locks = command.locked === true ? [...LOCK, ...extraStatuses] : extraStatuses;
   const wanted = new Set([...locks, ...(command.held === true ? [HOLD] : [])]);
   const unwanted = [...(command.locked === false ? LOCK : []), ...(command.held === false ? [HOLD] : [])];
+  const moved = nameserverModel === 'hostAttr' ? movedAttributes(domain, command) : [];
   const add: Changes = {
-    names: (command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)),
+    names: [...(command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)), ...moved],
+    addresses: addressesOf(command.hosts),
     statuses: [...wanted].filter((status) => !has.has(status)),
   };
   const remove: Changes = {
-    names: domain.nameservers.filter((host) => command.nameservers?.includes(host) === false),
+    names: [...domain.nameservers.filter((host) => command.nameservers?.includes(host) === false), ...moved],
+    addresses: addressesOf(domain.hosts),
     statuses: unwanted.filter((status) => has.has(status)),
   };
   const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain, command.dsRecords, dnssecInterface);
@@ -141,14 +151,30 @@ function planChange(
 
 type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;
 
+/** Nameservers that stay, and whose addresses change: attributes are replaced as a whole. */
+function movedAttributes({ hosts: present = [], nameservers }: RegistryDomain, command: UpdateCommand): string[] {
+  return (command.hosts ?? []).flatMap(({ addresses, name }) => {
+    const stays = nameservers.includes(name) && command.nameservers?.includes(name) !== false;
+    const old = present.find((host) => host.name === name)?.addresses ?? [];
+    return stays && old.join() !== addresses.join() ? [name] : [];
+  });
+}
+
+function addressesOf(hosts: readonly RegistryHost[] = []): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(hosts.map(({ addresses, name }) => [name, addresses]));
+}
+
 interface Changes {
   readonly names: readonly string[];
+  /** By host; attributes alone have them. */
+  readonly addresses: Readonly<Record<string, readonly string[]>>;
   readonly statuses: readonly string[];
 }
 
-function itemsOf({ names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
+function itemsOf({ addresses, names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
   if (names.length === 0 && statuses.length === 0) return undefined;
-  return { nameservers: names.length > 0 ? { model, names } : undefined, contacts: [], statuses };
+  const nameservers = model === 'hostAttr' ? { model, names, addresses } : { model, names };
+  return { nameservers: names.length > 0 ? nameservers : undefined, contacts: [], statuses };
 }
 
 function dsChangeOf(

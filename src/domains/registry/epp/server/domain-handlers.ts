@@ -5,10 +5,11 @@ import type {
   DomainCheckCommand,
   DomainCommand,
   DomainCreateCommand,
+  DomainInfoCommand,
   DomainTransferCommand,
   DomainUpdateCommand,
 } from '../commands/domain-commands.ts';
-import type { DomainItems } from '../commands/domain-items.ts';
+import type { DomainItems, Nameservers } from '../commands/domain-items.ts';
 import {
   type CheckResult,
   checkResultsElement,
@@ -32,7 +33,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
-import { hostNamesOf, registrantOf, requireInterface } from './habits.ts';
+import { addressesBelow, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -40,10 +41,7 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
     case 'domain:check':
       return answerCheck(context, command);
     case 'domain:info':
-      return answerOf(await core.infoDomain(session, command), (info) => ({
-        data: domainDataElement(domainData(context, info)),
-        extensions: agreedExtensions(context, infoExtensions(context, info)),
-      }));
+      return answerInfo(context, command);
     case 'domain:create':
       return answerCreate(context, command);
     case 'domain:renew': {
@@ -61,6 +59,15 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
     case 'domain:delete':
       return answerOf(await core.deleteDomain(session, command));
   }
+}
+
+async function answerInfo(context: CommandContext, command: DomainInfoCommand): Promise<Answer> {
+  const reply = await context.core.infoDomain(context.session, command);
+  const below = reply.ok ? await addressesBelow(context, reply.data.name, reply.data.nameservers) : {};
+  return answerOf(reply, (info) => ({
+    data: domainDataElement(domainData(context, info, below)),
+    extensions: agreedExtensions(context, infoExtensions(context, info)),
+  }));
 }
 
 const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> = {
@@ -124,7 +131,7 @@ async function answerCreate(context: CommandContext, command: DomainCreateComman
     registrant: await registrantOf(context, command),
     authInfo: required(command.authInfo, 'authInfo'),
     contacts: command.contacts,
-    nameservers: await hostNamesOf(context, command.nameservers),
+    nameservers: await hostNamesOf(context, command.name, command.nameservers),
     dsRecords: command.dsRecords,
     ...agreedCents(command.fee),
   });
@@ -174,12 +181,16 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
     ...(registrant === undefined ? {} : { registrant }),
     ...(authInfo === undefined ? {} : { authInfo }),
     ...(ds === undefined ? {} : { dsRecords: dsChange(ds) }),
-    ...(add === undefined && remove === undefined ? {} : await itemChanges(context, add, remove)),
+    ...(add === undefined && remove === undefined ? {} : await itemChanges(context, name, { add, remove })),
   });
   return answerOf(reply);
 }
 
-async function itemChanges(context: CommandContext, add: DomainItems | undefined, remove: DomainItems | undefined) {
+async function itemChanges(
+  context: CommandContext,
+  name: string,
+  { add, remove }: Pick<DomainUpdateCommand, 'add' | 'remove'>,
+) {
   const change = <Item>(read: (items: DomainItems) => readonly Item[]): SetChange<Item> => ({
     ...(add === undefined ? {} : { add: read(add) }),
     ...(remove === undefined ? {} : { remove: read(remove) }),
@@ -187,8 +198,8 @@ async function itemChanges(context: CommandContext, add: DomainItems | undefined
   return {
     statuses: change((items) => items.statuses.map(clientStatus)),
     nameservers: {
-      ...(add === undefined ? {} : { add: await hostNamesOf(context, add.nameservers) }),
-      ...(remove === undefined ? {} : { remove: await hostNamesOf(context, remove.nameservers) }),
+      ...(add === undefined ? {} : { add: await hostNamesOf(context, name, add.nameservers) }),
+      ...(remove === undefined ? {} : { remove: remove.nameservers?.names ?? [] }),
     },
     contacts: change((items) => items.contacts),
   };
@@ -216,11 +227,11 @@ function clientStatus(status: string): ClientStatus {
   }
 }
 
-function domainData({ habits }: CommandContext, info: DomainInfo) {
+function domainData({ habits }: CommandContext, info: DomainInfo, below: Pick<Nameservers, 'addresses'>) {
   return {
     ...info,
     ...(habits.contacts === 'none' ? { registrant: undefined, contacts: [] } : {}),
-    nameservers: { model: habits.nameservers, names: info.nameservers },
+    nameservers: { model: habits.nameservers, names: info.nameservers, ...below },
     createdAt: info.createdAt.toISOString(),
     updatedAt: info.updatedAt?.toISOString(),
     transferredAt: info.transferredAt?.toISOString(),
