@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createDomains } from '../domains/app.ts';
 import { openDelegations, openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
+import { createAliasTargets } from '../domains/dns/alias/index.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { operateDomains } from '../domains/operator/index.ts';
@@ -23,6 +24,10 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     ...(rdap === undefined ? {} : { rdap }),
     publisher,
     delegations: openDelegations(registry, config.dnsServers),
+    aliasTargets: createAliasTargets({
+      resolvers: config.dnsServers,
+      allowsPrivate: config.domains.aliasPrivateAddresses === 'allow',
+    }),
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
     mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,

@@ -44,6 +44,7 @@ export interface Domains extends ServiceLifecycle {
   resendDeletions(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
+  refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
@@ -118,6 +119,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     resendDeletions: workers.resendDeletions,
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
+    refreshAliases: workers.refreshAliases,
     lookAtBalances: workers.lookAtBalances,
     operations,
     ...createLifecycle({

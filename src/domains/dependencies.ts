@@ -7,6 +7,7 @@ import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 import type { BackgroundWork } from './background-work.ts';
+import type { AliasTargets } from './dns/alias/index.ts';
 import type { Delegations } from './dns/delegation/index.ts';
 import type { ZonePublisher } from './dns/publisher.ts';
 import type { AnswerStore } from './idempotency-store.ts';
@@ -39,6 +40,7 @@ export interface GivenDependencies {
   readonly prices: PriceBook;
   readonly publisher: ZonePublisher;
   readonly delegations: Delegations;
+  readonly aliasTargets: AliasTargets;
   readonly payments: Payments;
   readonly mailer: Mailer;
   /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */

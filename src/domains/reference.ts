@@ -38,7 +38,7 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'DNS, further',
     description:
-      'Beyond the contract of the service: records in place, several and whole zones at once, and DS records of zones that are signed elsewhere.',
-    prefixes: ['zone_records', 'zone_files', 'delegation_signers'],
+      'Beyond the contract of the service: records in place, several and whole zones at once, DS records of zones that are signed elsewhere, and nameservers below a name.',
+    prefixes: ['zone_records', 'zone_files', 'delegation_signers', 'glue'],
   },
 ];

@@ -4,6 +4,7 @@ import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
 import { lookAtBalances } from './balances/index.ts';
 import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
+import { refreshAliases } from './dns/alias/index.ts';
 import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
@@ -39,6 +40,7 @@ export interface Workers {
   resendDeletions(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
+  refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
@@ -79,6 +81,12 @@ export function createWorkers(deps: Dependencies): Workers {
     pass: (signal) => followDelegations(deps, signal),
     logger: deps.logger,
   });
+  const aliases = createPeriodicWorker({
+    name: 'aliases',
+    intervalMs: ALIASES_INTERVAL_MS,
+    pass: async (signal) => void (await refreshAliases(deps, signal)),
+    logger: deps.logger,
+  });
   const notices = createPeriodicWorker({
     name: 'expiry notices',
     intervalMs: NOTICES_INTERVAL_MS,
@@ -107,6 +115,7 @@ export function createWorkers(deps: Dependencies): Workers {
     unpaidNames,
     watchTransfers: transfers.runPass.bind(transfers),
     followDelegations: delegations.runPass.bind(delegations),
+    refreshAliases: aliases.runPass.bind(aliases),
     lookAtBalances: balances.runPass.bind(balances),
     resendDeletions: deletions.runPass.bind(deletions),
     async start() {
@@ -117,6 +126,7 @@ export function createWorkers(deps: Dependencies): Workers {
       deletions.start();
       transfers.start();
       delegations.start();
+      aliases.start();
       notices.start();
       balances.start();
     },
@@ -124,6 +134,7 @@ export function createWorkers(deps: Dependencies): Workers {
       await Promise.all([
         notices.stop(),
         balances.stop(),
+        aliases.stop(),
         delegations.stop(),
         transfers.stop(),
         deletions.stop(),
@@ -140,6 +151,8 @@ const DELETIONS_INTERVAL_MS = 2_000;
 const TRANSFERS_INTERVAL_MS = 2_000;
 /** Whether a registry is due to be asked. */
 const BALANCES_INTERVAL_MS = 30_000;
+/** A new record is looked up so soon. */
+const ALIASES_INTERVAL_MS = 2_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;

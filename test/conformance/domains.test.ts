@@ -56,6 +56,7 @@ const ownEndpoints = [
   'POST /domains/{name}/zone/changes write',
   'PATCH /domains/{name}/zone/records/{record_id} write',
   'GET /domains/{name}/ds read',
+  'GET /domains/{name}/glue read',
   'PUT /domains/{name}/ds write',
   'GET /domains/{name}/zone/file read',
   'PUT /domains/{name}/zone/file write',

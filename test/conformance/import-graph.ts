@@ -210,11 +210,14 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   'domains ground': {
     paths: [
+      'src/domains/registry/dns-key.ts',
       'src/domains/registry/explain-refusal.ts',
+      'src/domains/registry/host-steps.ts',
       'src/domains/registry/registry.ts',
       'src/domains/registry/result-codes.ts',
       'src/domains/registry/routing-registry.ts',
       'src/domains/registry/watch-registries.ts',
+      'src/domains/registry/take-steps.ts',
       'src/domains/registry/term.ts',
       'src/domains/prices/',
       'src/domains/names/',

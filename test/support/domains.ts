@@ -6,6 +6,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { createDomains, type Domains } from '../../src/domains/app.ts';
 import type { GivenDependencies } from '../../src/domains/dependencies.ts';
+import type { AliasTargets } from '../../src/domains/dns/alias/index.ts';
 import type { Delegations } from '../../src/domains/dns/delegation/index.ts';
 import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import type { Mailer } from '../../src/domains/mail/index.ts';
@@ -60,6 +61,7 @@ export interface TestDomainsOptions {
   readonly simulated?: Partial<SimulatedRegistryOptions>;
   readonly publisher?: (parts: { db: Database; logger: Logger }) => ZonePublisher;
   readonly delegations?: Delegations;
+  readonly aliasTargets?: AliasTargets;
   readonly payments?: Payments;
   readonly mailer?: Mailer;
   readonly parts?: Partial<GivenDependencies>;
@@ -110,6 +112,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     registry,
     prices: standardPrices,
     publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
+    aliasTargets: options.aliasTargets ?? notThere<AliasTargets>('alias targets'),
     delegations: options.delegations ?? notThere<Delegations>('delegations'),
     payments: options.payments ?? notThere<Payments>('payments'),
     mailer: options.mailer ?? notThere<Mailer>('mailer'),

@@ -128,8 +128,8 @@ export const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Ext
     authInfo: maybe(password),
     ds: maybe(
       fc.oneof(
-        fc.record({ remove: some(ds), add: some(ds) }),
-        fc.record({ removeAll: fc.constant(true as const), add: some(ds) }),
+        fc.record({ by: kind('dsData'), remove: some(ds), add: some(ds) }),
+        fc.record({ by: kind('dsData'), removeAll: fc.constant(true as const), add: some(ds) }),
       ),
     ),
     restore: maybe(restore),

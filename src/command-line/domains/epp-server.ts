@@ -38,6 +38,8 @@ interface Options {
   readonly contacts?: 'objects' | 'no_disclose' | 'none';
   /** Default: objects. */
   readonly hosts?: 'objects' | 'attributes';
+  /** Default: ds. */
+  readonly dnssec?: 'ds' | 'keys' | 'none';
 }
 
 interface Registrar {
@@ -54,8 +56,8 @@ export function addEppServer(domains: Command): void {
     .command('epp-server')
     .summary('serve the simulated registry by EPP')
     .description(
-      'Serves the simulated registry by EPP over TLS (RFC 5730 to 5734, secDNS, RGP, fee), for clients to be tried on. On the ' +
-        'database of a running service it shows its names. Shares, 0 to 1, are of commands about names.',
+      'Serves the simulated registry by EPP over TLS (with secDNS, RGP and fee). On the database of a running service it shows its ' +
+        'names. Shares, 0 to 1, are of commands about names.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port; 0 takes any free one', parsePort, 7700)
@@ -81,6 +83,7 @@ export function addEppServer(domains: Command): void {
     .option('--registered <name...>', 'names that the first registrar begins with', collectNames)
     .addOption(model('--contacts <model>', 'of names', ['objects', 'no_disclose', 'none']))
     .addOption(model('--hosts <model>', 'nameservers', ['objects', 'attributes']))
+    .addOption(model('--dnssec <model>', 'what is taken', ['ds', 'keys', 'none']))
     .addHelpText(
       'after',
       '\nExample, with a certificate of your own making:\n' +
@@ -89,6 +92,8 @@ export function addEppServer(domains: Command): void {
     )
     .action((options: Options) => withStore(whileServing, (store) => serve(store, options), { mayCreate: true }));
 }
+
+const DNSSEC_DATA = { ds: 'dsData', keys: 'keyData', none: 'none' } as const;
 
 /** Commander's own list of choices takes another line of the help, and so does its default. */
 function model(flags: string, what: string, choices: readonly string[]): Option {
@@ -175,6 +180,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const {
     autoRenewGraceDays,
     contacts = 'objects',
+    dnssec = 'ds',
     hosts = 'objects',
     premium = new Map(),
     reserved = new Set(),
@@ -193,6 +199,7 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
   const habits = {
     contacts,
     nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr',
+    dnssec: DNSSEC_DATA[dnssec],
     balance: options.credit !== undefined,
   } as const;
   const {

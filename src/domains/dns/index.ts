@@ -4,7 +4,7 @@ export { addRecord, type NamedRecord, removeRecord } from './change-zone.ts';
 export { importZone } from './import-zone.ts';
 export { badRecord } from './records/bad-record.ts';
 export { isRecordType, recordTypes } from './records/record-kinds.ts';
-export { absoluteName, ownRecordSets } from './zone-content.ts';
+export { absoluteName, ownRecordSets, servedRecords } from './zone-content.ts';
 export { writeZoneFile } from './zone-file/write-zone-file.ts';
 export { createZoneReconciler, type ZoneReconciler } from './zone-reconciler.ts';
 export {
@@ -14,6 +14,7 @@ export {
   followDelegation,
   keepZoneOpen,
   openZone,
+  type StoredAlias,
   type StoredRecord,
   type ZoneRef,
 } from './zone-store.ts';

@@ -1,5 +1,7 @@
 /** What a zone serves: the records of its rows, as whole sets, and the SOA and NS of its own name. */
+
 import type { Executor } from '../../kernel/db/database.ts';
+import { findAliasAnswer } from './alias/alias-store.ts';
 import type { RecordSet, ZoneContent } from './publisher.ts';
 import { listRecords, type StoredRecord, type ZoneRef } from './zone-store.ts';
 
@@ -18,7 +20,10 @@ export async function zoneContent(
   return {
     name: zone.name,
     serial: zone.serial,
-    recordSets: [...ownRecordSets(zone.name, zone.serial, nameservers), ...recordSetsOf(zone.name, records)],
+    recordSets: [
+      ...ownRecordSets(zone.name, zone.serial, nameservers),
+      ...recordSetsOf(zone.name, await servedRecords(executor, zone, records)),
+    ],
   };
 }
 
@@ -37,8 +42,25 @@ export function ownRecordSets(zoneName: string, serial: number, nameservers: rea
   ];
 }
 
+export type ServedRecord = Pick<StoredRecord, 'subdomain' | 'type' | 'ttl' | 'value'>;
+
+/** With the addresses of an ALIAS record in its place. */
+export async function servedRecords(
+  executor: Executor,
+  zone: ZoneRef,
+  records: readonly ServedRecord[],
+): Promise<ServedRecord[]> {
+  const alias = records.find(({ type }) => type === 'ALIAS');
+  if (alias === undefined) return [...records];
+  const answer = await findAliasAnswer(executor, zone);
+  const ttl = Math.min(alias.ttl, answer?.ttl ?? alias.ttl);
+  const { subdomain } = alias;
+  const addresses = (answer?.addresses ?? []).map(({ type, value }) => ({ subdomain, type, ttl, value }));
+  return records.flatMap((record) => (record === alias ? addresses : [record]));
+}
+
 /** Records of one name and type together, values sorted. All of a set have one TTL: see change-zone.ts. */
-function recordSetsOf(zoneName: string, records: readonly StoredRecord[]): RecordSet[] {
+function recordSetsOf(zoneName: string, records: readonly ServedRecord[]): RecordSet[] {
   const sets = new Map<string, { name: string; type: string; ttl: number; values: string[] }>();
   for (const { subdomain, type, ttl, value } of records) {
     const key = `${subdomain} ${type}`;

@@ -18,6 +18,14 @@ export interface StoredRecord {
   readonly value: string;
   readonly ttl: number;
   readonly created_at: Date;
+  /** Of an ALIAS record, where it was read with it. */
+  readonly alias?: StoredAlias | null;
+}
+
+export interface StoredAlias {
+  readonly addresses: readonly { readonly value: string }[];
+  readonly resolved_at: string | null;
+  readonly problem: string | null;
 }
 
 export interface ZoneRow extends ZoneRef {

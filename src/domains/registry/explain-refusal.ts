@@ -23,6 +23,7 @@ const general: Table = {
   not_pending_transfer: (name) => `No transfer of ${name} is under way.`,
   wrong_expiry: (name) => `The term of ${name} has changed meanwhile. Look at it, and repeat the call.`,
   policy: (name) => `The rules of the registry do not allow this for ${name}.`,
+  in_use: (name) => `Something else at the registry still refers to ${name}.`,
   no_credit: (name) => `This cannot be done for ${name} now. Repeat the call later.`,
   other: (name) => `The registry does not do this for ${name}.`,
 };
@@ -48,8 +49,9 @@ const special: Readonly<Record<RefusedOperation, Partial<Table>>> = {
   deletion: {
     status_prohibits: (name) =>
       `${name} is locked, or the registry has not finished something else with it. Turn \`registrar_lock\` off and repeat the call.`,
-    policy: (name) =>
-      `The rules of the registry do not allow ${name} to be deleted, as long as nameservers below it are in use or at this time.`,
+    policy: (name) => `The rules of the registry do not allow ${name} to be deleted at this time.`,
+    in_use: (name) =>
+      `Other names have nameservers below ${name}, so it cannot be deleted. Give them others first, and repeat the call.`,
   },
   settings: {},
   transfer_decision: { not_authorized: (name) => `The registry does not let us decide this transfer of ${name}.` },

@@ -26,9 +26,19 @@ export interface RegistryDomain {
   readonly expiresAt: string;
   /** Lower case, sorted. */
   readonly nameservers: readonly string[];
+  /** Those below the name itself, with their addresses; only where it was asked for them. Sorted by their names. */
+  readonly hosts?: readonly RegistryHost[];
   readonly dsRecords: readonly DsRecord[];
   /** Whether the registrant's data is kept from public look-ups. */
   readonly isPrivate: boolean;
+}
+
+/** A host below a name: the zone above the name answers with its addresses too (glue). */
+export interface RegistryHost {
+  /** Lower case. */
+  readonly name: string;
+  /** In their canonical form, sorted. */
+  readonly addresses: readonly string[];
 }
 
 /** Delegation signer, RFC 4034 5. */
@@ -38,6 +48,15 @@ export interface DsRecord {
   readonly digestType: number;
   /** Upper-case hex. */
   readonly digest: string;
+  /** That it is the digest of, where it is known: some registries take keys alone. */
+  readonly key?: DnsKey;
+}
+
+/** DNSKEY, RFC 4034 2: its algorithm is that of the DS record. */
+export interface DnsKey {
+  readonly flags: number;
+  /** Base64. */
+  readonly publicKey: string;
 }
 
 export interface Registrant {
@@ -104,6 +123,8 @@ export type RejectionCode =
   | 'not_pending_transfer'
   | 'wrong_expiry'
   | 'policy'
+  /** Other objects at the registry refer to it. */
+  | 'in_use'
   /** Our account at the registry does not cover it: nobody's fault but ours. */
   | 'no_credit'
   | 'other';
@@ -147,6 +168,8 @@ export interface UpdateCommand extends Command {
   readonly isPrivate?: boolean;
   /** The whole set, in place of what is there. */
   readonly nameservers?: readonly string[];
+  /** The hosts below the name, all of them. One that is gone must be nobody's nameserver any more. */
+  readonly hosts?: readonly RegistryHost[];
   readonly dsRecords?: readonly DsRecord[];
   readonly authCode?: string;
 }
@@ -202,6 +225,8 @@ export interface RegistryMessage {
 export interface ReadOptions {
   /** There is no answer after so long. Default: as the adapter has it. */
   readonly timeoutMs?: number | undefined;
+  /** Of `info`: tell the hosts below the name too, each of which may be a question of its own. */
+  readonly withHosts?: boolean | undefined;
 }
 
 /** What a registry does by itself, and asks of registrars. */

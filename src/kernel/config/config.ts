@@ -160,6 +160,8 @@ export interface DomainsConfig {
   readonly dnsPort: number;
   readonly dnsGuard: DnsGuardConfig;
   readonly dnsSecondaries: readonly DnsSecondary[];
+  /** Whether ALIAS records may lead to private addresses, loopback too. */
+  readonly aliasPrivateAddresses: 'allow' | 'deny';
   /** Present exactly when DNS is `powerdns`. The key is a secret. */
   readonly powerDns: { readonly url: string; readonly apiKey: string } | undefined;
   /** A secret. */
@@ -439,6 +441,9 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     dnsHost: read('IRONCRAFT_DOMAINS_DNS_HOST', '', parseHost),
     dnsPort: read('IRONCRAFT_DOMAINS_DNS_PORT', 0, (given) => parseInteger(given, 0, 65_535)),
     dnsSecondaries,
+    aliasPrivateAddresses: read<'allow' | 'deny'>('IRONCRAFT_DOMAINS_ALIAS_PRIVATE_ADDRESSES', 'deny', (given) =>
+      parseChoice(given, ['allow', 'deny']),
+    ),
     dnsGuard: Object.freeze({
       rate: read('IRONCRAFT_DOMAINS_DNS_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),
       sameRate: read('IRONCRAFT_DOMAINS_DNS_SAME_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),

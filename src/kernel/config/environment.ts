@@ -176,7 +176,7 @@ export const ENVIRONMENT = [
     name: 'IRONCRAFT_DNS_SERVERS',
     default: '',
     meaning:
-      'Nameservers that are asked whose mail domains are, who may sign mail, and which servers the zones above names have, comma-separated addresses such as 192.0.2.53 or 127.0.0.1:5353; absent: the system’s',
+      'Nameservers that are asked whose mail domains are, who may sign mail, and which servers the zones above names have and where ALIAS records lead, comma-separated addresses such as 192.0.2.53 or 127.0.0.1:5353; absent: the system’s',
   },
   {
     name: 'IRONCRAFT_MAIL_DOMAIN_PROOF',
@@ -413,6 +413,12 @@ export const ENVIRONMENT = [
     default: '',
     meaning: 'Their keys, comma-separated: name:hmac-sha256:base64 or name:hmac-sha512:base64',
     secret: true,
+  },
+  {
+    name: 'IRONCRAFT_DOMAINS_ALIAS_PRIVATE_ADDRESSES',
+    default: 'deny',
+    meaning:
+      'deny: addresses that not everybody reaches are left out of what ALIAS records serve; allow: private ones are served',
   },
   {
     name: 'IRONCRAFT_DOMAINS_POWERDNS_URL',

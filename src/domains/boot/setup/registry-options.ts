@@ -89,6 +89,7 @@ async function readRegistry(
     connections: registry.connections ?? 1,
     extensionUris: registry.extensions?.map((extension) => extensionUris[extension]),
     nameserverModel: registry.hosts === 'attributes' ? 'hostAttr' : 'hostObj',
+    dnssecInterface: registry.dnssec === 'keys' ? 'keyData' : 'dsData',
     contactModel: registry.contacts ?? 'objects',
     contactTypes: registry.contact_types ?? ['admin', 'tech', 'billing'],
     fees: fees === false ? undefined : fees,

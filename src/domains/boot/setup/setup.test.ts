@@ -81,6 +81,7 @@ test('what is wrong is told by the member that has it, all at once', async () =>
         /^registries\[0\]: no TLD/,
       ],
     ],
+    [{ registries: [{ ...alpha, dnssec: 'both' }], tlds: [com] }, [/^registries\[0\]\.dnssec: /]],
     [{ tlds: [{ tld: 'com' }, { tld: 'com' }] }, [/^tlds\[1\]\.tld: com is there twice/]],
     [{ tlds: [{ tld: 'museum' }] }, [/^tlds\[0\]\.prices: give prices/]],
     [

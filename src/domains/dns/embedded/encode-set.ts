@@ -74,11 +74,12 @@ function isServiceBinding(type: string): type is 'HTTPS' | 'SVCB' {
 
 function answerOf(type: string, ttl: number, value: string): Answer {
   if (type === 'SOA') return { name: '.', ttl, type, data: readSoa(value) };
-  if (!isRecordType(type) || isServiceBinding(type)) throw new Error(`records of type ${type} cannot be served`);
+  if (!isRecordType(type) || type === 'ALIAS' || isServiceBinding(type))
+    throw new Error(`records of type ${type} cannot be served`);
   return userAnswer(type, ttl, value);
 }
 
-function userAnswer(type: Exclude<RecordType, 'HTTPS' | 'SVCB'>, ttl: number, value: string): Answer {
+function userAnswer(type: Exclude<RecordType, 'ALIAS' | 'HTTPS' | 'SVCB'>, ttl: number, value: string): Answer {
   const head = { name: '.', ttl };
   const input = { value };
   switch (type) {

@@ -19,7 +19,9 @@ export async function signZone(client: PowerDnsClient, zoneName: string): Promis
     await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone: hasKey });
   }
   await touchZone(client, zoneName);
-  const digests = signingKeys(await getKeys(client, zoneName)).flatMap(({ ds = [] }) => ds.map(parseDs));
+  const digests = signingKeys(await getKeys(client, zoneName)).flatMap(({ dnskey, ds = [] }) =>
+    ds.map((text) => withKey(parseDs(text), dnskey)),
+  );
   const dsRecords = digests.filter(({ digestType }) => digestType === SHA_256);
   if (dsRecords.length === 0) throw new Error(`PowerDNS gives no SHA-256 digest for the keys of ${zoneName}`);
   return dsRecords.sort((a, b) => a.keyTag - b.keyTag);
@@ -67,4 +69,10 @@ function parseDs(text: string): DsRecord {
     throw new Error(`PowerDNS gave a DS record that is none: ${text.slice(0, 200)}`);
   }
   return { keyTag: Number(keyTag), algorithm: Number(algorithm), digestType: Number(digestType), digest };
+}
+
+/** For registries that take keys; without it where PowerDNS does not say it. */
+function withKey(record: DsRecord, dnskey = ''): DsRecord {
+  const [flags = '', , , ...publicKey] = dnskey.trim().split(/\s+/);
+  return publicKey.length === 0 ? record : { ...record, key: { flags: Number(flags), publicKey: publicKey.join('') } };
 }

@@ -23,6 +23,8 @@ const Keys = Type.Array(
   Type.Object({
     active: Type.Boolean(),
     published: Type.Optional(Type.Boolean()),
+    /** `<flags> 3 <algorithm> <base64>`. */
+    dnskey: Type.Optional(Type.String()),
     /** Digests of the key, `<tag> <algorithm> <digest type> <hex>`; absent for keys that sign no keys. */
     ds: Type.Optional(Type.Array(Type.String())),
   }),

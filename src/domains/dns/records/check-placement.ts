@@ -24,6 +24,7 @@ export function checkPlacement(records: readonly PlacedRecord[], added: PlacedRe
   }
   checkLimits(records, set, added);
   checkAlias(beside, added, zoneName);
+  checkApexAlias(beside, added, zoneName);
   checkNullMx(set, added);
   checkDelegations(records, added);
 }
@@ -50,7 +51,10 @@ function checkAlias(beside: readonly PlacedRecord[], added: PlacedRecord, zoneNa
     return;
   }
   if (added.subdomain === '@') {
-    throw badRecord('type', 'The domain’s own name has SOA and NS records, so it can have no CNAME. Use A and AAAA.');
+    throw badRecord(
+      'type',
+      'The domain’s own name has SOA and NS records, so it can have no CNAME. Use ALIAS, or A and AAAA.',
+    );
   }
   if (beside.length > 0) {
     throw badRecord(
@@ -59,6 +63,27 @@ function checkAlias(beside: readonly PlacedRecord[], added: PlacedRecord, zoneNa
     );
   }
   if (added.value === `${added.subdomain}.${zoneName}.`) throw badRecord('value', 'A CNAME cannot point to itself.');
+}
+
+/** ALIAS stands for all addresses of the zone's own name, so it is there once and without others. */
+function checkApexAlias(beside: readonly PlacedRecord[], added: PlacedRecord, zoneName: string): void {
+  if (added.type !== 'ALIAS') {
+    if (isAddress(added.type) && beside.some(({ type }) => type === 'ALIAS')) {
+      throw badRecord('type', 'The domain’s own name has the addresses of its ALIAS record. Delete that first.');
+    }
+    return;
+  }
+  if (added.subdomain !== '@') {
+    throw badRecord('type', 'ALIAS is for the domain’s own name. Use CNAME for names below it.');
+  }
+  const other = beside.find(({ type }) => type === 'ALIAS' || isAddress(type));
+  if (other !== undefined) {
+    throw badRecord(
+      'type',
+      `The domain’s own name has ${describe(other)}, in whose place an ALIAS stands. Delete that first.`,
+    );
+  }
+  if (added.value === `${zoneName}.`) throw badRecord('value', 'An ALIAS cannot point to itself.');
 }
 
 /** RFC 7505 3: a null MX stands alone. */

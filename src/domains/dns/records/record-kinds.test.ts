@@ -243,7 +243,8 @@ test('no value whatever makes anything but a record or a refusal', () => {
         return;
       }
       assert.equal(canonical(type, value), value);
-      overTheWire(type, value);
+      // What is served of it are addresses.
+      if (type !== 'ALIAS') overTheWire(type, value);
     }),
     { numRuns: 500 },
   );

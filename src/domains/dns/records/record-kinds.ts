@@ -1,6 +1,6 @@
 /**
  * The types that users may have, each with the way from a caller's value to its data (in the shapes of dns-packet) and
- * from there to the one canonical text. SOA, the NS of the zone's own name, and all of DNSSEC are the service's.
+ * from there to the one canonical text. ALIAS is ours: what it points to is served as A and AAAA. SOA, the NS of the zone's own name, and all of DNSSEC are the service's.
  */
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { badRecord } from './bad-record.ts';
@@ -177,6 +177,7 @@ const naptr = kind<{
 export const recordKinds = {
   A: a,
   AAAA: aaaa,
+  ALIAS: pointer({}),
   CAA: caa,
   CNAME: pointer({ allowsUnderscore: true }),
   HTTPS: svcb,

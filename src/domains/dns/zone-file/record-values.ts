@@ -7,6 +7,7 @@ import type { RecordType } from '../records/record-kinds.ts';
 
 /** Which word of a value is a host. */
 const hostWords: Readonly<Partial<Record<RecordType, number>>> = {
+  ALIAS: 0,
   CNAME: 0,
   HTTPS: 1,
   MX: 1,

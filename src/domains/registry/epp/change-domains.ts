@@ -1,11 +1,14 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
+import { hostSteps, isBelow } from '../host-steps.ts';
 import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
-import type { ContactReference, ContactType } from './commands/domain-items.ts';
+import { type Step, takeSteps } from '../take-steps.ts';
+import type { DomainUpdateCommand } from './commands/domain-commands.ts';
+import type { ContactReference, ContactType, DomainItems } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
-import { ensureHosts } from './ensure-hosts.ts';
+import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
 import { askFee, type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -101,11 +104,30 @@ export async function decideTransfer(
   return link.outcomeOf(await link.askOnce(command, transactionIdOf(transactionId, 'decide')));
 }
 
+/** Host objects below the name, without which registries refuse it (RFC 5731 3.2.2), go first: all of it or nothing. */
 export async function deleteDomain(
   link: RegistryLink,
   { name, transactionId }: NamedCommand,
 ): Promise<MutationOutcome> {
-  return link.outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
+  const send = async () =>
+    link.outcomeOf(await link.askOnce({ kind: 'domain:delete', name }, transactionIdOf(transactionId, 'delete')));
+  const outcome = await send();
+  const { nameserverModel: model } = link.rules;
+  if (model === 'hostAttr' || outcome.kind !== 'rejected' || outcome.code !== 'in_use') return outcome;
+  const { hosts = [], nameservers = [] } = (await infoDomain(link, name, { withHosts: true }))?.domain ?? {};
+  if (hosts.length === 0) return outcome;
+  const names = nameservers.filter((host) => isBelow(host, name));
+  const items: DomainItems = { nameservers: { model, names }, contacts: [], statuses: [] };
+  const update = async (change: Pick<DomainUpdateCommand, 'add' | 'remove'>) =>
+    link.outcomeOf(await link.askOnce({ ...unchanged(name), ...change }, transactionIdOf(transactionId, 'update')));
+  const undelegate: Step = {
+    send: () => update({ remove: items }),
+    takeBack: () => update({ add: items }),
+    endsWhenPending: true,
+  };
+  const { after } = hostSteps(hostCommands(link, transactionId), hosts, []);
+  const deletion: Step = { send, takeBack: async () => outcome };
+  return takeSteps([...(names.length > 0 ? [undelegate] : []), ...after, deletion]);
 }
 
 /** RFC 3915: a request, and where the registry wants one a report. Repeated, it continues where it was. */

@@ -1,3 +1,5 @@
+/** Host objects (RFC 5732), where the registry names nameservers by them. */
+import { explainMissingHost, type HostCommands } from '../host-steps.ts';
 import type { MutationOutcome } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import { readCheckResults } from './commands/domain-results.ts';
@@ -21,7 +23,35 @@ export async function ensureHosts(
   const missing = readCheckResults(requireData(check, HOST, 'chkData'), 'name').filter(({ available }) => available);
   for (const { value: name } of missing) {
     const created = await link.askRepeatable({ kind: 'host:create', name, addresses: [] }, clTRID);
-    if (!isSuccess(created.code) && created.code !== OBJECT_EXISTS) return link.outcomeOf(created);
+    if (isSuccess(created.code) || created.code === OBJECT_EXISTS) continue;
+    const outcome = link.outcomeOf(created);
+    return WITHOUT_ADDRESSES.includes(created.code) && outcome.kind === 'rejected'
+      ? { ...outcome, explanation: explainMissingHost(name) }
+      : outcome;
   }
   return undefined;
+}
+
+/** How registries refuse a host that lies below one of their names, and has no address or is another registrar's to make. */
+const WITHOUT_ADDRESSES: readonly number[] = [2003, 2004, 2005, 2201, 2303, 2306, 2308];
+
+/** Those below a name of ours. Repeating them is safe: each says what is to be there afterwards. */
+export function hostCommands(link: RegistryLink, transactionId: string): HostCommands {
+  const clTRID = transactionIdOf(transactionId, 'host');
+  return {
+    async create({ addresses, name }) {
+      const created = await link.askRepeatable({ kind: 'host:create', name, addresses }, clTRID);
+      return link.outcomeOf(created);
+    },
+    async change(name, { add, remove }) {
+      const items = (addresses: readonly string[]) =>
+        addresses.length === 0 ? undefined : { addresses, statuses: [] };
+      return link.outcomeOf(
+        await link.askOnce({ kind: 'host:update', name, add: items(add), remove: items(remove) }, clTRID),
+      );
+    },
+    async remove(name) {
+      return link.outcomeOf(await link.askOnce({ kind: 'host:delete', name }, clTRID));
+    },
+  };
 }

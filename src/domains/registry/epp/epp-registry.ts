@@ -19,7 +19,7 @@ import { RegistryLink, type RegistryRules } from './registry-link.ts';
 import { updateDomain } from './update-domain.ts';
 
 /**
- * Beside the connection: the registry's rules. By default nameservers are host objects, the registrant is
+ * Beside the connection: the registry's rules. By default nameservers are host objects, DNSSEC data is DS records, the registrant is
  * all of its name's contacts and may be hidden, fees are not asked for, checks go ten names at a time and are `unknown` after 10,000 ms.
  */
 export type EppRegistryOptions = EppClientOptions &
@@ -40,6 +40,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     clock: options.clock ?? systemClock,
     clientId: options.clientId,
     nameserverModel: options.nameserverModel ?? 'hostObj',
+    dnssecInterface: options.dnssecInterface ?? 'dsData',
     contactModel,
     contactTypes: options.contactTypes ?? ['admin', 'tech', 'billing'],
     fees: options.fees,

@@ -19,7 +19,7 @@ const rejections: Readonly<Record<number, RejectionCode>> = {
   2302: 'object_exists',
   2303: 'object_does_not_exist',
   2304: 'status_prohibits',
-  2305: 'policy',
+  2305: 'in_use',
   2306: 'policy',
   2308: 'policy',
 };

@@ -1,6 +1,15 @@
 /** check and info. */
+import ipaddr from 'ipaddr.js';
 import { type Deadline, startDeadline } from '../../deadline.ts';
-import type { Availability, ReadOptions, RegistryDomain, RegistryFee, RegistryTransfer } from '../registry.ts';
+import { isBelow } from '../host-steps.ts';
+import type {
+  Availability,
+  ReadOptions,
+  RegistryDomain,
+  RegistryFee,
+  RegistryHost,
+  RegistryTransfer,
+} from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
 import {
@@ -11,10 +20,11 @@ import {
   readTransfer,
 } from './commands/domain-results.ts';
 import { type FeeCommand, type FeeQuestion, readFeeAnswers } from './commands/fee.ts';
+import { readHostData } from './commands/host.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
-import { CONTACT, DOMAIN, FEE, SEC_DNS } from './namespaces.ts';
+import { CONTACT, DOMAIN, FEE, HOST, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
 import { findText } from './xml/element.ts';
@@ -139,7 +149,7 @@ const NO_DATE = new Date(0).toISOString();
 export async function infoDomain(
   link: RegistryLink,
   name: string,
-  { timeoutMs }: ReadOptions = {},
+  { timeoutMs, withHosts = false }: ReadOptions = {},
 ): Promise<DomainAtRegistry | undefined> {
   const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
   const response = await link.askRepeatable({ kind: 'domain:info', name }, undefined, deadline?.leftMs);
@@ -159,10 +169,40 @@ export async function infoDomain(
       isOurs,
       // pendingDelete is a status of both mappings.
       statuses: [...new Set([...data.statuses, ...rgpStatuses])],
-      dsRecords: readDsRecords(dnssec),
+      ...(withHosts && isOurs ? { hosts: await hostsBelow(link, data, deadline) } : {}),
+      dsRecords: readDsRecords(dnssec, data.name),
       isPrivate,
     },
   };
+}
+
+/** Objects are asked for one by one; attributes have come with the name. */
+async function hostsBelow(
+  link: RegistryLink,
+  { name, nameservers, subordinateHosts }: DomainData,
+  deadline: Deadline | undefined,
+): Promise<RegistryHost[]> {
+  const found: RegistryHost[] = [];
+  if (link.rules.nameserverModel === 'hostAttr') {
+    for (const host of nameservers?.names ?? []) {
+      const addresses = nameservers?.addresses?.[host] ?? [];
+      if (isBelow(host, name)) found.push({ name: host, addresses: canonical(addresses) });
+    }
+  } else {
+    for (const host of subordinateHosts) {
+      const response = await link.askRepeatable({ kind: 'host:info', name: host }, undefined, deadline?.leftMs);
+      if (response.code === OBJECT_DOES_NOT_EXIST) continue;
+      if (!isSuccess(response.code)) throw refusalOf(response);
+      const { addresses } = readHostData(requireData(response, HOST, 'infData'));
+      found.push({ name: host.toLowerCase(), addresses: canonical(addresses) });
+    }
+  }
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Registries write an address as they like. */
+function canonical(addresses: readonly string[]): string[] {
+  return addresses.map((text) => (ipaddr.isValid(text) ? ipaddr.parse(text).toString() : text)).sort();
 }
 
 function plainDomain(data: DomainData) {

@@ -8,6 +8,7 @@ import type { EppCommand } from './commands/command.ts';
 import type { ContactType, NameserverModel } from './commands/domain-items.ts';
 import { type Fee, findFeeBalance } from './commands/fee.ts';
 import type { Response } from './commands/response.ts';
+import type { DnssecInterface } from './commands/sec-dns.ts';
 import { FEE } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -27,6 +28,7 @@ export interface RegistryRules {
   readonly clock: Clock;
   readonly clientId: string;
   readonly nameserverModel: NameserverModel;
+  readonly dnssecInterface: DnssecInterface;
   /** Roles in which a name's registrant is its contact too. */
   readonly contactTypes: readonly ContactType[];
   readonly contactModel: ContactModel;

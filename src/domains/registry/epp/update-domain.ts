@@ -1,19 +1,21 @@
 /**
- * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands: the contact is hidden or
- * shown, the lock on updates is lifted, and the name is changed, which locks it again. A refusal of a later one takes the earlier ones back.
+ * update: the difference between what the registry has and what is wanted, all of it or nothing. Up to three commands for the name: the contact
+ * is hidden or shown, the lock on updates is lifted, and the name is changed, which locks it again. Host objects below the name are made and
+ * given addresses before that, and those that go are deleted after it. A refusal of a later command takes the earlier ones back.
  */
-import type { DsRecord, MutationOutcome, RegistryDomain, UpdateCommand } from '../registry.ts';
-import { isSuccess } from '../result-codes.ts';
+import { dsRecordOf } from '../dns-key.ts';
+import { hostSteps } from '../host-steps.ts';
+import type { DsRecord, MutationOutcome, RegistryDomain, RegistryHost, UpdateCommand } from '../registry.ts';
+import { type Step, takeSteps } from '../take-steps.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
-import type { Response } from './commands/response.ts';
-import type { DsChange } from './commands/sec-dns.ts';
-import { ensureHosts } from './ensure-hosts.ts';
+import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
+import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { SEC_DNS } from './namespaces.ts';
-import { describeRefusal, rejected } from './outcomes.ts';
+import { rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
-import { type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
@@ -26,70 +28,82 @@ const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clien
 /** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
 export async function updateDomain(link: RegistryLink, command: UpdateCommand): Promise<MutationOutcome> {
   const { name, transactionId, nameservers = [] } = command;
-  const found = await infoDomain(link, name);
+  const found = await infoDomain(link, name, { withHosts: command.hosts !== undefined });
   if (found === undefined) return rejected('object_does_not_exist', `${name} is not at the registry`);
   if (!found.domain.isOurs) return rejected('not_authorized', `${name} is with another registrar`);
   if (command.dsRecords !== undefined && !(await link.supports(SEC_DNS))) {
     return rejected('policy', 'the registry takes no DS records');
   }
+  if (link.rules.dnssecInterface === 'keyData' && command.dsRecords?.some(({ key }) => key === undefined)) {
+    return rejected(
+      'policy',
+      `the registry of ${name} takes keys, not their digests: send \`public_key\` with each DS record`,
+    );
+  }
+  const { hosts } = command;
+  if (hosts !== undefined && link.rules.nameserverModel === 'hostAttr') {
+    const idle = hosts.find((host) => !(command.nameservers ?? found.domain.nameservers).includes(host.name));
+    if (idle !== undefined) {
+      const reason = `the registry of ${name} keeps addresses of nameservers of ${name} alone: make ${idle.name} one of them, or leave it out`;
+      return rejected('policy', reason);
+    }
+  }
   const added = nameservers.filter((host) => !found.domain.nameservers.includes(host));
-  const obstacle = await ensureHosts(link, added, transactionId);
+  const ownHosts = new Set(hosts?.map((host) => host.name));
+  const obstacle = await ensureHosts(
+    link,
+    added.filter((host) => !ownHosts.has(host)),
+    transactionId,
+  );
   if (obstacle !== undefined) return obstacle;
 
-  const steps: Step[] = planUpdates(found.domain, command, link.rules.nameserverModel).map((update) => ({
-    send: () => link.askOnce(update, transactionIdOf(transactionId, 'update')),
-    // The change itself is the last of all: only a lifted lock is ever put back.
-    takeBack: () =>
-      link.askOnce({ kind: 'domain:update', name, add: update.remove }, transactionIdOf(transactionId, 'update')),
+  const updates: Step[] = planUpdates(found.domain, command, link.rules).map((update) => ({
+    send: () => askOutcome(link, update, transactionId),
+    takeBack: () => askOutcome(link, inverseOf(update), transactionId),
+    endsWhenPending: update.add?.nameservers !== undefined || update.remove?.nameservers !== undefined,
   }));
+  const objects = hosts === undefined || link.rules.nameserverModel === 'hostAttr' ? [] : (found.domain.hosts ?? []);
+  const wanted = link.rules.nameserverModel === 'hostAttr' ? [] : (hosts ?? []);
+  const { before, after } = hostSteps(hostCommands(link, transactionId), objects, wanted);
+  const steps = [...before, ...updates, ...after];
   const { isPrivate } = command;
   if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate) {
     const { registrant } = found;
     if (link.rules.contactModel !== 'objects') return rejected('policy', UNCHANGEABLE[link.rules.contactModel]);
     if (registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
-    const disclose = (hides: boolean) =>
-      link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact'));
+    const disclose = async (hides: boolean) =>
+      link.outcomeOf(
+        await link.askRepeatable(disclosureOf(registrant, hides), transactionIdOf(transactionId, 'contact')),
+      );
     steps.unshift({ send: () => disclose(isPrivate), takeBack: () => disclose(!isPrivate) });
   }
-  return takeSteps(link, steps);
+  return takeSteps(steps);
 }
 
-interface Step {
-  readonly send: () => Promise<Response>;
-  readonly takeBack: () => Promise<Response>;
+async function askOutcome(
+  link: RegistryLink,
+  update: DomainUpdateCommand,
+  transactionId: string,
+): Promise<MutationOutcome> {
+  return link.outcomeOf(await link.askOnce(update, transactionIdOf(transactionId, 'update')));
 }
 
-/** All of them, or none: `unknown` where what was done before a refusal could not be taken back. */
-async function takeSteps(link: RegistryLink, steps: readonly Step[]): Promise<MutationOutcome> {
-  let outcome: MutationOutcome = { kind: 'completed' };
-  for (const [index, step] of steps.entries()) {
-    const response = await step.send();
-    outcome = link.outcomeOf(response);
-    if (isSuccess(response.code)) continue;
-    for (const done of steps.slice(0, index).reverse()) {
-      const { code } = await done.takeBack();
-      if (isSuccess(code)) continue;
-      const refusal = describeRefusal(response);
-      return {
-        kind: 'unknown',
-        reason: `${response.code}: ${refusal}; and what was changed before it was not taken back (${code})`,
-      };
-    }
-    return outcome;
-  }
-  return outcome;
+/** All but an auth code, which goes alone. */
+function inverseOf({ add, ds, name, remove }: DomainUpdateCommand): DomainUpdateCommand {
+  const inverse: DomainUpdateCommand = { kind: 'domain:update', name, add: remove, remove: add };
+  return ds === undefined ? inverse : { ...inverse, ds: { by: ds.by, add: ds.remove ?? [], remove: ds.add ?? [] } };
 }
 
 /**
  * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
  * 2.3), so the lock is lifted first and put back with the change.
  */
-function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: NameserverModel): DomainUpdateCommand[] {
+function planUpdates(domain: RegistryDomain, command: UpdateCommand, rules: Rules): DomainUpdateCommand[] {
   const statuses = new Set(domain.statuses);
   // Of our lock only this is missing after an update that was cut off between its two commands.
   const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));
   const wanted = command.locked === undefined && isHalfLocked ? { ...command, locked: true } : command;
-  const others = planChange(domain, wanted, model);
+  const others = planChange(domain, wanted, rules);
   if (others === undefined) return [];
   if (!statuses.has(UPDATE_LOCK)) return [others];
 
@@ -101,7 +115,7 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: Name
   const unlocked = { ...domain, statuses: domain.statuses.filter((status) => status !== UPDATE_LOCK) };
   // A lock on updates that another put there, without the rest of ours, stays too.
   const keep = command.locked ?? true;
-  const after = planChange(unlocked, wanted, model, keep ? [UPDATE_LOCK] : []);
+  const after = planChange(unlocked, wanted, rules, keep ? [UPDATE_LOCK] : []);
   return after === undefined ? [unlock] : [unlock, after];
 }
 
@@ -109,45 +123,75 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: Name
 function planChange(
   domain: RegistryDomain,
   command: UpdateCommand,
-  model: NameserverModel,
+  { nameserverModel, dnssecInterface }: Rules,
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
   const has = new Set(domain.statuses);
   const locks = command.locked === true ? [...LOCK, ...extraStatuses] : extraStatuses;
   const wanted = new Set([...locks, ...(command.held === true ? [HOLD] : [])]);
   const unwanted = [...(command.locked === false ? LOCK : []), ...(command.held === false ? [HOLD] : [])];
+  const moved = nameserverModel === 'hostAttr' ? movedAttributes(domain, command) : [];
   const add: Changes = {
-    names: (command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)),
+    names: [...(command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)), ...moved],
+    addresses: addressesOf(command.hosts),
     statuses: [...wanted].filter((status) => !has.has(status)),
   };
   const remove: Changes = {
-    names: domain.nameservers.filter((host) => command.nameservers?.includes(host) === false),
+    names: [...domain.nameservers.filter((host) => command.nameservers?.includes(host) === false), ...moved],
+    addresses: addressesOf(domain.hosts),
     statuses: unwanted.filter((status) => has.has(status)),
   };
-  const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain.dsRecords, command.dsRecords);
-  const items = { add: itemsOf(add, model), remove: itemsOf(remove, model) };
+  const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain, command.dsRecords, dnssecInterface);
+  const items = { add: itemsOf(add, nameserverModel), remove: itemsOf(remove, nameserverModel) };
   if (items.add === undefined && items.remove === undefined && ds === undefined && command.authCode === undefined) {
     return undefined;
   }
   return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authCode };
 }
 
+type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;
+
+/** Nameservers that stay, and whose addresses change: attributes are replaced as a whole. */
+function movedAttributes({ hosts: present = [], nameservers }: RegistryDomain, command: UpdateCommand): string[] {
+  return (command.hosts ?? []).flatMap(({ addresses, name }) => {
+    const stays = nameservers.includes(name) && command.nameservers?.includes(name) !== false;
+    const old = present.find((host) => host.name === name)?.addresses ?? [];
+    return stays && old.join() !== addresses.join() ? [name] : [];
+  });
+}
+
+function addressesOf(hosts: readonly RegistryHost[] = []): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(hosts.map(({ addresses, name }) => [name, addresses]));
+}
+
 interface Changes {
   readonly names: readonly string[];
+  /** By host; attributes alone have them. */
+  readonly addresses: Readonly<Record<string, readonly string[]>>;
   readonly statuses: readonly string[];
 }
 
-function itemsOf({ names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
+function itemsOf({ addresses, names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
   if (names.length === 0 && statuses.length === 0) return undefined;
-  return { nameservers: names.length > 0 ? { model, names } : undefined, contacts: [], statuses };
+  const nameservers = model === 'hostAttr' ? { model, names, addresses } : { model, names };
+  return { nameservers: names.length > 0 ? nameservers : undefined, contacts: [], statuses };
 }
 
-function dsChangeOf(before: readonly DsRecord[], after: readonly DsRecord[]): DsChange | undefined {
+function dsChangeOf(
+  { dsRecords: before, name }: RegistryDomain,
+  wanted: readonly DsRecord[],
+  by: DnssecInterface,
+): DsChange | undefined {
+  const after = by === 'keyData' ? wanted.map((record) => asReported(name, record)) : wanted;
   const keyOf = (record: DsRecord) =>
     `${record.keyTag} ${record.algorithm} ${record.digestType} ${record.digest.toUpperCase()}`;
-  const keysBefore = new Set(before.map(keyOf));
-  const keysAfter = new Set(after.map(keyOf));
-  const add = after.filter((record) => !keysBefore.has(keyOf(record)));
-  const remove = before.filter((record) => !keysAfter.has(keyOf(record)));
-  return add.length === 0 && remove.length === 0 ? undefined : { add, remove };
+  const [present, future] = [before, after].map((records) => new Map(records.map((record) => [keyOf(record), record])));
+  const add = [...(future ?? [])].flatMap(([key, record]) => (present?.has(key) ? [] : [record]));
+  const remove = [...(present ?? [])].flatMap(([key, record]) => (future?.has(key) ? [] : [record]));
+  return add.length === 0 && remove.length === 0 ? undefined : { by, add, remove };
+}
+
+/** What is shown of a registry's key is its SHA-256 digest, whatever digest was asked for. */
+function asReported(name: string, { algorithm, key, ...record }: DsRecord): DsRecord {
+  return key === undefined ? { ...record, algorithm } : dsRecordOf(name, algorithm, key);
 }

@@ -14,7 +14,7 @@ import { checkContacts, createContact, deleteContact, infoContact, updateContact
 import { createDomain } from './create-domain.ts';
 import { deleteDomain, restoreDomain } from './delete-domain.ts';
 import { listDueNames, lockDomain } from './domain-store.ts';
-import { checkHosts, createHost, deleteHost, infoHost, updateHost } from './hosts.ts';
+import { checkHosts, createHost, deleteHost, infoHost, nameHost, updateHost } from './hosts.ts';
 import { infoDomain } from './info-domain.ts';
 import { findFirstMessage, type MessageHabits, putMessage, removeMessage } from './message-store.ts';
 import { checkPassword, ensureRegistrar, setPassword } from './registrars.ts';
@@ -118,6 +118,7 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
     checkHosts: (session, names) => runRead(session, (context) => checkHosts(context, names)),
     infoHost: (session, { name }) => runRead(session, (context) => infoHost(context, name)),
     createHost: (session, command) => runChange(session, (context) => createHost(context, command)),
+    nameHost: (session, command) => runChange(session, (context) => nameHost(context, command)),
     updateHost: (session, command) => runChange(session, (context) => updateHost(context, command)),
     deleteHost: (session, { name }) => runChange(session, (context) => deleteHost(context, name)),
 

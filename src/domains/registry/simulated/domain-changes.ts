@@ -7,7 +7,7 @@ import type { ClientStatus, DomainInfo, UpdateDomain } from './registry-core.ts'
 const lock: readonly ClientStatus[] = ['clientDeleteProhibited', 'clientTransferProhibited', 'clientUpdateProhibited'];
 
 type StatusChange = { readonly add: ClientStatus[]; readonly remove: ClientStatus[] };
-type Changes = Omit<UpdateDomain, 'name' | 'statuses'> & { readonly statuses?: StatusChange };
+export type Changes = Omit<UpdateDomain, 'name' | 'statuses'> & { readonly statuses?: StatusChange };
 
 /** Only what differs: nothing for an update that was carried out before. `registrant`: a new contact's id. */
 export function changesOf(domain: DomainInfo, command: UpdateCommand, registrant: string | undefined): Changes {
@@ -23,6 +23,15 @@ export function changesOf(domain: DomainInfo, command: UpdateCommand, registrant
       : { dsRecords: { set: dsRecords } }),
     ...(registrant === undefined ? {} : { registrant }),
     ...(authCode === undefined || authCode === domain.authInfo ? {} : { authInfo: authCode }),
+  };
+}
+
+/** What undoes these changes of the name as it was: all but a new registrant and auth code, which nothing follows that may be refused. */
+export function takenBack(domain: DomainInfo, { dsRecords, nameservers, statuses }: Changes): Changes {
+  return {
+    ...(statuses === undefined ? {} : { statuses: { add: statuses.remove, remove: statuses.add } }),
+    ...(nameservers === undefined ? {} : { nameservers: { set: domain.nameservers } }),
+    ...(dsRecords === undefined ? {} : { dsRecords: { set: domain.dsRecords } }),
   };
 }
 

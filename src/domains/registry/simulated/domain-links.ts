@@ -51,7 +51,7 @@ export function keyOfContact({ type, id }: DomainContact): string {
 export function readDsRecords(records: readonly DsRecord[]): DsRecord[] {
   const unique = new Map<string, DsRecord>();
   for (const record of records) {
-    const { algorithm, digestType, keyTag } = record;
+    const { algorithm, digestType, key, keyTag } = record;
     const digest = record.digest.replaceAll(/\s/g, '').toUpperCase();
     const length = digestLengths[digestType] ?? digest.length;
     const isDigest = /^(?:[0-9A-F]{2})+$/.test(digest) && digest.length === length;
@@ -62,7 +62,8 @@ export function readDsRecords(records: readonly DsRecord[]): DsRecord[] {
         'dsData',
       );
     }
-    unique.set(keyOfDsRecord({ algorithm, digest, digestType, keyTag }), { keyTag, algorithm, digestType, digest });
+    const read = { keyTag, algorithm, digestType, digest, ...(key === undefined ? {} : { key }) };
+    unique.set(keyOfDsRecord(read), read);
   }
   if (unique.size > MAX_DS_RECORDS)
     throw new Refusal(2306, `a name has at most ${MAX_DS_RECORDS} DS records`, 'dsData');

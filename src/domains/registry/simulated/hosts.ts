@@ -45,9 +45,13 @@ export async function createHost(
   const { db, now, session } = context;
   const name = readHostName(command.name);
   const addresses = requireAddresses(command.addresses);
-  if ((await findHost(db, name)) !== undefined) throw new Refusal(2302, `there is a host ${name} already`);
+  const present = await findHost(db, name);
+  if (present !== undefined && present.superordinate !== null)
+    throw new Refusal(2302, `there is a host ${name} already`);
   const superordinate = await findSuperordinate(context, name);
+  if (present !== undefined && superordinate === undefined) throw new Refusal(2302, `there is a host ${name} already`);
   requireGlue(name, superordinate, addresses);
+  if (present !== undefined && superordinate !== undefined) return adopt(context, { name, addresses, superordinate });
   const created = await db
     .insertInto('registry_hosts')
     .values({
@@ -65,6 +69,36 @@ export async function createHost(
     .executeTakeFirst();
   if (created === undefined) throw new Refusal(2302, `there is a host ${name} already`);
   return completed({ name, createdAt: now });
+}
+
+/** One that was a mere name until the name above it was registered becomes that name's. */
+async function adopt(
+  { db, now, session }: CommandContext,
+  { name, ...host }: HostData & { readonly superordinate: string },
+): Promise<Result<{ name: string; createdAt: Date }>> {
+  const by = { sponsor: session.registrarId, updated_by: session.registrarId, updated_at: now };
+  const addresses = [...host.addresses];
+  const update = db.updateTable('registry_hosts').set({ ...by, addresses, superordinate: host.superordinate });
+  await update.where('name', '=', name).execute();
+  return completed({ name, createdAt: now });
+}
+
+/** For registries whose nameservers are attributes of names: a host with these addresses, whoever's it is. None: as they are. */
+export async function nameHost(context: CommandContext, command: HostData): Promise<Result<undefined>> {
+  const { db, now, session } = context;
+  const name = readHostName(command.name);
+  const addresses = requireAddresses(command.addresses);
+  const by = { sponsor: session.registrarId, created_by: session.registrarId, created_at: now };
+  await db
+    .insertInto('registry_hosts')
+    .values({ name, ...by, updated_by: null, updated_at: null, addresses, superordinate: null })
+    .onConflict((conflict) =>
+      addresses.length === 0
+        ? conflict.column('name').doNothing()
+        : conflict.column('name').doUpdateSet({ addresses, updated_by: session.registrarId, updated_at: now }),
+    )
+    .execute();
+  return completed(undefined);
 }
 
 export async function updateHost(

@@ -16,6 +16,7 @@ const rejections: Partial<Record<RefusalCode, RejectionCode>> = {
   2302: 'object_exists',
   2303: 'object_does_not_exist',
   2304: 'status_prohibits',
+  2305: 'in_use',
   2306: 'policy',
 };
 

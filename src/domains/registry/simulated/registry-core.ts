@@ -374,6 +374,8 @@ export interface RegistryCore {
   infoHost(session: Session, host: { name: string }): Promise<Reply<HostInfo>>;
   /** A host below a name of the registry is made by that name's sponsor, with addresses; any other without them. */
   createHost(session: Session, command: HostData): Promise<Reply<{ name: string; createdAt: Date }>>;
+  /** Where nameservers are attributes of names: the host is there afterwards, with these addresses if there are any. */
+  nameHost(session: Session, command: HostData): Promise<Reply<undefined>>;
   updateHost(session: Session, command: { name: string; addresses: SetChange<string> }): Promise<Reply<undefined>>;
   /** 2305 while a name is delegated to it. */
   deleteHost(session: Session, host: { name: string }): Promise<Reply<undefined>>;

@@ -12,6 +12,7 @@ import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { explainMissingHost, type HostCommands, hostSteps, isBelow } from '../host-steps.ts';
 import {
   type Availability,
   type CreateCommand,
@@ -19,8 +20,10 @@ import {
   type FeeCommand,
   type FeeQuestion,
   type MutationOutcome,
+  type ReadOptions,
   type RegistryFee,
   type RegistryHabits,
+  type RegistryHost,
   type RegistryTransfer,
   RegistryUnavailable,
   type RenewCommand,
@@ -29,9 +32,10 @@ import {
   type UpdateCommand,
 } from '../registry.ts';
 import { NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST, OBJECT_EXISTS } from '../result-codes.ts';
+import { type Step, takeSteps } from '../take-steps.ts';
 import type { RegistryDelays } from './command-context.ts';
 import { createRegistryCore } from './create-registry-core.ts';
-import { changesOf } from './domain-changes.ts';
+import { type Changes, changesOf, takenBack } from './domain-changes.ts';
 import { createStoredFaults, type Fault, type FaultCommand, type Faults } from './faults.ts';
 import { outcomeOf, registryDomainOf, registryMessageOf, registryTransferOf, rejectionOf } from './outcomes.ts';
 import { contactOf, registrantOf } from './registrant-contact.ts';
@@ -142,10 +146,14 @@ class SimulatedRegistry implements SingleRegistry {
     return fees?.isPremium === true ? premiumFee(fees, command, years) : undefined;
   }
 
-  async info(name: string) {
-    const info = await this.#read('info', name, () => this.#findDomain(name));
-    if (info === undefined || info.statuses.includes('pendingCreate')) return undefined;
-    return registryDomainOf(info, this.#registrarId);
+  async info(name: string, { withHosts = false }: ReadOptions = {}) {
+    const found = await this.#read('info', name, async () => {
+      const info = await this.#findDomain(name);
+      return info && { info, hosts: withHosts ? await this.#hostsBelow(info) : undefined };
+    });
+    if (found === undefined || found.info.statuses.includes('pendingCreate')) return undefined;
+    const { hosts, info } = found;
+    return { ...registryDomainOf(info, this.#registrarId), ...(hosts === undefined ? {} : { hosts }) };
   }
 
   async transferOf(name: string): Promise<RegistryTransfer | undefined> {
@@ -210,9 +218,7 @@ class SimulatedRegistry implements SingleRegistry {
   }
 
   delete({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
-    return this.#change('delete', name, async () =>
-      outcomeOf(await this.#core.deleteDomain(this.#session(transactionId), { name })),
-    );
+    return this.#change('delete', name, () => this.#delete(this.#session(transactionId), name));
   }
 
   restore({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
@@ -243,19 +249,56 @@ class SimulatedRegistry implements SingleRegistry {
 
   /** Sends only what differs, so that an update that is repeated is done, also once it has locked the name. */
   async #update(session: Session, command: UpdateCommand): Promise<MutationOutcome> {
-    const { name, nameservers } = command;
+    const { name } = command;
     const found = await this.#core.infoDomain(session, { name });
     if (!found.ok) return rejectionOf(found);
     const registrant = await this.#registrantFor(session, found.data, command.isPrivate);
     if (typeof registrant === 'object') return registrant;
     const changes = changesOf(found.data, command, registrant);
-    const isDone = Object.keys(changes).length === 0 && found.data.sponsor === this.#registrarId;
+    const isDone =
+      Object.keys(changes).length === 0 && found.data.sponsor === this.#registrarId && command.hosts === undefined;
     if (isDone) return { kind: 'completed' };
+    const { hosts } = command;
+    if (hosts === undefined) return this.#changeName(session, found.data, command, changes);
+    const { before, after } = hostSteps(this.#hostCommands(session), await this.#hostsBelow(found.data), hosts);
+    const change: Step = {
+      send: () => this.#changeName(session, found.data, command, changes),
+      takeBack: async () =>
+        outcomeOf(await this.#core.updateDomain(session, { name, ...takenBack(found.data, changes) })),
+    };
+    return takeSteps([...before, ...(Object.keys(changes).length > 0 ? [change] : []), ...after]);
+  }
+
+  /** Host objects below it go first: all of it or nothing. */
+  async #delete(session: Session, name: string): Promise<MutationOutcome> {
+    const send = async () => outcomeOf(await this.#core.deleteDomain(session, { name }));
+    const outcome = await send();
+    const found = outcome.kind === 'rejected' && outcome.code === 'in_use' ? await this.#findDomain(name) : undefined;
+    if (found === undefined) return outcome;
+    const nameservers = found.nameservers.filter((host) => !isBelow(host, name));
+    const { after } = hostSteps(this.#hostCommands(session), await this.#hostsBelow(found), []);
+    const delegate = async (set: readonly string[]) =>
+      outcomeOf(await this.#core.updateDomain(session, { name, nameservers: { set } }));
+    const undelegate = { send: () => delegate(nameservers), takeBack: () => delegate(found.nameservers) };
+    return takeSteps([undelegate, ...after, { send, takeBack: async () => outcome }]);
+  }
+
+  async #changeName(
+    session: Session,
+    found: DomainInfo,
+    command: UpdateCommand,
+    changes: Changes,
+  ): Promise<MutationOutcome> {
+    const { hosts = [], name, nameservers } = command;
     if (nameservers !== undefined) {
-      const obstacle = await this.#ensureHosts(session, nameservers);
+      const own = new Set(hosts.map((host) => host.name));
+      const obstacle = await this.#ensureHosts(
+        session,
+        nameservers.filter((host) => !own.has(host)),
+      );
       if (obstacle !== undefined) return obstacle;
     }
-    const isLocked = found.data.statuses.includes(UPDATE_LOCK);
+    const isLocked = found.statuses.includes(UPDATE_LOCK);
     if (command.held === undefined || command.locked !== undefined || !isLocked) {
       return outcomeOf(await this.#core.updateDomain(session, { name, ...changes }));
     }
@@ -285,10 +328,28 @@ class SimulatedRegistry implements SingleRegistry {
 
   async #ensureHosts(session: Session, names: readonly string[]): Promise<MutationOutcome | undefined> {
     for (const name of names) {
-      const obstacle = refusalOf(await this.#core.createHost(session, { name, addresses: [] }));
-      if (obstacle !== undefined) return obstacle;
+      const reply = await this.#core.createHost(session, { name, addresses: [] });
+      const obstacle = refusalOf(reply);
+      if (obstacle?.kind === 'rejected') return { ...obstacle, explanation: explainMissingHost(name) };
     }
     return undefined;
+  }
+
+  async #hostsBelow({ subordinateHosts }: DomainInfo): Promise<RegistryHost[]> {
+    const hosts: RegistryHost[] = [];
+    for (const name of subordinateHosts) {
+      const reply = await this.#core.infoHost(this.#session(), { name });
+      if (reply.ok) hosts.push({ name, addresses: reply.data.addresses });
+    }
+    return hosts;
+  }
+
+  #hostCommands(session: Session): HostCommands {
+    return {
+      create: async (host) => outcomeOfHost(await this.#core.createHost(session, host)),
+      change: async (name, addresses) => outcomeOfHost(await this.#core.updateHost(session, { name, addresses })),
+      remove: async (name) => outcomeOfHost(await this.#core.deleteHost(session, { name })),
+    };
   }
 
   async #findDomain(name: string): Promise<DomainInfo | undefined> {
@@ -336,6 +397,10 @@ class SimulatedRegistry implements SingleRegistry {
     if (fault === 'timeout') throw new RegistryUnavailable(`the registry did not answer ${command} in time`);
     if (fault === 'disconnect') throw new RegistryUnavailable(`the connection was cut before ${command} was answered`);
   }
+}
+
+function outcomeOfHost(reply: Reply<unknown>): MutationOutcome {
+  return reply.ok ? { kind: 'completed' } : rejectionOf(reply);
 }
 
 /** Undefined: it is there now, made by this command or before. */

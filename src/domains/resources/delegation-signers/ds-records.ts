@@ -1,5 +1,6 @@
 /** DS records as callers write them, and as they are shown. */
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { isDigestOfKey } from '../../registry/dns-key.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import type { DsRecordShown } from './schema.ts';
 
@@ -11,9 +12,13 @@ const DIGEST_LENGTHS: ReadonlyMap<number, number> = new Map([
 /** Those that validators are to know and signers may use (RFC 8624 3.1). */
 const ALGORITHMS: readonly number[] = [8, 10, 13, 14, 15, 16];
 
-/** Each once. Throws `bad_request` for one that resolvers would not validate by. */
-export function readDsRecords(given: readonly DsRecordShown[]): DsRecord[] {
-  const read = given.map(({ key_tag: keyTag, algorithm, digest_type: digestType, digest }, index) => {
+/** Of a key that DS records stand for, as a rule (RFC 4034 2.1.1). */
+const SECURE_ENTRY_POINT = 257;
+
+/** Of that name, each once. Throws `bad_request` for one that resolvers would not validate by. */
+export function readDsRecords(name: string, given: readonly DsRecordShown[]): DsRecord[] {
+  const read = given.map((shown, index) => {
+    const { key_tag: keyTag, algorithm, digest_type: digestType, digest, flags, public_key: publicKey } = shown;
     const refuse = (member: string, message: string) => {
       const param = `ds_records.${index}.${member}`;
       return new ApiError('bad_request', { param, message: `\`${param}\` ${message}` });
@@ -23,16 +28,25 @@ export function readDsRecords(given: readonly DsRecordShown[]): DsRecord[] {
     if (length === undefined) throw refuse('digest_type', 'must be 2 (SHA-256) or 4 (SHA-384).');
     const hex = digest.replaceAll(/\s/g, '').toUpperCase();
     if (!/^[0-9A-F]+$/.test(hex) || hex.length !== length) throw refuse('digest', `must have ${length} hex digits.`);
-    return { keyTag, algorithm, digestType, digest: hex };
+    const record = { keyTag, algorithm, digestType, digest: hex };
+    if (publicKey === undefined && flags !== undefined) throw refuse('flags', 'goes with `public_key` alone.');
+    if (publicKey === undefined) return record;
+    const withKey = {
+      ...record,
+      key: { flags: flags ?? SECURE_ENTRY_POINT, publicKey: publicKey.replaceAll(/\s/g, '') },
+    };
+    if (isDigestOfKey(name, withKey)) return withKey;
+    throw refuse('public_key', `is not the key that the other members are of. Send the DNSKEY of ${name} in base64.`);
   });
   return [...new Map(read.map((record) => [JSON.stringify(record), record])).values()];
 }
 
 export function showDsRecords(records: readonly DsRecord[]): DsRecordShown[] {
-  return records.map(({ keyTag, algorithm, digestType, digest }) => ({
+  return records.map(({ keyTag, algorithm, digestType, digest, key }) => ({
     key_tag: keyTag,
     algorithm,
     digest_type: digestType,
     digest,
+    ...(key === undefined ? {} : { flags: key.flags, public_key: key.publicKey }),
   }));
 }

@@ -12,7 +12,7 @@ import type { DsRecord, RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { readAtRegistry, updateAtRegistry } from '../settings/index.ts';
 import type { SignerDependencies } from './dependencies.ts';
-import { readDsRecords, showDsRecords } from './ds-records.ts';
+import { readDsRecords } from './ds-records.ts';
 import { showSigners } from './get-delegation-signers.ts';
 import type { DelegationSigners, DelegationSignersChange, DelegationSignersPath } from './schema.ts';
 
@@ -27,7 +27,7 @@ export function replaceDelegationSigners(deps: SignerDependencies) {
 async function replace(deps: SignerDependencies, { caller, params, body }: Request): Promise<DelegationSigners> {
   const { clock, db, registry } = deps;
   const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
-  const dsRecords = readDsRecords(body.ds_records);
+  const dsRecords = readDsRecords(row.name, body.ds_records);
   const deadline = startDeadline(CHANGE_MS);
   const before = await readAtRegistry(registry, row);
   if (areSame(before.dsRecords, dsRecords)) return showSigners(row, before, clock.now());
@@ -72,8 +72,8 @@ async function keep({ clock, db, registry }: SignerDependencies, row: DomainRow,
 
 function areSame(some: readonly DsRecord[], others: readonly DsRecord[]): boolean {
   const texts = (records: readonly DsRecord[]) =>
-    showDsRecords(records)
-      .map((record) => JSON.stringify(record))
+    records
+      .map(({ keyTag, algorithm, digestType, digest }) => `${keyTag} ${algorithm} ${digestType} ${digest}`)
       .sort()
       .join();
   return texts(some) === texts(others);

@@ -13,6 +13,20 @@ const DsRecordShown = component(
     algorithm: Type.Integer({ minimum: 1, maximum: 255, description: 'Of the key: 8, 10, 13, 14, 15 or 16.' }),
     digest_type: Type.Integer({ minimum: 1, maximum: 255, description: '2 (SHA-256) or 4 (SHA-384).' }),
     digest: Type.String({ minLength: 1, maxLength: 200, description: 'In hex, 64 or 96 digits; spaces are left out.' }),
+    flags: Type.Optional(
+      Type.Integer({
+        minimum: 256,
+        maximum: 257,
+        description: 'Of the key, with `public_key`; 257 where it is left out.',
+      }),
+    ),
+    public_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2_000,
+        description: 'The key itself (DNSKEY), in base64: for registries that take keys and make DS records of them.',
+      }),
+    ),
   }),
 );
 

@@ -13,6 +13,7 @@ import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
 import { planChange, type RequestedSettings } from './plan-change.ts';
+import { readGlue } from './read-glue.ts';
 import { readNameservers } from './read-nameservers.ts';
 import { saveSettings } from './save-settings.ts';
 import type { Settings, SettingsChange } from './schema.ts';
@@ -34,23 +35,30 @@ async function change(deps: SettingsDependencies, { caller, params, body }: Requ
   if (Object.keys(ofRegistry).length === 0)
     return saveSettings(deps, { row, requested, seen: undefined, isPending: false });
   const deadline = startDeadline(CHANGE_MS);
-  const before = await readAtRegistry(deps.registry, row);
+  const withHosts = requested.nameservers !== undefined || requested.glue !== undefined;
+  const before = await readAtRegistry(deps.registry, row, { withHosts });
   const planned = await planChange(deps, { row, requested, info: before });
   if (Object.keys(planned).length === 0) return saveSettings(deps, { row, requested, seen: before, isPending: false });
   const outcome = await updateAtRegistry(deps, before, planned, deadline);
-  const seen = await readAfterwards(deps, row, deadline);
+  const seen = await readAfterwards(deps, row, { deadline, withHosts });
   return saveSettings(deps, { row, requested, seen, isPending: outcome === 'pending' });
 }
 
 function readRequested(body: SettingsChange, row: DomainRow, own: readonly string[]): RequestedSettings {
-  const { nameservers, ...others } = body;
+  const { glue, nameservers, ...others } = body;
   if (Object.keys(body).length === 0) {
     throw new ApiError('bad_request', {
-      message: 'Send at least one of `auto_renew`, `registrar_lock`, `whois_privacy`, `dnssec` and `nameservers`.',
+      message:
+        'Send at least one of `auto_renew`, `registrar_lock`, `whois_privacy`, `dnssec`, `nameservers` and `glue`.',
     });
   }
-  if (nameservers === undefined) return others;
-  return { ...others, nameservers: nameservers === 'hosted' ? own : readNameservers(nameservers, row.name) };
+  return {
+    ...others,
+    ...(glue === undefined ? {} : { glue: readGlue(glue, row.name) }),
+    ...(nameservers === undefined
+      ? {}
+      : { nameservers: nameservers === 'hosted' ? own : readNameservers(nameservers) }),
+  };
 }
 
 /** A look may take so long after the deadline: an answer to the change itself came before. */
@@ -60,10 +68,13 @@ const LAST_LOOK_MS = 500;
 async function readAfterwards(
   { registry }: SettingsDependencies,
   row: DomainRow,
-  deadline: Deadline,
+  { deadline, withHosts }: { readonly deadline: Deadline; readonly withHosts: boolean },
 ): Promise<RegistryDomain | undefined> {
   try {
-    return await readAtRegistry(registry, row, Math.min(READ_MS, deadline.leftMs + LAST_LOOK_MS));
+    return await readAtRegistry(registry, row, {
+      timeoutMs: Math.min(READ_MS, deadline.leftMs + LAST_LOOK_MS),
+      withHosts,
+    });
   } catch (error) {
     if (error instanceof ApiError) return undefined;
     throw error;

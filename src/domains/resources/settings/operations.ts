@@ -1,7 +1,8 @@
 import { BASE_PATH, workspace } from '../../operation.ts';
 import { changeSettings } from './change-settings.ts';
 import type { SettingsDependencies } from './dependencies.ts';
-import { Settings, SettingsChange, SettingsPath } from './schema.ts';
+import { getGlue } from './get-glue.ts';
+import { Glue, Settings, SettingsChange, SettingsPath } from './schema.ts';
 
 export function settingsOperations(deps: SettingsDependencies) {
   return [
@@ -22,6 +23,19 @@ export function settingsOperations(deps: SettingsDependencies) {
       reply: Settings,
       errors: ['no_hosted_zone', 'pending_at_registry', 'pending_operation'],
       handler: changeSettings(deps),
+    }),
+    workspace.read({
+      id: 'glue.list',
+      method: 'GET',
+      path: `${BASE_PATH}/domains/{name}/glue`,
+      posture: 'workspace',
+      scope: 'read',
+      summary: 'List the nameservers below a domain',
+      description: 'With the addresses that its registry answers with. `glue` of PATCH …/settings changes them.',
+      params: SettingsPath,
+      reply: Glue,
+      errors: ['not_found', 'pending_at_registry'],
+      handler: getGlue(deps),
     }),
   ];
 }

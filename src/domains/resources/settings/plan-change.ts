@@ -2,9 +2,11 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
-import type { RegistryDomain } from '../../registry/registry.ts';
+import { isBelow } from '../../registry/host-steps.ts';
+import type { RegistryDomain, RegistryHost } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
+import { isSameGlue } from './read-glue.ts';
 import type { RegistryChange } from './update-at-registry.ts';
 
 /** What a caller requests, its nameservers normalized. Absent: unchanged. */
@@ -14,12 +16,13 @@ export interface RequestedSettings {
   readonly whois_privacy?: boolean;
   readonly dnssec?: boolean;
   readonly nameservers?: readonly string[];
+  readonly glue?: readonly RegistryHost[];
 }
 
 export interface Plan {
   readonly row: DomainRow;
   readonly requested: RequestedSettings;
-  /** From just before. */
+  /** From just before, with the hosts below the name where nameservers are requested or those. */
   readonly info: RegistryDomain;
 }
 
@@ -29,16 +32,20 @@ export interface Plan {
  */
 export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<RegistryChange> {
   const { row, requested, info } = plan;
-  const { registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
+  const { glue, registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
   const signing = await findSigning(deps, row);
   const isMoved = nameservers !== undefined && !isSameSet(nameservers, info.nameservers);
+  const isGlueChanged = glue !== undefined && !isSameGlue(glue, info.hosts ?? []);
   if (isMoved) requireUnsigned(plan, signing);
+  if (isMoved || isGlueChanged) requireGlue(plan);
+  if (isGlueChanged) requireUnlocked(plan);
   if (requested.dnssec !== undefined) requireSignable(deps, plan, signing);
   const isHosted = isSameSet(nameservers ?? info.nameservers, deps.nameservers);
   return {
     ...(locked === undefined ? {} : { locked }),
     ...(isPrivate === undefined ? {} : { isPrivate }),
     ...(isMoved ? { nameservers } : {}),
+    ...(isGlueChanged ? { hosts: glue } : {}),
     // Those of a hosted zone are removed by the DNSSEC reconciler.
     ...(requested.dnssec === false && !isHosted && info.dsRecords.length > 0 ? { dsRecords: [] } : {}),
   };
@@ -84,6 +91,25 @@ function requireUnsigned({ row, info }: Plan, signing: DnssecState): void {
   throw new ApiError('bad_request', {
     message: `${row.name} has DNSSEC on, and would fail to resolve with other nameservers. Send \`dnssec\`: false first, and \`nameservers\` when that is done.`,
     param: 'nameservers',
+  });
+}
+
+/** Of a nameserver that lies below the name itself, resolvers learn the address from the zone above alone. */
+function requireGlue({ row: { name }, requested, info }: Plan): void {
+  const known = new Set((requested.glue ?? info.hosts ?? []).map((host) => host.name));
+  const lacking = (requested.nameservers ?? info.nameservers).find((host) => isBelow(host, name) && !known.has(host));
+  if (lacking === undefined) return;
+  throw new ApiError('bad_request', {
+    message: `${lacking} lies below ${name}, so resolvers need its addresses from the registry. Send them along: \`glue\`: [{"host": "${lacking}", "addresses": […]}], with every nameserver below ${name}.`,
+    param: requested.glue === undefined ? 'nameservers' : 'glue',
+  });
+}
+
+function requireUnlocked({ row: { name }, requested, info }: Plan): void {
+  if (!(requested.registrar_lock ?? info.statuses.includes('clientUpdateProhibited'))) return;
+  throw new ApiError('bad_request', {
+    message: `While ${name} is locked the nameservers below it stay as they are. Send \`registrar_lock\`: false along, and lock it again afterwards.`,
+    param: 'registrar_lock',
   });
 }
 

@@ -9,6 +9,7 @@ import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
 import { isSameSet, type RequestedSettings } from './plan-change.ts';
+import { showGlue } from './read-glue.ts';
 import type { Settings } from './schema.ts';
 
 export interface Saved {
@@ -36,7 +37,7 @@ export async function saveSettings(deps: SettingsDependencies, saved: Saved): Pr
     const isPending = saved.isPending || dnssec === 'enabling' || dnssec === 'disabling';
     return {
       domain: row.name,
-      settings: renderSettings(after, requested, dnssec),
+      settings: renderSettings(after, saved, dnssec),
       renewal,
       ...(renewal.renewed_until === null ? {} : { renewed_until: renewal.renewed_until }),
       status: isPending ? 'Pending' : 'Completed',
@@ -95,9 +96,10 @@ async function switchDnssec(
 /** Shows what was requested as set: the registry may complete it later. */
 function renderSettings(
   { auto_renew, whois_privacy, snapshot }: DomainRow,
-  requested: RequestedSettings,
+  { requested, seen }: Saved,
   dnssec: string | undefined,
 ): Settings['settings'] {
+  const hosts = requested.glue ?? seen?.hosts;
   const hasDsRecords = (snapshot?.dsRecords.length ?? 0) > 0;
   return {
     auto_renew,
@@ -105,5 +107,6 @@ function renderSettings(
     whois_privacy: requested.whois_privacy ?? snapshot?.isPrivate ?? whois_privacy,
     dnssec: requested.dnssec ?? (dnssec === undefined ? hasDsRecords : dnssec === 'on' || dnssec === 'enabling'),
     nameservers: [...(requested.nameservers ?? snapshot?.nameservers ?? [])],
+    ...(hosts === undefined ? {} : { glue: showGlue(hosts) }),
   };
 }

@@ -6,6 +6,7 @@ import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import { explainRefusal, type Refusal } from '../../registry/explain-refusal.ts';
 import {
+  type ReadOptions,
   type Registry,
   type RegistryDomain,
   RegistryUnavailable,
@@ -24,11 +25,11 @@ const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingU
 export async function readAtRegistry(
   registry: Registry,
   row: DomainRow,
-  timeoutMs: number = READ_MS,
+  { timeoutMs = READ_MS, withHosts = false }: ReadOptions = {},
 ): Promise<RegistryDomain> {
   let info: RegistryDomain | undefined;
   try {
-    info = await registry.info(row.name, { timeoutMs });
+    info = await registry.info(row.name, { timeoutMs, withHosts });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     const message = 'The registry does not answer now, and nothing was changed. Repeat the call.';

@@ -37,8 +37,11 @@ const tables = `domains.domains d
   left join domains.zones z on z.workspace_id = d.workspace_id and z.domain_id = d.id
   where d.workspace_id = $1 and d.name = $2 and d.state <> 'gone'`;
 
+const aliasOfZone = `(select json_build_object('addresses', a.addresses, 'resolved_at', a.resolved_at, 'problem', a.problem)
+  from domains.alias_answers a where a.workspace_id = d.workspace_id and a.domain_id = d.id)`;
+
 export const recordsOfZone = `(select json_agg(json_build_object('id', r.id, 'subdomain', r.subdomain, 'type', r.type, 'value', r.value,
-    'ttl', r.ttl, 'created_at', r.created_at) order by r.subdomain <> '@', r.subdomain, r.type, r.id)
+    'ttl', r.ttl, 'created_at', r.created_at, 'alias', case when r.type = 'ALIAS' then ${aliasOfZone} end) order by r.subdomain <> '@', r.subdomain, r.type, r.id)
   from domains.dns_records r where r.workspace_id = d.workspace_id and r.domain_id = d.id)`;
 
 /** Throws `not_found` and `no_hosted_zone`. */

@@ -7,6 +7,21 @@ import { recordTypes } from '../../dns/index.ts';
 /** The service's own records are of these types too. */
 const typesShown = [...recordTypes, 'SOA'] as const;
 
+export const aliasProblems = ['no_such_name', 'no_addresses', 'private_addresses', 'loop', 'no_answer'] as const;
+
+const AliasState = component(
+  'AliasState',
+  Type.Object({
+    state: oneOf(['pending', 'current', 'kept', 'failed'], {
+      description:
+        '`pending`: not looked up yet. `kept`: the target gives no answer, and its last addresses are served on for a day. `failed`: none are served.',
+    }),
+    addresses: Type.Array(Type.String(), { description: 'What the domain’s own name has as A and AAAA.' }),
+    resolved_at: nullable(timestamp(), { description: 'When the target last answered with addresses.' }),
+    problem: nullable(oneOf(aliasProblems), { description: 'Why the last look brought none.' }),
+  }),
+);
+
 export const DnsRecord = component(
   'DnsRecord',
   Type.Object({
@@ -18,6 +33,7 @@ export const DnsRecord = component(
     ttl: Type.Integer({ description: 'Seconds. All records of one name and type have the same.' }),
     managed: Type.Boolean({ description: 'Kept by the service; it can be neither added nor deleted.' }),
     created_at: nullable(timestamp()),
+    alias: Type.Optional(AliasState),
   }),
 );
 

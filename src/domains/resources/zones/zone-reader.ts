@@ -96,10 +96,11 @@ function keyOf({ workspaceId, name }: Asked): string {
 }
 
 /**
- * Each change of a zone's records counts its version up in the same transaction. One that is closed and opened again begins to count
+ * Each change of a zone's records counts its version up in the same transaction; what is found of an ALIAS has a time of its own. One that is closed and opened again begins to count
  * anew, at another time.
  */
-const state = `d.id || ' ' || z.version || ' ' || z.updated_at || ' ' || (z.published_version >= z.version)`;
+const state = `d.id || ' ' || z.version || ' ' || z.updated_at || ' ' || (z.published_version >= z.version) || coalesce((
+  select ' ' || a.changed_at from domains.alias_answers a where a.workspace_id = d.workspace_id and a.domain_id = d.id), '')`;
 
 const readZones = `
   select asked.position, ${zoneColumns}, ${state} as state,

@@ -198,7 +198,7 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
     registrant: findText(object, 'registrant'),
     contacts: readContacts(object),
     authInfo: findAuthInfo(object),
-    dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create')),
+    dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create'), nameOf(object)),
     fee: findFee(extensions),
   } as const;
 }
@@ -234,7 +234,7 @@ function decodeUpdate({ object, extensions }: { object: XmlElement; extensions: 
     remove: readItems(findChild(object, 'rem')),
     registrant: findText(change, 'registrant'),
     authInfo: change === undefined ? undefined : findAuthInfo(change),
-    ds: ds === undefined ? undefined : readDsUpdate(ds),
+    ds: ds === undefined ? undefined : readDsUpdate(ds, nameOf(object)),
     restore: findRestore(extensions),
     fee: findFee(extensions),
   } as const;

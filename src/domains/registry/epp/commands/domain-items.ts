@@ -1,5 +1,5 @@
 /** What the commands and answers of the domain mapping share: nameservers, contacts and statuses of a name. */
-
+import { isIPv6 } from 'node:net';
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN } from '../namespaces.ts';
 import { childrenOf, elementsOf, findChild, textsOf, type XmlElement } from '../xml/element.ts';
@@ -11,6 +11,8 @@ export type NameserverModel = 'hostObj' | 'hostAttr';
 export interface Nameservers {
   readonly model: NameserverModel;
   readonly names: readonly string[];
+  /** By host, of those that have some here: attributes alone (RFC 5731 1.1). */
+  readonly addresses?: Readonly<Record<string, readonly string[]>>;
 }
 
 export type ContactType = 'admin' | 'billing' | 'tech';
@@ -67,7 +69,7 @@ export function readContacts(parent: XmlElement): ContactReference[] {
 
 export function nameserversElement(nameservers: Nameservers | undefined): XmlElement | undefined {
   if (nameservers === undefined || nameservers.names.length === 0) return undefined;
-  const { model, names } = nameservers;
+  const { addresses = {}, model, names } = nameservers;
   if (model === 'hostObj')
     return domain(
       'ns',
@@ -75,7 +77,12 @@ export function nameserversElement(nameservers: Nameservers | undefined): XmlEle
     );
   return domain(
     'ns',
-    names.map((name) => domain('hostAttr', [domain('hostName', name)])),
+    names.map((name) =>
+      domain('hostAttr', [
+        domain('hostName', name),
+        ...(addresses[name] ?? []).map((address) => domain('hostAddr', address, { ip: isIPv6(address) ? 'v6' : 'v4' })),
+      ]),
+    ),
   );
 }
 
@@ -86,7 +93,18 @@ export function findNameservers(parent: XmlElement): Nameservers | undefined {
   const attributes = childrenOf(ns, 'hostAttr');
   if (objects.length > 0 && attributes.length > 0) throw new EppFault(2001, 'ns holds hostObj or hostAttr, not both');
   if (attributes.length === 0) return { model: 'hostObj', names: objects.map(lower) };
-  return { model: 'hostAttr', names: attributes.map((attribute) => lower(requireText(attribute, 'hostName'))) };
+  const hosts = attributes.map((attribute) => ({
+    name: lower(requireText(attribute, 'hostName')),
+    addresses: textsOf(attribute, 'hostAddr'),
+  }));
+  const addressed = hosts.filter(({ addresses }) => addresses.length > 0);
+  return {
+    model: 'hostAttr',
+    names: hosts.map(({ name }) => name),
+    ...(addressed.length === 0
+      ? {}
+      : { addresses: Object.fromEntries(addressed.map(({ addresses, name }) => [name, addresses])) }),
+  };
 }
 
 /** Names are compared in lower case. */

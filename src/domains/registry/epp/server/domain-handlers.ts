@@ -1,13 +1,15 @@
 /** Carries out the commands of the domain mapping. */
+import type { DsRecord } from '../../registry.ts';
 import type { ClientStatus, DomainCheck, DomainInfo, DomainTransfer, Fees, SetChange } from '../../simulated/index.ts';
 import type {
   DomainCheckCommand,
   DomainCommand,
   DomainCreateCommand,
+  DomainInfoCommand,
   DomainTransferCommand,
   DomainUpdateCommand,
 } from '../commands/domain-commands.ts';
-import type { DomainItems } from '../commands/domain-items.ts';
+import type { DomainItems, Nameservers } from '../commands/domain-items.ts';
 import {
   type CheckResult,
   checkResultsElement,
@@ -18,7 +20,7 @@ import {
 } from '../commands/domain-results.ts';
 import { type Fee, type FeeAnswer, type FeeCommand, feeAnswersElement, feeElement } from '../commands/fee.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
-import { type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
+import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN } from '../namespaces.ts';
 import type { XmlElement } from '../xml/element.ts';
@@ -31,7 +33,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
-import { hostNamesOf, registrantOf } from './habits.ts';
+import { addressesBelow, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -39,10 +41,7 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
     case 'domain:check':
       return answerCheck(context, command);
     case 'domain:info':
-      return answerOf(await core.infoDomain(session, command), (info) => ({
-        data: domainDataElement(domainData(context, info)),
-        extensions: agreedExtensions(context, infoExtensions(info)),
-      }));
+      return answerInfo(context, command);
     case 'domain:create':
       return answerCreate(context, command);
     case 'domain:renew': {
@@ -60,6 +59,15 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
     case 'domain:delete':
       return answerOf(await core.deleteDomain(session, command));
   }
+}
+
+async function answerInfo(context: CommandContext, command: DomainInfoCommand): Promise<Answer> {
+  const reply = await context.core.infoDomain(context.session, command);
+  const below = reply.ok ? await addressesBelow(context, reply.data.name, reply.data.nameservers) : {};
+  return answerOf(reply, (info) => ({
+    data: domainDataElement(domainData(context, info, below)),
+    extensions: agreedExtensions(context, infoExtensions(context, info)),
+  }));
 }
 
 const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> = {
@@ -116,13 +124,14 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 }
 
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
+  if (command.dsRecords.length > 0) requireInterface(context.habits, interfaceOf(command.dsRecords));
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,
     registrant: await registrantOf(context, command),
     authInfo: required(command.authInfo, 'authInfo'),
     contacts: command.contacts,
-    nameservers: await hostNamesOf(context, command.nameservers),
+    nameservers: await hostNamesOf(context, command.name, command.nameservers),
     dsRecords: command.dsRecords,
     ...agreedCents(command.fee),
   });
@@ -166,17 +175,22 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
       extensions: paidExtension(context, command.fee, 'updData', feeCents),
     }));
   }
+  requireInterface(context.habits, ds?.by);
   const reply = await core.updateDomain(session, {
     name,
     ...(registrant === undefined ? {} : { registrant }),
     ...(authInfo === undefined ? {} : { authInfo }),
     ...(ds === undefined ? {} : { dsRecords: dsChange(ds) }),
-    ...(add === undefined && remove === undefined ? {} : await itemChanges(context, add, remove)),
+    ...(add === undefined && remove === undefined ? {} : await itemChanges(context, name, { add, remove })),
   });
   return answerOf(reply);
 }
 
-async function itemChanges(context: CommandContext, add: DomainItems | undefined, remove: DomainItems | undefined) {
+async function itemChanges(
+  context: CommandContext,
+  name: string,
+  { add, remove }: Pick<DomainUpdateCommand, 'add' | 'remove'>,
+) {
   const change = <Item>(read: (items: DomainItems) => readonly Item[]): SetChange<Item> => ({
     ...(add === undefined ? {} : { add: read(add) }),
     ...(remove === undefined ? {} : { remove: read(remove) }),
@@ -184,11 +198,15 @@ async function itemChanges(context: CommandContext, add: DomainItems | undefined
   return {
     statuses: change((items) => items.statuses.map(clientStatus)),
     nameservers: {
-      ...(add === undefined ? {} : { add: await hostNamesOf(context, add.nameservers) }),
-      ...(remove === undefined ? {} : { remove: await hostNamesOf(context, remove.nameservers) }),
+      ...(add === undefined ? {} : { add: await hostNamesOf(context, name, add.nameservers) }),
+      ...(remove === undefined ? {} : { remove: remove.nameservers?.names ?? [] }),
     },
     contacts: change((items) => items.contacts),
   };
+}
+
+function interfaceOf(records: readonly DsRecord[]): DnssecInterface {
+  return records.some(({ key }) => key !== undefined) ? 'keyData' : 'dsData';
 }
 
 function dsChange({ removeAll = false, remove, add }: DsChange) {
@@ -209,11 +227,11 @@ function clientStatus(status: string): ClientStatus {
   }
 }
 
-function domainData({ habits }: CommandContext, info: DomainInfo) {
+function domainData({ habits }: CommandContext, info: DomainInfo, below: Pick<Nameservers, 'addresses'>) {
   return {
     ...info,
     ...(habits.contacts === 'none' ? { registrant: undefined, contacts: [] } : {}),
-    nameservers: { model: habits.nameservers, names: info.nameservers },
+    nameservers: { model: habits.nameservers, names: info.nameservers, ...below },
     createdAt: info.createdAt.toISOString(),
     updatedAt: info.updatedAt?.toISOString(),
     transferredAt: info.transferredAt?.toISOString(),
@@ -221,9 +239,9 @@ function domainData({ habits }: CommandContext, info: DomainInfo) {
   } as const;
 }
 
-function infoExtensions(info: DomainInfo): (XmlElement | undefined)[] {
+function infoExtensions({ habits: { dnssec } }: CommandContext, info: DomainInfo): (XmlElement | undefined)[] {
   return [
-    info.dsRecords.length > 0 ? dsInfoElement(info.dsRecords) : undefined,
+    info.dsRecords.length > 0 && dnssec !== 'none' ? dsInfoElement(info.dsRecords, dnssec) : undefined,
     info.rgpStatuses.length > 0 ? rgpStatusElement('infData', info.rgpStatuses) : undefined,
   ];
 }

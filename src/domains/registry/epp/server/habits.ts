@@ -1,23 +1,41 @@
-/** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes. */
+/** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes, with keys or without DNSSEC. */
 import { createHash } from 'node:crypto';
+import { isBelow } from '../../host-steps.ts';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
+import type { DnssecInterface } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
-import { ACCOUNT_URIS, CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
+import { ACCOUNT_URIS, CONTACT, EXTENSION_URIS, HOST, OBJECT_URIS, SEC_DNS } from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
 export interface ServerHabits {
   readonly contacts: ContactModel;
   readonly nameservers: NameserverModel;
+  /** What is taken of a name's keys. */
+  readonly dnssec: DnssecInterface | 'none';
   /** Registrars can ask for their balance. */
   readonly balance: boolean;
 }
 
-export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj', balance: false };
+export const DEFAULT_HABITS: ServerHabits = {
+  contacts: 'objects',
+  nameservers: 'hostObj',
+  dnssec: 'dsData',
+  balance: false,
+};
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
   const uris = balance ? [...OBJECT_URIS, ...ACCOUNT_URIS] : OBJECT_URIS;
   return uris.filter((uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'));
+}
+
+export function extensionUrisOf({ dnssec }: ServerHabits): string[] {
+  return EXTENSION_URIS.filter((uri) => uri !== SEC_DNS || dnssec !== 'none');
+}
+
+/** Throws for data of the other interface (RFC 5910 4: a server has one of them). */
+export function requireInterface({ dnssec }: ServerHabits, by: DnssecInterface | undefined): void {
+  if (by !== undefined && by !== dnssec) throw new EppFault(2306, `DNSSEC data is taken as ${dnssec}`);
 }
 
 interface Parts {
@@ -26,21 +44,45 @@ interface Parts {
   readonly habits: ServerHabits;
 }
 
-/** The names of the hosts, which are there afterwards where the registry makes no objects of them. */
+/** The names of the hosts, which are there afterwards where the registry makes no objects of them. `name`: whose nameservers they are to be. */
 export async function hostNamesOf(
   { core, habits, session }: Parts,
+  name: string,
   nameservers: Nameservers | undefined,
 ): Promise<readonly string[]> {
-  const { model, names } = nameservers ?? { model: habits.nameservers, names: [] };
+  const { addresses = {}, model, names } = nameservers ?? { model: habits.nameservers, names: [] };
   if (names.length > 0 && model !== habits.nameservers) {
     const wanted = habits.nameservers === 'hostObj' ? 'host objects (hostObj)' : 'attributes (hostAttr)';
     throw new EppFault(2102, `nameservers are ${wanted} here`);
   }
-  if (model === 'hostAttr') {
-    // One that is there already is another name's too.
-    for (const name of names) await core.createHost(session, { name, addresses: [] });
+  if (model === 'hostObj') return names;
+  for (const host of names) {
+    const own = addresses[host] ?? [];
+    if (isBelow(host, name) && own.length === 0) {
+      throw new EppFault(2003, `hostAddr: ${host} lies below ${name} and needs an address`);
+    }
+    if (!isBelow(host, name) && own.length > 0) {
+      throw new EppFault(2306, `hostAddr: ${host} does not lie below ${name} and has no addresses here`);
+    }
+    const reply = await core.nameHost(session, { name: host, addresses: own });
+    if (!reply.ok) throw new EppFault(reply.code, reply.reason);
   }
   return names;
+}
+
+/** Attributes show what addresses the nameservers below the name have; objects show it themselves. */
+export async function addressesBelow(
+  { core, habits, session }: Parts,
+  name: string,
+  nameservers: readonly string[],
+): Promise<Pick<Nameservers, 'addresses'>> {
+  if (habits.nameservers === 'hostObj') return {};
+  const addresses: Record<string, readonly string[]> = {};
+  for (const host of nameservers.filter((each) => isBelow(each, name))) {
+    const reply = await core.infoHost(session, { name: host });
+    if (reply.ok) addresses[host] = reply.data.addresses;
+  }
+  return { addresses };
 }
 
 interface Contacts {

@@ -22,7 +22,7 @@ import {
 import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
 import { responseElement } from '../commands/response.ts';
 import { EppFault } from '../epp-fault.ts';
-import { BALANCE, CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST } from '../namespaces.ts';
+import { BALANCE, CONTACT, DOMAIN, EPP, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -31,7 +31,7 @@ import { answerBalance } from './balance-handler.ts';
 import { answerContactCommand } from './contact-handlers.ts';
 import { type ChooseDelivery, type Delivery, describeDelivered } from './deliveries.ts';
 import { answerDomainCommand } from './domain-handlers.ts';
-import { objectUrisOf, type ServerHabits } from './habits.ts';
+import { extensionUrisOf, objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
 import { answerPoll } from './poll-handlers.ts';
 
@@ -92,7 +92,7 @@ export class EppSession {
       versions: [PROTOCOL_VERSION],
       languages: [LANGUAGE],
       objectUris: objectUrisOf(this.#options.habits),
-      extensionUris: EXTENSION_URIS,
+      extensionUris: extensionUrisOf(this.#options.habits),
     });
     return writeXml(element(EPP, 'epp', [greeting]));
   }
@@ -172,7 +172,7 @@ export class EppSession {
     if (command.language !== LANGUAGE) throw new EppFault(2102, `the language is ${LANGUAGE}`);
     const object = command.objectUris.find((uri) => !objectUrisOf(this.#options.habits).includes(uri));
     if (object !== undefined) throw new EppFault(2307, `objects of ${object} are not served`);
-    const extension = command.extensionUris.find((uri) => !EXTENSION_URIS.includes(uri));
+    const extension = command.extensionUris.find((uri) => !extensionUrisOf(this.#options.habits).includes(uri));
     if (extension !== undefined) throw new EppFault(2103, `there is no extension ${extension}`);
 
     const { core, sessions, logger } = this.#options;
