@@ -47,6 +47,8 @@ const random = createRandom(SEED);
 // Of its own: which command it is that is cut must not change what customers do.
 const harm = random.fork();
 const counts = { wrong: 0, cut: 0, outages: 0, kills: 0, unanswered: 0, placed: 0 };
+/** Answers that no registry explains. */
+const faults: string[] = [];
 let isOut = false;
 let isKind = false;
 let commandsUntilKill: number | undefined;
@@ -127,7 +129,8 @@ async function call(owner: Customer, method: string, path: string, body?: object
   await service.start();
   try {
     const response = await createClient(service.url, owner.token).open(method, path, body);
-    await response.arrayBuffer();
+    const text = await response.text();
+    if (response.status === 500) faults.push(`${method} ${path}: ${text}`);
     return response.status;
   } catch (error) {
     // fetch tells a connection that ended in no other way.
@@ -244,6 +247,7 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
   await service.stop();
   const db = await store.open();
   assert.deepEqual(await auditLedger(db), []);
+  assert.deepEqual(faults, []);
   const attention = await listAttention(systemDb(db), ORDERS);
   const { problems, completed, failed } = await audit(db);
   t.diagnostic(

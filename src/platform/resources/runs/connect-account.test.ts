@@ -76,7 +76,10 @@ test('a call that finds an account leaves no wait behind, though a replica has e
   tools.connect(smith.id);
   // What is stored when a replica ends after it has noted the wait.
   const values = [paused.id];
-  await platform.db.query({ text: `update run_steps set status = 'ready' where run_id = $1 and kind = 'tool'`, values });
+  await platform.db.query({
+    text: `update run_steps set status = 'ready' where run_id = $1 and kind = 'tool'`,
+    values,
+  });
   await platform.db.query({ text: `update runs set status = 'in_progress', replica_id = null where id = $1`, values });
   assert.equal((await ended(smith, paused.id)).status, 'completed');
   assert.equal(await countWaits(paused.id), 0);

@@ -3,7 +3,18 @@ import { createHash } from 'node:crypto';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
 import { EppFault } from '../epp-fault.ts';
-import { ACCOUNT_URIS, CONTACT, HOST, OBJECT_URIS } from '../namespaces.ts';
+import {
+  ACCOUNT_URIS,
+  CHANGE_POLL,
+  CONTACT,
+  FEE,
+  HOST,
+  LOGIN_SEC,
+  NAME_STORE,
+  OBJECT_URIS,
+  RGP,
+  SEC_DNS,
+} from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
 export interface ServerHabits {
@@ -11,9 +22,22 @@ export interface ServerHabits {
   readonly nameservers: NameserverModel;
   /** Registrars can ask for their balance. */
   readonly balance: boolean;
+  /** Namespaces of the versions of the fee extension that are spoken. */
+  readonly feeUris: readonly string[];
+  /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
+  readonly subProducts?: Readonly<Record<string, string>> | undefined;
 }
 
-export const DEFAULT_HABITS: ServerHabits = { contacts: 'objects', nameservers: 'hostObj', balance: false };
+export const DEFAULT_HABITS: ServerHabits = {
+  contacts: 'objects',
+  nameservers: 'hostObj',
+  balance: false,
+  feeUris: [FEE],
+};
+
+export function extensionUrisOf({ feeUris, subProducts }: ServerHabits): string[] {
+  return [SEC_DNS, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, ...(subProducts === undefined ? [] : [NAME_STORE])];
+}
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
   const uris = balance ? [...OBJECT_URIS, ...ACCOUNT_URIS] : OBJECT_URIS;

@@ -22,7 +22,7 @@ import {
 import { greetingElement, LANGUAGE, type LoginCommand, PROTOCOL_VERSION } from '../commands/login.ts';
 import { responseElement } from '../commands/response.ts';
 import { EppFault } from '../epp-fault.ts';
-import { BALANCE, CONTACT, DOMAIN, EPP, EXTENSION_URIS, HOST } from '../namespaces.ts';
+import { BALANCE, CONTACT, DOMAIN, EPP, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -31,9 +31,10 @@ import { answerBalance } from './balance-handler.ts';
 import { answerContactCommand } from './contact-handlers.ts';
 import { type ChooseDelivery, type Delivery, describeDelivered } from './deliveries.ts';
 import { answerDomainCommand } from './domain-handlers.ts';
-import { objectUrisOf, type ServerHabits } from './habits.ts';
+import { extensionUrisOf, objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
 import { answerPoll } from './poll-handlers.ts';
+import { answerForSubProduct } from './sub-products.ts';
 
 /** Sessions that are logged in, by registrar. */
 export interface SessionCounter {
@@ -92,7 +93,7 @@ export class EppSession {
       versions: [PROTOCOL_VERSION],
       languages: [LANGUAGE],
       objectUris: objectUrisOf(this.#options.habits),
-      extensionUris: EXTENSION_URIS,
+      extensionUris: extensionUrisOf(this.#options.habits),
     });
     return writeXml(element(EPP, 'epp', [greeting]));
   }
@@ -163,7 +164,7 @@ export class EppSession {
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
     if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);
-    return answerObjectCommand(context, command);
+    return answerForSubProduct(context, command, () => answerObjectCommand(context, command));
   }
 
   async #logIn(command: LoginCommand): Promise<Answer> {
@@ -172,7 +173,7 @@ export class EppSession {
     if (command.language !== LANGUAGE) throw new EppFault(2102, `the language is ${LANGUAGE}`);
     const object = command.objectUris.find((uri) => !objectUrisOf(this.#options.habits).includes(uri));
     if (object !== undefined) throw new EppFault(2307, `objects of ${object} are not served`);
-    const extension = command.extensionUris.find((uri) => !EXTENSION_URIS.includes(uri));
+    const extension = command.extensionUris.find((uri) => !extensionUrisOf(this.#options.habits).includes(uri));
     if (extension !== undefined) throw new EppFault(2103, `there is no extension ${extension}`);
 
     const { core, sessions, logger } = this.#options;
