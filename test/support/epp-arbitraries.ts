@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import type { EppCommand } from '../../src/domains/registry/epp/commands/command.ts';
 import type { ContactData } from '../../src/domains/registry/epp/commands/contact.ts';
 import type { DomainData } from '../../src/domains/registry/epp/commands/domain-results.ts';
+import { splitQuestion } from '../../src/domains/registry/epp/commands/fee.ts';
 import type { HostData } from '../../src/domains/registry/epp/commands/host.ts';
+import { FEE_URIS } from '../../src/domains/registry/epp/namespaces.ts';
 
 export const token = fc.stringMatching(/^[A-Za-z0-9&<>"'é]{1,12}$/);
 export const name = fc.stringMatching(/^[a-z0-9]{1,10}\.(com|co\.uk)$/);
@@ -23,7 +25,12 @@ const ds = fc.record({
   digestType: fc.integer({ min: 0, max: 255 }),
   digest: fc.stringMatching(/^([0-9A-F]{2}){1,16}$/),
 });
-const fee = fc.record({ currency: fc.constant('EUR'), amountCents: fc.integer({ min: 0, max: 10_000_000 }) });
+const feeUri = fc.constantFrom(...FEE_URIS);
+const fee = fc.record({
+  uri: feeUri,
+  currency: fc.constant('EUR'),
+  amountCents: fc.integer({ min: 0, max: 10_000_000 }),
+});
 const nameservers = fc.record({ model: fc.constantFrom('hostObj' as const, 'hostAttr' as const), names: some(name) });
 const reference = fc.record({ type: fc.constantFrom('admin' as const, 'billing' as const, 'tech' as const), id });
 const status = fc.constantFrom('clientHold', 'clientUpdateProhibited');
@@ -50,15 +57,22 @@ const details = {
 };
 const addresses = few(fc.oneof(fc.ipV4(), fc.ipV6()));
 const hostItems = fc.record({ addresses: some(fc.ipV4()), statuses: few(status) });
-const feeQuestion = fc.record({
-  currency: fc.constant('EUR'),
-  commands: some(
-    fc.record({
-      name: fc.constantFrom('create' as const, 'renew' as const, 'transfer' as const),
-      years: fc.integer({ min: 1, max: 10 }),
-    }),
-  ),
+const feeCommand = fc.record({
+  name: fc.constantFrom('create' as const, 'renew' as const, 'transfer' as const),
+  years: fc.integer({ min: 1, max: 10 }),
 });
+/** One question, as it is sent: some versions ask for one command at a time. */
+const feeQuestion = fc
+  .record({
+    uri: feeUri,
+    currency: fc.constant('EUR'),
+    commands: fc.uniqueArray(feeCommand, {
+      minLength: 1,
+      maxLength: 3,
+      comparator: (one, other) => one.name === other.name && one.years === other.years,
+    }),
+  })
+  .map((question) => splitQuestion(question)[0]);
 const restore = fc.oneof(
   fc.constant({ operation: 'request' as const }),
   fc.record({
@@ -92,7 +106,7 @@ export const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Ext
     fc.record({ kind: kind('poll'), operation: kind('ack'), messageId: token }),
   ),
   'domain:check': fc.record({ kind: kind('domain:check'), names: some(name), fees: maybe(feeQuestion) }),
-  'domain:info': fc.record({ kind: kind('domain:info'), name, authInfo: maybe(password) }),
+  'domain:info': fc.record({ kind: kind('domain:info'), name, authInfo: maybe(password), subProduct: maybe(token) }),
   'domain:create': fc.record({
     kind: kind('domain:create'),
     name,

@@ -6,7 +6,7 @@ import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { EppRegistryOptions } from '../../registry/epp/index.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
-import type { EXTENSIONS, RegistrySetup, Setup } from './setup-schema.ts';
+import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup } from './setup-schema.ts';
 
 export interface RegistryFileOptions extends Omit<EppRegistryOptions, 'logger' | 'clock'> {
   readonly id: string;
@@ -22,13 +22,37 @@ interface Parts {
   readonly note: NoteProblem;
 }
 
-const extensionUris: Readonly<Record<(typeof EXTENSIONS)[number], string>> = {
+const extensionUris: Readonly<Record<Exclude<(typeof EXTENSIONS)[number], 'fee'>, string>> = {
   secDNS: 'urn:ietf:params:xml:ns:secDNS-1.1',
   rgp: 'urn:ietf:params:xml:ns:rgp-1.0',
-  fee: 'urn:ietf:params:xml:ns:epp:fee-1.0',
   changePoll: 'urn:ietf:params:xml:ns:changePoll-1.0',
   loginSec: 'urn:ietf:params:xml:ns:epp:loginSec-1.0',
 };
+const NAME_STORE_URI = 'http://www.verisign-grs.com/epp/namestoreExt-1.1';
+
+type FeeVersion = (typeof FEE_VERSIONS)[number];
+
+function feeUri(version: FeeVersion): string {
+  return version === '1.0' ? 'urn:ietf:params:xml:ns:epp:fee-1.0' : `urn:ietf:params:xml:ns:fee-${version}`;
+}
+
+/** Those to use where the registry has them. */
+function extensionsOf({ extensions, fees = {}, name_store: nameStore = false }: RegistrySetup): string[] {
+  const versions = fees === false ? [] : fees.version === undefined ? FEE_VERSIONS : [fees.version];
+  return [
+    ...(extensions ?? EXTENSIONS).flatMap((extension) =>
+      extension === 'fee' ? versions.map(feeUri) : [extensionUris[extension]],
+    ),
+    ...(nameStore === false ? [] : [NAME_STORE_URI]),
+  ];
+}
+
+/** Verisign calls the registry of `com` dotCOM. */
+function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone: string) => string) | undefined {
+  if (nameStore === false) return undefined;
+  const named = nameStore === true ? {} : nameStore;
+  return (zone) => named[zone] ?? `dot${zone.toUpperCase()}`;
+}
 
 export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {
   const { registries = [] } = setup;
@@ -87,12 +111,13 @@ async function readRegistry(
       ...(registry.server_name === undefined ? {} : { servername: registry.server_name }),
     },
     connections: registry.connections ?? 1,
-    extensionUris: registry.extensions?.map((extension) => extensionUris[extension]),
+    extensionUris: extensionsOf(registry),
+    subProductOf: subProductsOf(registry),
     nameserverModel: registry.hosts === 'attributes' ? 'hostAttr' : 'hostObj',
     dnssecInterface: registry.dnssec === 'keys' ? 'keyData' : 'dsData',
     contactModel: registry.contacts ?? 'objects',
     contactTypes: registry.contact_types ?? ['admin', 'tech', 'billing'],
-    fees: fees === false ? undefined : fees,
+    fees: fees === false ? undefined : { currency: fees.currency },
     checkBatchSize: registry.check_batch_size ?? 10,
     autoRenewGraceDays: registry.auto_renew_grace_days,
     warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),

@@ -41,6 +41,11 @@ const MEANINGS = [
   'unknown',
 ] as const;
 
+/** Of the fee extension: of RFC 8748, and the drafts before it. */
+export const FEE_VERSIONS = ['1.0', '0.21', '0.11', '0.9', '0.8', '0.7', '0.6', '0.5'] as const;
+/** A registry of several behind one server, as Verisign names it. */
+const product = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
+
 const RegistrySetup = closedObject({
   id: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
   endpoint: Type.String(),
@@ -55,7 +60,15 @@ const RegistrySetup = closedObject({
   dnssec: Type.Optional(oneOf(['ds', 'keys'])),
   contacts: Type.Optional(oneOf(['objects', 'no_disclose', 'none'])),
   contact_types: Type.Optional(Type.Array(oneOf(['admin', 'tech', 'billing']), { uniqueItems: true })),
-  fees: Type.Optional(Type.Union([Type.Literal(false), closedObject({ currency: Type.Optional(currency) })])),
+  fees: Type.Optional(
+    Type.Union([
+      Type.Literal(false),
+      closedObject({ currency: Type.Optional(currency), version: Type.Optional(oneOf(FEE_VERSIONS)) }),
+    ]),
+  ),
+  name_store: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Record(Type.String({ pattern: '^[a-z0-9.-]{1,253}$' }), product)]),
+  ),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
   balance: Type.Optional(closedObject({ warn_below: amount })),

@@ -7,6 +7,7 @@ import { openTestDatabase } from '../../../../test/support/database.ts';
 import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts';
 import { ConfigError } from '../../../kernel/config/config.ts';
 import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
+import { FEE_URIS, feeDraftUri, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
 import { readSetup } from './read-setup.ts';
 import { rotatePassword } from './rotate-password.ts';
 
@@ -46,6 +47,31 @@ async function problemsOf(content: unknown, name = 'wrong.json'): Promise<string
   }
   assert.fail('it was taken');
 }
+
+test('a registry has the version of the fee extension, and the product, that the file names', async () => {
+  const read = async (members: object) => {
+    const setup = await readSetup(
+      await write('extensions.json', { registries: [{ ...alpha, ...members }], tlds: [com] }),
+      {},
+    );
+    return setup.registries[0];
+  };
+  const feesIn = (uris: readonly string[] = []) => uris.filter((uri) => uri.includes('fee-'));
+  const plain = await read({});
+  assert.equal(feesIn(plain?.extensionUris).length, FEE_URIS.length, 'whichever it has');
+  assert.equal(plain?.extensionUris?.includes(NAME_STORE), false);
+  assert.equal(plain?.subProductOf, undefined);
+  const older = await read({ fees: { version: '0.9', currency: 'USD' }, name_store: { com: 'dotTEST' } });
+  assert.deepEqual(feesIn(older?.extensionUris), [feeDraftUri('0.9')]);
+  assert.deepEqual(older?.fees, { currency: 'USD' });
+  assert.ok(older?.extensionUris?.includes(NAME_STORE));
+  assert.deepEqual([older?.subProductOf?.('com'), older?.subProductOf?.('net')], ['dotTEST', 'dotNET']);
+  assert.deepEqual(feesIn((await read({ fees: false }))?.extensionUris), []);
+  assert.deepEqual((await read({ extensions: ['rgp'], name_store: true }))?.extensionUris, [RGP, NAME_STORE]);
+  for (const wrong of [{ fees: { version: '0.10' } }, { name_store: { com: '' } }, { name_store: 'com' }]) {
+    assert.notDeepEqual(await problemsOf({ registries: [{ ...alpha, ...wrong }], tlds: [com] }), []);
+  }
+});
 
 test('JSON and YAML say the same', async () => {
   const json = await readSetup(await write('same.json', { registries: [alpha], tlds: [com] }), {});

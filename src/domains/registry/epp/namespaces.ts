@@ -9,6 +9,13 @@ export const SEC_DNS = 'urn:ietf:params:xml:ns:secDNS-1.1';
 export const RGP = 'urn:ietf:params:xml:ns:rgp-1.0';
 /** RFC 8748. */
 export const FEE = 'urn:ietf:params:xml:ns:epp:fee-1.0';
+/** The drafts before it that registries still speak (draft-brown-epp-fees, draft-ietf-regext-epp-fees), the newest first. */
+export const FEE_DRAFTS = ['0.21', '0.11', '0.9', '0.8', '0.7', '0.6', '0.5'] as const;
+export const feeDraftUri = (draft: (typeof FEE_DRAFTS)[number]) => `urn:ietf:params:xml:ns:fee-${draft}`;
+/** Of which one is used: the first that both sides have. */
+export const FEE_URIS: readonly string[] = [FEE, ...FEE_DRAFTS.map(feeDraftUri)];
+/** Verisign's mapping by which one system serves several registries: each command says for which. */
+export const NAME_STORE = 'http://www.verisign-grs.com/epp/namestoreExt-1.1';
 /** RFC 8807. */
 export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
@@ -21,7 +28,14 @@ export const LOW_BALANCE = 'http://www.verisign.com/epp/lowbalance-poll-1.0';
 /** Beside `OBJECT_URIS`, where a registry has them. */
 export const ACCOUNT_URIS: readonly string[] = [BALANCE, LOW_BALANCE];
 export const OBJECT_URIS: readonly string[] = [DOMAIN, CONTACT, HOST];
-export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, FEE, LOGIN_SEC, CHANGE_POLL];
+/** What every registry may have, without being told more. */
+export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, ...FEE_URIS, LOGIN_SEC, CHANGE_POLL];
+
+/** Servers that have agreed on several versions differ in which one they answer with. */
+export function withOneFee(uris: readonly string[]): string[] {
+  const used = FEE_URIS.find((uri) => uris.includes(uri));
+  return uris.filter((uri) => uri === used || !FEE_URIS.includes(uri));
+}
 
 /** The prefixes that everybody uses; some clients look elements up by them. EPP itself is the default namespace. */
 const prefixes: Readonly<Record<string, string>> = {
@@ -30,7 +44,8 @@ const prefixes: Readonly<Record<string, string>> = {
   [HOST]: 'host:',
   [SEC_DNS]: 'secDNS:',
   [RGP]: 'rgp:',
-  [FEE]: 'fee:',
+  ...Object.fromEntries(FEE_URIS.map((uri) => [uri, 'fee:'])),
+  [NAME_STORE]: 'namestoreExt:',
   [LOGIN_SEC]: 'loginSec:',
   [CHANGE_POLL]: 'changePoll:',
   [BALANCE]: 'balance:',

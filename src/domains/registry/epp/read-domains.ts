@@ -19,15 +19,15 @@ import {
   readDomainData,
   readTransfer,
 } from './commands/domain-results.ts';
-import { type FeeCommand, type FeeQuestion, readFeeAnswers } from './commands/fee.ts';
+import { isFee, readFeeAnswers, splitQuestion } from './commands/fee.ts';
+import type { FeeCommand, FeeQuestion } from './commands/fee-values.ts';
 import { readHostData } from './commands/host.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
-import { CONTACT, DOMAIN, FEE, HOST, SEC_DNS } from './namespaces.ts';
+import { CONTACT, DOMAIN, HOST, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
-import { findText } from './xml/element.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
 export async function checkNames(
@@ -36,27 +36,34 @@ export async function checkNames(
   { timeoutMs = link.rules.checkTimeoutMs }: ReadOptions = {},
 ): Promise<Availability[]> {
   const size = link.rules.checkBatchSize;
-  const batches = Array.from({ length: Math.ceil(names.length / size) }, (_, index) =>
-    names.slice(index * size, (index + 1) * size),
+  const batches = link.bySubProduct(names).flatMap(({ link, names }) =>
+    Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
+      link,
+      names: names.slice(index * size, (index + 1) * size),
+    })),
   );
-  const found = await Promise.all(batches.map((batch) => checkBatch(link, batch, startDeadline(timeoutMs))));
+  const found = await Promise.all(batches.map(({ link, names }) => checkBatch(link, names, startDeadline(timeoutMs))));
   const byName = new Map(found.flat().map((item) => [item.name, item]));
   return names.map((name) => byName.get(name) ?? { name, availability: 'unknown' });
 }
 
 async function checkBatch(link: RegistryLink, names: readonly string[], deadline: Deadline): Promise<Availability[]> {
   try {
-    const { fees } = link.rules;
-    const asksFees = fees !== undefined && (await link.supports(FEE, deadline.leftMs));
-    const ask = (question: FeeQuestion | undefined) =>
-      link.askRepeatable({ kind: 'domain:check', names, fees: question }, undefined, deadline.leftMs);
-    let response = await ask(asksFees ? { currency: fees.currency, commands: YEARLY_COMMANDS } : undefined);
+    const { fees: rules } = link.rules;
+    const uri = rules === undefined ? undefined : await link.feeUri(deadline.leftMs);
+    const ask = (fees?: FeeQuestion) =>
+      link.askRepeatable({ kind: 'domain:check', names, fees }, undefined, deadline.leftMs);
+    const question = uri === undefined ? undefined : { uri, currency: rules?.currency, commands: YEARLY_COMMANDS };
+    const [first, ...further] = question === undefined ? [] : splitQuestion(question);
+    let response = await ask(first);
+    const answers = [response];
     // Some refuse all of it for a currency, or a command, that they do not price.
-    if (asksFees && !isSuccess(response.code)) response = await ask(undefined);
+    if (first !== undefined && !isSuccess(response.code)) response = await ask();
+    else for (const question of further) answers.push(await ask(question));
     if (!isSuccess(response.code)) return names.map((name) => unknown(name, describeRefusal(response)));
-    const answers = new Map(feeAnswersIn(response).map((answer) => [answer.name, answer.fees]));
+    const fees = feesIn(answers, rules?.currency);
     return readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
-      availabilityOf(result, answers.get(result.value.toLowerCase())),
+      availabilityOf(result, fees.get(result.value.toLowerCase())),
     );
   } catch (error) {
     if (!isRegistryError(error)) throw error;
@@ -86,24 +93,28 @@ function availabilityOf({ value, available, reason }: CheckResult, fees: Availab
   };
 }
 
-interface NamedFees {
-  readonly name: string;
-  readonly fees: Partial<Record<FeeCommand, RegistryFee>>;
-}
+type NamedFees = Partial<Record<FeeCommand, RegistryFee>>;
 
-function feeAnswersIn(response: Response): NamedFees[] {
-  const data = response.extensions.find(({ uri, local }) => uri === FEE && local === 'chkData');
-  if (data === undefined) return [];
-  const currency = (findText(data, 'currency') ?? '').toUpperCase();
-  return readFeeAnswers(data).map(({ name, category, commands }) => {
-    const fees: NamedFees['fees'] = {};
-    for (const { amountCents, isStandard, name: command } of commands) {
-      const isPremium = category !== undefined && /premium/i.test(category) ? true : negated(isStandard);
-      if (amountCents === undefined) continue;
-      fees[command] = { currency, cents: amountCents, ...(isPremium === undefined ? {} : { isPremium }) };
+/** What these answers to checks say of each name. One that does not say in which currency has the one that was asked for. */
+function feesIn(responses: readonly Response[], asked = ''): Map<string, NamedFees> {
+  const found = new Map<string, NamedFees>();
+  for (const { extensions } of responses) {
+    const data = extensions.find(({ uri, local }) => isFee(uri) && local === 'chkData');
+    for (const { name, category, commands } of data === undefined ? [] : readFeeAnswers(data)) {
+      const fees: NamedFees = found.get(name) ?? {};
+      found.set(name, fees);
+      for (const { amountCents, currency = asked, isStandard, name: command } of commands) {
+        const isPremium = category !== undefined && /premium/i.test(category) ? true : negated(isStandard);
+        if (amountCents === undefined) continue;
+        fees[command] = {
+          currency: currency.toUpperCase(),
+          cents: amountCents,
+          ...(isPremium === undefined ? {} : { isPremium }),
+        };
+      }
     }
-    return { name, fees };
-  });
+  }
+  return found;
 }
 
 function negated(value: boolean | undefined): boolean | undefined {
@@ -119,15 +130,16 @@ export async function askFee(
 ): Promise<RegistryFee | undefined> {
   const { checkTimeoutMs, fees } = link.rules;
   const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
-  if (fees === undefined || !(await link.supports(FEE, timeoutMs))) return undefined;
-  const question = { currency: fees.currency, commands: [{ name: command, years }] };
+  const uri = fees === undefined ? undefined : await link.feeUri(timeoutMs);
+  if (uri === undefined) return undefined;
+  const question = { uri, currency: fees?.currency, commands: [{ name: command, years }] };
   const response = await link.askRepeatable(
     { kind: 'domain:check', names: [name], fees: question },
     undefined,
     timeoutMs,
   );
   if (response.code >= INTERNAL_FAILURE) throw refusalOf(response);
-  return feeAnswersIn(response).find((answer) => answer.name === name)?.fees[command];
+  return feesIn([response], fees?.currency).get(name)?.[command];
 }
 
 /** Whoever buys waits for it, before anything is charged. */

@@ -3,13 +3,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { MutationOutcome, RegistryBalance, RegistryFee, RejectionCode } from '../registry.ts';
+import { zoneOf } from '../routing-registry.ts';
 import type { EppClient } from './client/epp-client.ts';
-import type { EppCommand } from './commands/command.ts';
+import { type EppCommand, isAboutObject } from './commands/command.ts';
 import type { ContactType, NameserverModel } from './commands/domain-items.ts';
-import { type Fee, findFeeBalance } from './commands/fee.ts';
+import { findFeeBalance } from './commands/fee.ts';
+import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
 import type { DnssecInterface } from './commands/sec-dns.ts';
-import { FEE } from './namespaces.ts';
+import { FEE_URIS } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 
 /** Whether the registry keeps contacts of names, and whether it is told which of their data to hide. */
@@ -34,6 +36,8 @@ export interface RegistryRules {
   readonly contactModel: ContactModel;
   readonly fees?: FeeRules | undefined;
   readonly codeMeanings: CodeMeanings;
+  /** The server is of several registries: for which one a command is follows from the suffix of its name. */
+  readonly subProductOf?: ((zone: string) => string) | undefined;
   /** It has no message queue. */
   readonly lacksPoll: boolean;
   /** Names in one check command. */
@@ -42,27 +46,56 @@ export interface RegistryRules {
   readonly checkTimeoutMs: number;
 }
 
+/** What the answers to paid commands of this process have told of our account. */
+interface Account {
+  lastBalance?: RegistryBalance | undefined;
+}
+
 export class RegistryLink {
   readonly rules: RegistryRules;
   readonly #client: EppClient;
-  #lastBalance: RegistryBalance | undefined;
+  readonly #account: Account;
+  readonly #subProduct: string | undefined;
 
-  constructor(client: EppClient, rules: RegistryRules) {
+  constructor(client: EppClient, rules: RegistryRules, account: Account = {}, subProduct?: string) {
     this.#client = client;
+    this.#account = account;
+    this.#subProduct = subProduct;
     this.rules = rules;
+  }
+
+  /** For commands about a name, and about the hosts and contacts that it needs. */
+  forName(name: string): RegistryLink {
+    return this.#forSubProduct(this.rules.subProductOf?.(zoneOf(name)));
+  }
+
+  /** The names that one command can be about, with the link for it. */
+  bySubProduct(names: readonly string[]): { readonly link: RegistryLink; readonly names: readonly string[] }[] {
+    const groups = Map.groupBy(names, (name) => this.rules.subProductOf?.(zoneOf(name)));
+    return [...groups].map(([subProduct, names]) => ({ link: this.#forSubProduct(subProduct), names }));
+  }
+
+  #forSubProduct(subProduct: string | undefined): RegistryLink {
+    if (subProduct === undefined) return this;
+    return new RegistryLink(this.#client, this.rules, this.#account, subProduct);
   }
 
   /** For what may be sent twice: reads, and creating what has an id of our choice. */
   askRepeatable(command: EppCommand, clTRID: string = mintId('epp'), timeoutMs?: number): Promise<Response> {
     const options = { clTRID, isRepeatable: true };
-    return this.#client.execute(command, timeoutMs === undefined ? options : { ...options, timeoutMs });
+    return this.#client.execute(this.#address(command), timeoutMs === undefined ? options : { ...options, timeoutMs });
   }
 
   /** For what must not be sent twice unchecked. Throws `AnswerLost` when it was sent and not answered. */
   async askOnce(command: EppCommand, clTRID: string): Promise<Response> {
-    const response = await this.#client.execute(command, { clTRID, isRepeatable: false });
-    this.#lastBalance = findFeeBalance(response.extensions) ?? this.#lastBalance;
+    const response = await this.#client.execute(this.#address(command), { clTRID, isRepeatable: false });
+    this.#account.lastBalance = findFeeBalance(response.extensions) ?? this.#account.lastBalance;
     return response;
+  }
+
+  #address(command: EppCommand): EppCommand {
+    const subProduct = this.#subProduct;
+    return subProduct === undefined || !isAboutObject(command) ? command : { ...command, subProduct };
   }
 
   /** Whether the registry understands the extension. Throws `CommandNotSent` when there is no registry to ask. */
@@ -77,13 +110,20 @@ export class RegistryLink {
 
   /** As the answer to the last paid command of this process told it; undefined: none has. */
   get lastBalance(): RegistryBalance | undefined {
-    return this.#lastBalance;
+    return this.#account.lastBalance;
+  }
+
+  /** The namespace of the fee extension that both sides speak; undefined: the registry has none. Throws as `supports`. */
+  async feeUri(timeoutMs?: number): Promise<string | undefined> {
+    const { extensionUris } = await this.#client.services(timeoutMs);
+    return FEE_URIS.find((uri) => extensionUris.has(uri));
   }
 
   /** What the caller agreed to, for a registry that is told. */
   async agreedFee(fee: RegistryFee | undefined): Promise<Fee | undefined> {
-    if (fee === undefined || !(await this.supports(FEE))) return undefined;
-    return { currency: fee.currency, amountCents: fee.cents };
+    const uri = fee === undefined ? undefined : await this.feeUri();
+    if (fee === undefined || uri === undefined) return undefined;
+    return { uri, currency: fee.currency, amountCents: fee.cents };
   }
 
   outcomeOf(response: Response, expiresAt?: string): MutationOutcome {

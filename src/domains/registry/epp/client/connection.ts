@@ -16,7 +16,7 @@ import { describeLoginEvents, LONGEST_PLAIN_PASSWORD } from '../commands/login-s
 import { type Response, readResponse } from '../commands/response.ts';
 import { requireChild } from '../commands/values.ts';
 import { encodeFrame, FrameReader } from '../frames.ts';
-import { ACCOUNT_URIS, EXTENSION_URIS, LOGIN_SEC, OBJECT_URIS } from '../namespaces.ts';
+import { ACCOUNT_URIS, EXTENSION_URIS, LOGIN_SEC, OBJECT_URIS, withOneFee } from '../namespaces.ts';
 import type { XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -147,8 +147,8 @@ export class EppConnection {
     const password = typeof endpoint.password === 'string' ? endpoint.password : await endpoint.password();
     if (!greeting.versions.includes(PROTOCOL_VERSION)) throw new Error('the server does not speak EPP 1.0');
     const objectUris = [...OBJECT_URIS, ...ACCOUNT_URIS].filter((uri) => greeting.objectUris.includes(uri));
-    const extensionUris = (endpoint.extensionUris ?? EXTENSION_URIS).filter((uri) =>
-      greeting.extensionUris.includes(uri),
+    const extensionUris = withOneFee(
+      (endpoint.extensionUris ?? EXTENSION_URIS).filter((uri) => greeting.extensionUris.includes(uri)),
     );
     const isLong = [password, newPassword ?? ''].some((each) => each.length > LONGEST_PLAIN_PASSWORD);
     if (isLong && !extensionUris.includes(LOGIN_SEC)) {

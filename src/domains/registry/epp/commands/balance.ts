@@ -2,7 +2,7 @@
 import { BALANCE, LOW_BALANCE } from '../namespaces.ts';
 import { elementsOf, findText, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
-import { formatAmount, parseAmount } from './fee.ts';
+import { formatAmount, parseAmount } from './fee-values.ts';
 import { requireText } from './values.ts';
 
 export interface BalanceInfoCommand {

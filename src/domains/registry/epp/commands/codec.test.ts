@@ -15,7 +15,7 @@ import {
   token,
 } from '../../../../../test/support/epp-arbitraries.ts';
 import { EppFault } from '../epp-fault.ts';
-import { CONTACT, DOMAIN, HOST } from '../namespaces.ts';
+import { CONTACT, DOMAIN, FEE, FEE_URIS, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
 import { parseXml } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
@@ -31,7 +31,8 @@ import {
   readTransfer,
   transferElement,
 } from './domain-results.ts';
-import { feeAnswersElement, formatAmount, parseAmount, readFeeAnswers } from './fee.ts';
+import { feeAnswersElement, readFeeAnswers } from './fee.ts';
+import { formatAmount, parseAmount } from './fee-values.ts';
 import { hostDataElement, readHostData } from './host.ts';
 import { greetingElement, readGreeting } from './login.ts';
 import { changeElement, findChange, readResponse, responseElement, transactionIdElements } from './response.ts';
@@ -165,12 +166,20 @@ test('a greeting and an answer arrive as they were sent', () => {
   assert.deepEqual(readResponse(overTheWire(responseElement(response))), response);
 });
 
-test('what costs something is answered name by name, in cents', () => {
-  const answers = [
-    { name: 'a.com', commands: [{ name: 'create' as const, years: 2, amountCents: 1_234, isStandard: false }] },
-    { name: 'b.com', commands: [{ name: 'restore' as const }] },
-  ];
-  assert.deepEqual(readFeeAnswers(overTheWire(feeAnswersElement('EUR', answers))), answers);
+for (const uri of FEE_URIS) {
+  test(`what costs something is answered name by name, in cents (${uri})`, () => {
+    const price = { years: 2, amountCents: 1_234, currency: 'EUR' } as const;
+    // That a price is its own has a word since RFC 8748; the drafts have the class alone.
+    const own = uri === FEE ? { isStandard: false } : {};
+    const answers = [
+      { name: 'a.com', category: 'premium', commands: [{ name: 'create' as const, ...price, ...own }] },
+      { name: 'b.com', commands: [{ name: 'restore' as const, currency: 'EUR' }] },
+    ];
+    assert.deepEqual(readFeeAnswers(overTheWire(feeAnswersElement(uri, 'EUR', answers))), answers);
+  });
+}
+
+test('amounts are cents', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1e12 }), (cents) => assert.equal(parseAmount(formatAmount(cents)), cents)),
   );

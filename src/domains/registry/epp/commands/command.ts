@@ -9,12 +9,16 @@ import { type ContactCommand, contactCodecs } from './contact.ts';
 import { type DomainCommand, domainCodecs } from './domain-commands.ts';
 import { type HostCommand, hostCodecs } from './host.ts';
 import { type LoginCommand, loginElement, loginExtensions, readLogin } from './login.ts';
+import { findSubProduct, subProductElement } from './name-store.ts';
 
 export type PollCommand =
   | { readonly kind: 'poll'; readonly operation: 'req' }
   | { readonly kind: 'poll'; readonly operation: 'ack'; readonly messageId: string };
 
-export type ObjectCommand = DomainCommand | ContactCommand | HostCommand | BalanceInfoCommand;
+export type ObjectCommand = (DomainCommand | ContactCommand | HostCommand | BalanceInfoCommand) & {
+  /** Where one server is of several registries: for which one it is. */
+  readonly subProduct?: string | undefined;
+};
 export type EppCommand = LoginCommand | { readonly kind: 'logout' } | PollCommand | ObjectCommand;
 
 export type Request =
@@ -61,7 +65,8 @@ function encode(command: EppCommand): { verb: XmlElement; extensions: readonly X
     default: {
       const { object, extensions, operation } = codecOf(command.kind).encode(command);
       const attributes = operation === undefined ? {} : { op: operation };
-      return { verb: epp(object.local, [object], attributes), extensions };
+      const product = command.subProduct === undefined ? [] : [subProductElement(command.subProduct)];
+      return { verb: epp(object.local, [object], attributes), extensions: [...extensions, ...product] };
     }
   }
 }
@@ -109,7 +114,9 @@ function readCommand(command: XmlElement, extensions: readonly XmlElement[]): Ep
   if (object.local !== verb.local) throw new EppFault(2001, `${verb.local} holds ${object.local}`);
   const kind = `${prefix}:${verb.local}`;
   if (!isObjectKind(kind)) throw new EppFault(2101, `there is no ${verb.local} of a ${prefix}`);
-  return codecOf(kind).decode({ object, extensions, operation: verb.attributes.op });
+  const decoded = codecOf(kind).decode({ object, extensions, operation: verb.attributes.op });
+  const subProduct = findSubProduct(extensions);
+  return subProduct === undefined ? decoded : { ...decoded, subProduct };
 }
 
 function readPoll(poll: XmlElement): PollCommand {
@@ -120,7 +127,7 @@ function readPoll(poll: XmlElement): PollCommand {
   return { kind: 'poll', operation, messageId };
 }
 
-function isObjectKind(kind: string): kind is ObjectCommand['kind'] {
+function isObjectKind(kind: EppCommand['kind'] | string): kind is ObjectCommand['kind'] {
   return Object.hasOwn(objectCodecs, kind);
 }
 
@@ -128,6 +135,11 @@ function isObjectKind(kind: string): kind is ObjectCommand['kind'] {
 function codecOf(kind: ObjectCommand['kind']): Codec<ObjectCommand> {
   const codec: Codec<never> | Codec<ObjectCommand> = objectCodecs[kind];
   return codec as Codec<ObjectCommand>;
+}
+
+/** About an object that is kept in one of the registries behind a server. */
+export function isAboutObject(command: EppCommand): command is ObjectCommand {
+  return isObjectKind(command.kind) && command.kind !== 'balance:info';
 }
 
 /** For logs and metrics. */

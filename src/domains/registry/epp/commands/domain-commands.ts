@@ -1,7 +1,7 @@
 /** The commands of the domain mapping (RFC 5731 3) with the extensions that go with them. Names are in lower case. */
 import type { DsRecord } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
-import { DOMAIN, FEE, SEC_DNS } from '../namespaces.ts';
+import { DOMAIN, SEC_DNS } from '../namespaces.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
 import type { Codec } from './codec.ts';
 import {
@@ -17,7 +17,8 @@ import {
   readContacts,
   readItems,
 } from './domain-items.ts';
-import { type Fee, type FeeQuestion, feeElement, feeQuestionElement, findFee, readFeeQuestion } from './fee.ts';
+import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
+import type { Fee, FeeQuestion } from './fee-values.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -110,10 +111,10 @@ export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Ext
           'check',
           names.map((name) => domain('name', name)),
         ),
-        extensions: fees === undefined ? [] : [feeQuestionElement(fees)],
+        extensions: fees === undefined ? [] : [feeQuestionElement(fees, names)],
       }),
       decode: ({ object, extensions }) => {
-        const question = extensionOf(extensions, FEE, 'check');
+        const question = extensions.find(({ uri, local }) => isFee(uri) && local === 'check');
         return {
           kind: 'domain:check',
           names: requireSome(textsOf(object, 'name').map(lower), 'name'),

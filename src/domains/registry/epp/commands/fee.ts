@@ -1,69 +1,69 @@
-/** What commands cost (RFC 8748). Amounts are in the smallest unit of a currency that has two decimals. */
+/**
+ * What commands cost (RFC 8748, and the drafts before it: fee-drafts.ts). What is sent and read says by its namespace which version it is
+ * of; transforming commands and their answers are alike in all.
+ */
 
-import { EppFault } from '../epp-fault.ts';
-import { FEE } from '../namespaces.ts';
+import { FEE, FEE_URIS, feeDraftUri } from '../namespaces.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
+import {
+  draftAnswersElement,
+  objectsElement,
+  oneCommandElement,
+  readDraftAnswers,
+  readObjects,
+  readOneCommand,
+} from './fee-drafts.ts';
+import { type Fee, type FeeAnswer, type FeeQuestion, findTotal, formatAmount, isFeeCommand } from './fee-values.ts';
 import { findYears, optional, readBoolean, requireText, yearsElement } from './values.ts';
 
-export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
+/** How the versions ask in a check: of all its names at once, by one command only, or of each name by itself. */
+type Form = 'commands' | 'one_command' | 'objects';
 
-export interface FeeQuestion {
-  /** Absent: the registry's own. */
-  readonly currency?: string | undefined;
-  readonly commands: readonly { readonly name: FeeCommand; readonly years?: number }[];
+function formOf(uri: string): Form {
+  if (uri === FEE || uri === feeDraftUri('0.21')) return 'commands';
+  return uri === feeDraftUri('0.11') ? 'one_command' : 'objects';
 }
 
-/** What one name costs. */
-export interface FeeAnswer {
-  readonly name: string;
-  /** The registry's word for its kind: `premium`. */
-  readonly category?: string | undefined;
-  readonly commands: readonly {
-    readonly name: FeeCommand;
-    readonly years?: number;
-    /** Undefined: the command cannot be had, or the registry does not say. */
-    readonly amountCents?: number;
-    /** `standard` is false for names with a price of their own. */
-    readonly isStandard?: boolean;
-  }[];
+/** The questions that have to be asked one after the other for this one. */
+export function splitQuestion(question: FeeQuestion): FeeQuestion[] {
+  if (formOf(question.uri) !== 'one_command') return [question];
+  return question.commands.map((command) => ({ ...question, commands: [command] }));
 }
 
-/** What a registrar agrees to pay, or has paid. */
-export interface Fee {
-  readonly currency: string;
-  readonly amountCents: number;
+export function feeQuestionElement(question: FeeQuestion, names: readonly string[]): XmlElement {
+  switch (formOf(question.uri)) {
+    case 'commands':
+      return commandsElement(question);
+    case 'one_command':
+      return oneCommandElement(question);
+    case 'objects':
+      return objectsElement(question, names);
+  }
 }
 
-export function formatAmount(cents: number): string {
-  return `${cents < 0 ? '-' : ''}${Math.trunc(Math.abs(cents) / 100)}.${String(Math.abs(cents % 100)).padStart(2, '0')}`;
-}
-
-/** 2005 for what is no amount, 2004 for one in smaller parts than cents. */
-export function parseAmount(text: string): number {
-  const match = /^(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text);
-  if (match === null) throw new EppFault(2005, `${text} is not an amount`);
-  const decimals = (match[2] ?? '').padEnd(2, '0');
-  if (!/^0*$/.test(decimals.slice(2))) throw new EppFault(2004, `${text} has more than two decimals`);
-  return Number(match[1]) * 100 + Number(decimals.slice(0, 2));
-}
-
-const fee = elementsOf(FEE);
-const feeCommands: readonly string[] = ['create', 'renew', 'transfer', 'restore'] satisfies FeeCommand[];
-
-function isFeeCommand(name: string | undefined): name is FeeCommand {
-  return name !== undefined && feeCommands.includes(name);
-}
-
-export function feeQuestionElement(question: FeeQuestion): XmlElement {
+function commandsElement({ uri, currency, commands }: FeeQuestion): XmlElement {
+  const fee = elementsOf(uri);
   return fee('check', [
-    optional(FEE, 'currency', question.currency),
-    ...question.commands.map(({ name, years }) => fee('command', [yearsElement(FEE, years)], { name })),
+    optional(uri, 'currency', currency),
+    ...commands.map(({ name, years }) => fee('command', [yearsElement(uri, years)], { name })),
   ]);
 }
 
 /** Commands that have no fee here, such as update, are left out. */
 export function readFeeQuestion(check: XmlElement): FeeQuestion {
+  switch (formOf(check.uri)) {
+    case 'commands':
+      return readCommands(check);
+    case 'one_command':
+      return readOneCommand(check);
+    case 'objects':
+      return readObjects(check);
+  }
+}
+
+function readCommands(check: XmlElement): FeeQuestion {
   return {
+    uri: check.uri,
     currency: findText(check, 'currency'),
     commands: childrenOf(check, 'command').flatMap((command) => {
       const { name } = command.attributes;
@@ -74,7 +74,10 @@ export function readFeeQuestion(check: XmlElement): FeeQuestion {
   };
 }
 
-export function feeAnswersElement(currency: string, answers: readonly FeeAnswer[]): XmlElement {
+/** In the version of that namespace. */
+export function feeAnswersElement(uri: string, currency: string, answers: readonly FeeAnswer[]): XmlElement {
+  if (formOf(uri) !== 'commands') return draftAnswersElement(uri, currency, answers);
+  const fee = elementsOf(uri);
   return fee('chkData', [
     fee('currency', currency),
     ...answers.map((answer) =>
@@ -82,16 +85,16 @@ export function feeAnswersElement(currency: string, answers: readonly FeeAnswer[
         'cd',
         [
           fee('objID', answer.name),
-          optional(FEE, 'class', answer.category),
+          optional(uri, 'class', answer.category),
           ...answer.commands.map(({ name, years, amountCents, isStandard }) =>
             fee(
               'command',
               [
-                yearsElement(FEE, years),
+                yearsElement(uri, years),
                 amountCents === undefined ? undefined : fee('fee', formatAmount(amountCents)),
                 amountCents === undefined ? fee('reason', 'not available') : undefined,
               ],
-              { name, ...(isStandard === undefined ? {} : { standard: isStandard ? '1' : '0' }) },
+              { name, ...(isStandard === undefined || uri !== FEE ? {} : { standard: isStandard ? '1' : '0' }) },
             ),
           ),
         ],
@@ -103,6 +106,8 @@ export function feeAnswersElement(currency: string, answers: readonly FeeAnswer[
 
 /** Several fees of one command are added up. */
 export function readFeeAnswers(data: XmlElement): FeeAnswer[] {
+  if (formOf(data.uri) !== 'commands') return readDraftAnswers(data);
+  const currency = findText(data, 'currency');
   return childrenOf(data, 'cd').map((answer) => ({
     name: requireText(answer, 'objID').toLowerCase(),
     ...(findText(answer, 'class') === undefined ? {} : { category: findText(answer, 'class') }),
@@ -116,6 +121,7 @@ export function readFeeAnswers(data: XmlElement): FeeAnswer[] {
           name,
           ...(years === undefined ? {} : { years }),
           ...(amountCents === undefined ? {} : { amountCents }),
+          ...(currency === undefined ? {} : { currency }),
           ...(standard === undefined ? {} : { isStandard: readBoolean(standard, 'standard') }),
         },
       ];
@@ -123,30 +129,29 @@ export function readFeeAnswers(data: XmlElement): FeeAnswer[] {
   }));
 }
 
-function findTotal(parent: XmlElement): number | undefined {
-  const fees = childrenOf(parent, 'fee');
-  if (fees.length === 0) return undefined;
-  return fees.reduce((total, { text }) => total + parseAmount(text.trim()), 0);
+export function isFee(uri: string): boolean {
+  return FEE_URIS.includes(uri);
 }
 
 /** `create`, `renew`, `transfer`, `update` in a command; `creData` and so on in its answer. */
-export function feeElement(local: string, { currency, amountCents }: Fee): XmlElement {
-  return element(FEE, local, [fee('currency', currency), fee('fee', formatAmount(amountCents))]);
+export function feeElement(local: string, { uri, currency, amountCents }: Fee): XmlElement {
+  return element(uri, local, [element(uri, 'currency', currency), element(uri, 'fee', formatAmount(amountCents))]);
 }
 
 /** The fee among the elements of an extension, whichever command or answer it is for. */
 export function findFee(extensions: readonly XmlElement[]): Fee | undefined {
-  const found = extensions.find(({ uri, local }) => uri === FEE && local !== 'check' && local !== 'chkData');
+  const found = extensions.find(({ uri, local }) => isFee(uri) && local !== 'check' && local !== 'chkData');
   if (found === undefined || findChild(found, 'fee') === undefined) return undefined;
   const amountCents = findTotal(found);
-  return amountCents === undefined ? undefined : { currency: findText(found, 'currency') ?? 'EUR', amountCents };
+  if (amountCents === undefined) return undefined;
+  return { uri: found.uri, currency: findText(found, 'currency') ?? 'EUR', amountCents };
 }
 
 /** What the registrar may still spend, where an answer tells it (RFC 8748 3.6, 3.7): what is left and what it may owe. */
 export function findFeeBalance(
   extensions: readonly XmlElement[],
 ): { readonly availableCents: number; readonly currency: string | undefined } | undefined {
-  const found = extensions.find(({ uri }) => uri === FEE);
+  const found = extensions.find(({ uri }) => isFee(uri));
   const [balance, limit] = [findText(found, 'balance'), findText(found, 'creditLimit')];
   if (balance === undefined) return undefined;
   const [balanceCents, limitCents] = [findCents(balance), limit === undefined ? 0 : findCents(limit)];

@@ -4,6 +4,7 @@ import { isSuccess, type ResultCode, resultMessages } from '../../result-codes.t
 import { EppFault } from '../epp-fault.ts';
 import { CHANGE_POLL, EPP } from '../namespaces.ts';
 import { childrenOf, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
+import { findSubProductError } from './name-store.ts';
 import { findTime, optional, readInteger, requireChild } from './values.ts';
 
 export interface MessageQueue {
@@ -69,13 +70,14 @@ export function readResponse(root: XmlElement): Response {
   const code = readInteger(result.attributes.code ?? '', 'code', 1000, 2999);
   const transaction = findChild(response, 'trID');
   const queue = findChild(response, 'msgQ');
+  const extensions = findChild(response, 'extension')?.children ?? [];
   return {
     code,
     message: findText(result, 'msg') ?? messageOf(code),
-    reason: readReasons(results),
+    reason: readReasons(results) ?? findSubProductError(extensions),
     queue: queue === undefined ? undefined : readQueue(queue),
     data: findChild(response, 'resData')?.children[0],
-    extensions: findChild(response, 'extension')?.children ?? [],
+    extensions,
     clTRID: findText(transaction, 'clTRID'),
     svTRID: findText(transaction, 'svTRID') ?? '',
   };

@@ -18,7 +18,8 @@ import {
   renewedDomainElement,
   transferElement,
 } from '../commands/domain-results.ts';
-import { type Fee, type FeeAnswer, type FeeCommand, feeAnswersElement, feeElement } from '../commands/fee.ts';
+import { feeAnswersElement, feeElement } from '../commands/fee.ts';
+import type { Fee, FeeAnswer, FeeCommand } from '../commands/fee-values.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
 import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
@@ -105,7 +106,7 @@ async function answerCheck(context: CommandContext, { names, fees }: DomainCheck
     );
     return {
       data: checkResultsElement(DOMAIN, 'name', results),
-      extensions: fees === undefined ? [] : agreedExtensions(context, [feeAnswersElement(CURRENCY, answers)]),
+      extensions: fees === undefined ? [] : agreedExtensions(context, [feeAnswersElement(fees.uri, CURRENCY, answers)]),
     };
   });
 }
@@ -258,5 +259,5 @@ export function transferData(transfer: DomainTransfer) {
 /** What was paid, for a client that said what it would pay. */
 function paidExtension(context: CommandContext, agreed: Fee | undefined, local: string, feeCents: number) {
   if (agreed === undefined) return [];
-  return agreedExtensions(context, [feeElement(local, { currency: CURRENCY, amountCents: feeCents })]);
+  return agreedExtensions(context, [feeElement(local, { uri: agreed.uri, currency: CURRENCY, amountCents: feeCents })]);
 }

@@ -16,8 +16,11 @@ import {
 } from '../../../../../test/support/epp.ts';
 import { done } from '../../../../../test/support/simulated-registry.ts';
 import { MAX_FRAME_BYTES } from '../frames.ts';
-import { CONTACT, DOMAIN, EPP, EXTENSION_URIS, FEE, OBJECT_URIS, RGP, SEC_DNS } from '../namespaces.ts';
+import { CONTACT, DOMAIN, EPP, FEE, OBJECT_URIS, RGP, SEC_DNS } from '../namespaces.ts';
+import { DEFAULT_HABITS, extensionUrisOf } from './habits.ts';
 import { type EppServerLimits, startEppServer } from './start-epp-server.ts';
+
+const extensionUris = extensionUrisOf(DEFAULT_HABITS);
 
 let database: TestDatabase;
 let epp: TestEpp;
@@ -59,7 +62,7 @@ function login(
     version = '1.0',
     lang = 'en',
     objects = OBJECT_URIS.map((uri) => `<objURI>${uri}</objURI>`).join(''),
-    extensions = EXTENSION_URIS.map((uri) => `<extURI>${uri}</extURI>`).join(''),
+    extensions = extensionUris.map((uri) => `<extURI>${uri}</extURI>`).join(''),
   } = changes;
   return command(
     `<login><clID>${clID}</clID><pw>${pw}</pw>${newPW}<options><version>${version}</version><lang>${lang}</lang></options>` +
@@ -85,7 +88,7 @@ test('the greeting says what is served, and hello repeats it', async () => {
   const client = openRawClient(epp.server.port);
   clients.push(client);
   const greeting = (await client.next()) ?? '';
-  for (const uri of [...OBJECT_URIS, ...EXTENSION_URIS]) assert.ok(greeting.includes(`URI>${uri}</`), uri);
+  for (const uri of [...OBJECT_URIS, ...extensionUris]) assert.ok(greeting.includes(`URI>${uri}</`), uri);
   assert.match(greeting, /<svDate>2026-03-01T12:00:00\.000Z<\/svDate>/);
   assert.equal(await client.ask(`<epp xmlns="${EPP}"><hello/></epp>`), greeting);
 });

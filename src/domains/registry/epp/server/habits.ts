@@ -5,7 +5,18 @@ import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
 import type { DnssecInterface } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
-import { ACCOUNT_URIS, CONTACT, EXTENSION_URIS, HOST, OBJECT_URIS, SEC_DNS } from '../namespaces.ts';
+import {
+  ACCOUNT_URIS,
+  CHANGE_POLL,
+  CONTACT,
+  FEE,
+  HOST,
+  LOGIN_SEC,
+  NAME_STORE,
+  OBJECT_URIS,
+  RGP,
+  SEC_DNS,
+} from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
 export interface ServerHabits {
@@ -15,6 +26,10 @@ export interface ServerHabits {
   readonly dnssec: DnssecInterface | 'none';
   /** Registrars can ask for their balance. */
   readonly balance: boolean;
+  /** Namespaces of the versions of the fee extension that are spoken. */
+  readonly feeUris: readonly string[];
+  /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
+  readonly subProducts?: Readonly<Record<string, string>> | undefined;
 }
 
 export const DEFAULT_HABITS: ServerHabits = {
@@ -22,15 +37,17 @@ export const DEFAULT_HABITS: ServerHabits = {
   nameservers: 'hostObj',
   dnssec: 'dsData',
   balance: false,
+  feeUris: [FEE],
 };
+
+export function extensionUrisOf({ dnssec, feeUris, subProducts }: ServerHabits): string[] {
+  const secDns = dnssec === 'none' ? [] : [SEC_DNS];
+  return [...secDns, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, ...(subProducts === undefined ? [] : [NAME_STORE])];
+}
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
   const uris = balance ? [...OBJECT_URIS, ...ACCOUNT_URIS] : OBJECT_URIS;
   return uris.filter((uri) => (uri !== CONTACT || contacts !== 'none') && (uri !== HOST || nameservers !== 'hostAttr'));
-}
-
-export function extensionUrisOf({ dnssec }: ServerHabits): string[] {
-  return EXTENSION_URIS.filter((uri) => uri !== SEC_DNS || dnssec !== 'none');
 }
 
 /** Throws for data of the other interface (RFC 5910 4: a server has one of them). */

@@ -34,6 +34,7 @@ import { answerDomainCommand } from './domain-handlers.ts';
 import { extensionUrisOf, objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
 import { answerPoll } from './poll-handlers.ts';
+import { answerForSubProduct } from './sub-products.ts';
 
 /** Sessions that are logged in, by registrar. */
 export interface SessionCounter {
@@ -163,7 +164,7 @@ export class EppSession {
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
     if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);
-    return answerObjectCommand(context, command);
+    return answerForSubProduct(context, command, () => answerObjectCommand(context, command));
   }
 
   async #logIn(command: LoginCommand): Promise<Answer> {

@@ -1,0 +1,181 @@
+/** Registries that speak older drafts of the fee extension, or are several behind one server: our adapter against our server, over TLS. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from '../../../../test/support/epp.ts';
+import type { EppRegistryOptions, ServerHabits } from './index.ts';
+import { DOMAIN, FEE, FEE_DRAFTS, FEE_URIS, feeDraftUri, NAME_STORE } from './namespaces.ts';
+
+let database: TestDatabase;
+const opened: TestEpp[] = [];
+before(async () => {
+  database = await openTestDatabase();
+});
+after(async () => {
+  for (const epp of opened) await epp.close();
+  await database.close();
+});
+
+let count = 0;
+
+async function open(habits: Partial<ServerHabits>, options: Partial<EppRegistryOptions> = { fees: {} }) {
+  const special = { premium: new Map([['gold.com', 50_000]]), reserved: new Set<string>() };
+  const epp = await openTestEpp(database.db, { habits, special, delays: { createSeconds: 0, renewSeconds: 0 } });
+  opened.push(epp);
+  return { epp, registry: await epp.connect(options) };
+}
+
+function newName(zone = 'com'): string {
+  count += 1;
+  return `older-${count}.${zone}`;
+}
+
+for (const uri of FEE_URIS) {
+  test(`prices are asked for and agreed to in ${uri}`, async () => {
+    const { registry } = await open({ feeUris: [uri] });
+    const name = newName();
+    const found = await registry.check([name, 'gold.com', 'a.nowhere']);
+    assert.deepEqual(
+      found.map(({ fees }) => fees?.create?.cents),
+      [1_000, 50_000, undefined],
+    );
+    assert.deepEqual(
+      [found[0]?.fees?.renew?.cents, found[0]?.fees?.transfer?.cents, found[0]?.fees?.create?.currency],
+      [1_100, 900, 'EUR'],
+    );
+    // Only the class says so in the drafts.
+    assert.equal(found[1]?.fees?.create?.isPremium, true);
+    const fee = await registry.feeOf({ command: 'create', name, years: 1 });
+    assert.equal(fee?.cents, 1_000);
+    const cheaper = { currency: 'EUR', cents: 999 };
+    const refused = await registry.create({ ...testCreation(name), fee: cheaper });
+    assert.equal(refused.kind, 'rejected', 'the registry is told what was agreed to');
+    const created = await registry.create({ ...testCreation(name), fee });
+    assert.equal(created.kind, 'completed');
+    const renewal = await registry.feeOf({ command: 'renew', name, years: 2 });
+    assert.equal(renewal?.cents, 2_200);
+    const info = await registry.info(name);
+    const renewed = await registry.renew({
+      name,
+      transactionId: `renew-${name}`,
+      years: 2,
+      currentExpiresAt: info?.expiresAt ?? '',
+      fee: renewal,
+    });
+    assert.equal(renewed.kind, 'completed');
+  });
+}
+
+test('of several versions the newest is used, unless another is named', async () => {
+  const feeUris = [feeDraftUri('0.5'), feeDraftUri('0.9'), feeDraftUri('0.11')];
+  const { epp, registry } = await open({ feeUris });
+  assert.equal((await registry.feeOf({ command: 'create', name: newName(), years: 1 }))?.cents, 1_000);
+  const older = await epp.connect({ fees: {}, extensionUris: [feeDraftUri('0.5')] });
+  assert.equal((await older.feeOf({ command: 'create', name: newName(), years: 1 }))?.cents, 1_000);
+  const none = await epp.connect({ fees: {}, extensionUris: [FEE] });
+  assert.equal(await none.feeOf({ command: 'create', name: newName(), years: 1 }), undefined);
+});
+
+/** As the drafts' own examples have them: draft-brown-epp-fees-03 to -07, draft-ietf-regext-epp-fees-00 and -06. */
+const QUESTIONS: Readonly<Record<(typeof FEE_DRAFTS)[number], (name: string) => string>> = {
+  '0.5': ofEach,
+  '0.6': ofEach,
+  '0.7': ofEach,
+  '0.8': ofEach,
+  '0.9': (name) =>
+    `<fee:object objURI="${DOMAIN}"><fee:objID element="name">${name}</fee:objID><fee:currency>EUR</fee:currency>` +
+    '<fee:command phase="open">create</fee:command><fee:period unit="y">2</fee:period></fee:object>',
+  '0.11': () =>
+    '<fee:command>create</fee:command><fee:currency>EUR</fee:currency><fee:period unit="y">2</fee:period><fee:class>standard</fee:class>',
+  '0.21': () =>
+    '<fee:currency>EUR</fee:currency><fee:command name="create"><fee:period unit="y">2</fee:period></fee:command>',
+};
+const ANSWERS: Readonly<Record<(typeof FEE_DRAFTS)[number], (name: string) => RegExp>> = {
+  '0.5': toEach,
+  '0.6': toEach,
+  '0.7': toEach,
+  '0.8': toEach,
+  '0.9': (name) => new RegExp(`<fee:cd><fee:objID>${name}</fee:objID>${CURRENCY}${COMMAND}${PERIOD}${COST}</fee:cd>`),
+  '0.11': (name) =>
+    new RegExp(
+      `<fee:cd avail="1"><fee:object><domain:name [^>]*>${name}</domain:name></fee:object>${COMMAND}${CURRENCY}${PERIOD}${COST}</fee:cd>`,
+    ),
+  '0.21': (name) =>
+    new RegExp(
+      `${CURRENCY}<fee:cd avail="1"><fee:objID>${name}</fee:objID><fee:command name="create">${PERIOD}${COST}</fee:command></fee:cd>`,
+    ),
+};
+const CURRENCY = '<fee:currency>EUR</fee:currency>';
+const COMMAND = '<fee:command>create</fee:command>';
+const PERIOD = '<fee:period unit="y">2</fee:period>';
+const COST = '<fee:fee>20.00</fee:fee>';
+
+function ofEach(name: string): string {
+  return (
+    `<fee:domain><fee:name>${name}</fee:name><fee:currency>EUR</fee:currency>` +
+    '<fee:command phase="open">create</fee:command><fee:period unit="y">2</fee:period></fee:domain>'
+  );
+}
+
+function toEach(name: string): RegExp {
+  return new RegExp(`<fee:cd><fee:name>${name}</fee:name>${CURRENCY}${COMMAND}${PERIOD}${COST}</fee:cd>`);
+}
+
+for (const draft of FEE_DRAFTS) {
+  test(`a client that asks as the draft of fee-${draft} has it is answered so`, async () => {
+    const uri = feeDraftUri(draft);
+    const { epp } = await open({ feeUris: [uri] });
+    const client = openRawClient(epp.server.port);
+    assert.match((await client.next()) ?? '', new RegExp(uri.replaceAll('.', '\\.')));
+    await client.ask(
+      `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><login><clID>${epp.ours.registrarId}</clID><pw>${PASSWORD}</pw>` +
+        `<options><version>1.0</version><lang>en</lang></options><svcs><objURI>${DOMAIN}</objURI>` +
+        `<svcExtension><extURI>${uri}</extURI></svcExtension></svcs></login><clTRID>raw-1</clTRID></command></epp>`,
+    );
+    const name = newName();
+    const answer = await client.ask(
+      `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><check><domain:check xmlns:domain="${DOMAIN}"><domain:name>${name}</domain:name>` +
+        `</domain:check></check><extension><fee:check xmlns:fee="${uri}">${QUESTIONS[draft](name)}</fee:check></extension>` +
+        '<clTRID>raw-2</clTRID></command></epp>',
+    );
+    assert.match(answer, ANSWERS[draft](name));
+    client.socket.destroy();
+  });
+}
+
+const subProducts = { com: 'dotCOM', net: 'dotNET', 'co.uk': 'dotUK' };
+const subProductOf = (zone: string) => `dot${zone.toUpperCase()}`;
+
+test('each command to a server of several registries says for which it is, hosts and contacts too', async () => {
+  const { registry } = await open({ subProducts }, { extensionUris: [NAME_STORE, FEE], subProductOf, fees: {} });
+  const [one, other] = [newName('com'), newName('net')];
+  // One check a registry, in the order in which they were asked for.
+  const found = await registry.check([other, one, newName('net')]);
+  assert.deepEqual(
+    found.map(({ availability, name }) => [availability, name === one || name === other]),
+    [
+      ['reserved', true],
+      ['available', true],
+      ['reserved', false],
+    ],
+    'the registry of net is not sold here, and that of com is',
+  );
+  assert.equal((await registry.create(testCreation(one))).kind, 'completed');
+  const info = await registry.info(one);
+  assert.equal(info?.isPrivate, true, 'its contact is found');
+  const nameservers = [`ns1.${count}.example`, `ns2.${count}.example`];
+  assert.equal((await registry.update({ name: one, transactionId: 'up-1', nameservers })).kind, 'completed');
+  assert.equal((await registry.delete({ name: one, transactionId: 'del-1' })).kind, 'completed');
+});
+
+test('a command that names no registry, or a wrong one, is told so in the words of the server', async () => {
+  const { epp, registry } = await open({ subProducts }, { extensionUris: [NAME_STORE] });
+  const [found] = await registry.check([newName()]);
+  assert.match(found?.reason ?? '', /namestoreExt/);
+  const wrong = await epp.connect({ extensionUris: [NAME_STORE], subProductOf: () => 'dotNOWHERE' });
+  const outcome = await wrong.create(testCreation(newName()));
+  assert.equal(outcome.kind === 'rejected' && outcome.code, 'policy');
+  const misplaced = await epp.connect({ extensionUris: [NAME_STORE], subProductOf: () => 'dotNET' });
+  const [elsewhere] = await misplaced.check([newName('com')]);
+  assert.equal(elsewhere?.availability, 'unknown');
+});
