@@ -1,9 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { VaultError } from '../../../kernel/vault/vault.ts';
+import { mintWebhookSecret, webhookSecretContext } from '../../../kernel/webhooks/webhook-secret.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { mintWebhookSecret, webhookSecretContext } from '../../webhooks/index.ts';
 import type { WebhookDependencies } from './dependencies.ts';
 import { graceSecondsOf, type RotateIn, type WebhookPath } from './schema.ts';
 import { holdWebhook, replaceSecrets } from './store.ts';
