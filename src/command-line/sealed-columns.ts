@@ -159,6 +159,22 @@ export const sealedColumns: readonly SealedColumn[] = [
     removeWhenLost: false,
   },
   {
+    table: 'domains.webhooks',
+    column: 'sealed_secret',
+    key: ['workspace_id', 'id'],
+    context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'current'),
+    // As above.
+    removeWhenLost: false,
+  },
+  {
+    table: 'domains.webhooks',
+    column: 'sealed_previous_secret',
+    key: ['workspace_id', 'id'],
+    where: 'sealed_previous_secret is not null',
+    context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'previous'),
+    removeWhenLost: false,
+  },
+  {
     table: 'domains.orders',
     column: 'sealed_auth_code',
     key: ['workspace_id', 'id'],

@@ -7,6 +7,7 @@ import type { Dependencies } from './dependencies.ts';
 import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
+import { createWebhookDeliveries, defineDeliverySweep } from './events/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
 import { sendExpiryNotices } from './notices/index.ts';
 import {
@@ -101,6 +102,8 @@ export function createWorkers(deps: Dependencies): Workers {
   defineAnswerSweep(jobs, deps);
   defineReceipts(jobs, deps);
   defineSignIns(jobs, deps);
+  defineDeliverySweep(jobs, deps);
+  const webhooks = createWebhookDeliveries(deps);
   return {
     orders,
     renewals,
@@ -119,9 +122,11 @@ export function createWorkers(deps: Dependencies): Workers {
       delegations.start();
       notices.start();
       balances.start();
+      await webhooks.start();
     },
     async stop() {
       await Promise.all([
+        webhooks.stop(),
         notices.stop(),
         balances.stop(),
         delegations.stop(),

@@ -85,6 +85,7 @@ const EXACT_BODIES: Readonly<Record<string, (world: DomainsWorld, number: number
   'domains.register': (_, number) => ({ domain: `fuzz-${process.pid}-${number}.com`, confirm_price: COM_PRICE }),
   'domains.renew': () => ({ confirm_price: COM_PRICE }),
   'domains.transfer': () => ({ auth_code: 'simulated-auth', confirm_price: COM_PRICE }),
+  'webhooks.create': () => ({ url: 'http://127.0.0.1:1/hook', events: ['auto_top_up'] }),
   'top_ups.create': () => ({ amount: 5 }),
   'sign_ins.complete': ({ signInCode }) => ({ code: signInCode() }),
   'zones.create_record': (_, number) => ({ subdomain: `h${number}`, type: 'A', value: '192.0.2.7' }),
@@ -132,6 +133,8 @@ function hintsFor({ name, ids, signInCode }: DomainsWorld, number: number): Reco
       '1 . alpn=h2',
       '\\000',
     ],
+    url: ['http://127.0.0.1:1/hook', 'https://10.0.0.1/', 'ftp://x', 'https://[::1]/', 'https://user:pw@127.0.0.1/'],
+    events: [['order'], [], ['domain.renewed', 'nope'], ['.']],
     subdomain: ['www', '@', '', '*', '_dmarc', 'a.b.c', 'WWW', 'ä', '*.a', 'x'.repeat(64)],
     zone_file: [
       '$TTL 300\nshop A 192.0.2.8\n',

@@ -207,6 +207,8 @@ async function makeWorld(): Promise<DomainsWorld> {
     clock: systemClock,
     seller: { lines: ['Example GmbH'], vatBasisPoints: 1_900 },
   });
+  const hook = await expect(workspace.post('/webhooks', { url: 'http://127.0.0.1:1/hook', events: ['auto_top_up'] }));
+  const { event_id, delivery_id } = await expect(workspace.post(`/webhooks/${hook.id}/test`, {}));
   const [receipt] = (await expect(workspace.get('/receipts'))).receipts;
   const waiting = codes.length;
   await expect(service.anybody.post('/sign-ins', { email: `${workspace.userId}@example.com` }));
@@ -218,6 +220,9 @@ async function makeWorld(): Promise<DomainsWorld> {
     order_id,
     top_up_id,
     token_id,
+    webhook_id: hook.id,
+    event_id,
+    delivery_id,
     receipt_id: receipt.id,
     handle: '9999',
   };

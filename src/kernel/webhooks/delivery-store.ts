@@ -92,7 +92,7 @@ export async function claimDeliveries<Event>(
         cross join lateral (
           select ${owner}, id from ${schema}webhook_deliveries
           where status = 'pending' and webhook_id = e.webhook_id and next_attempt_at <= $3
-          order by next_attempt_at
+          order by next_attempt_at, id
           limit greatest(case when w.failing_since is null then $4::int else $5::int end - coalesce(b.count, 0), 0)
           for update skip locked
         ) d

@@ -23,7 +23,7 @@ export type WebhookSender = (
 ) => Promise<AttemptResult>;
 
 /** Never rejects but for the signal's reason. `deadlineMs` is for tests. */
-export function createWebhookSender(outbound: Outbound, deadlineMs = ANSWER_DEADLINE_MS): WebhookSender {
+export function createWebhookSender(outbound: Pick<Outbound, 'fetch'>, deadlineMs = ANSWER_DEADLINE_MS): WebhookSender {
   const fetch = outbound.fetch('public', { httpsOnly: true });
   return async (url, headers, body, signal) => {
     const deadline = AbortSignal.timeout(deadlineMs);
