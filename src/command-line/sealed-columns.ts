@@ -2,12 +2,12 @@
 import { authCodeContext, instrumentContext } from '../domains/orders/index.ts';
 import type { Database, Executor, Transaction } from '../kernel/db/database.ts';
 import { type Vault, VaultError } from '../kernel/vault/vault.ts';
+import { webhookSecretContext } from '../kernel/webhooks/webhook-secret.ts';
 import { channelAccountContext, deploymentSecretContext, slackInstallContext } from '../platform/channels/index.ts';
 import { clientSecretContext, credentialContext } from '../platform/connections/index.ts';
 import { mcpSecretContext, runCredentialsContext, suspendedCallContext } from '../platform/mcp/index.ts';
 import { modelKeyContext } from '../platform/models/index.ts';
 import { sandboxSecretContext } from '../platform/sandbox/index.ts';
-import { webhookSecretContext } from '../platform/webhooks/index.ts';
 
 type SealedRow = Readonly<Record<string, string>>;
 
@@ -156,6 +156,22 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['project_id', 'id'],
     where: 'sealed_previous_secret is not null',
     context: ({ project_id = '', id = '' }) => webhookSecretContext(project_id, id, 'previous'),
+    removeWhenLost: false,
+  },
+  {
+    table: 'domains.webhooks',
+    column: 'sealed_secret',
+    key: ['workspace_id', 'id'],
+    context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'current'),
+    // As above.
+    removeWhenLost: false,
+  },
+  {
+    table: 'domains.webhooks',
+    column: 'sealed_previous_secret',
+    key: ['workspace_id', 'id'],
+    where: 'sealed_previous_secret is not null',
+    context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'previous'),
     removeWhenLost: false,
   },
   {

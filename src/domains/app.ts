@@ -22,6 +22,7 @@ import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
+import { eventOperations } from './resources/events/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
 import { rdapOperations } from './resources/rdap/operations.ts';
 import { receiptOperations } from './resources/receipts/operations.ts';
@@ -34,6 +35,7 @@ import { tokenOperations } from './resources/tokens/operations.ts';
 import { topUpOperations } from './resources/top-ups/operations.ts';
 import { transferOutOperations } from './resources/transfers-out/operations.ts';
 import { walletOperations } from './resources/wallet/operations.ts';
+import { webhookOperations } from './resources/webhooks/operations.ts';
 import { zoneOperations } from './resources/zones/operations.ts';
 import { createWorkers } from './workers.ts';
 
@@ -69,6 +71,8 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...topUpOperations(deps),
     ...receiptOperations(),
     ...orderOperations(),
+    ...eventOperations(),
+    ...webhookOperations(deps),
     ...tokenOperations(deps),
     ...signInOperations(deps),
     ...(deps.rdap === undefined ? [] : rdapOperations({ ...deps, registrar: deps.rdap })),

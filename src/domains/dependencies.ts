@@ -5,6 +5,7 @@ import type { Database } from '../kernel/db/database.ts';
 import type { Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
+import type { Outbound } from '../kernel/outbound/outbound.ts';
 import type { Vault } from '../kernel/vault/vault.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { AliasTargets } from './dns/alias/index.ts';
@@ -43,6 +44,8 @@ export interface GivenDependencies {
   readonly aliasTargets: AliasTargets;
   readonly payments: Payments;
   readonly mailer: Mailer;
+  /** The way to webhooks, whose addresses are their owners’. */
+  readonly outbound: Pick<Outbound, 'checkUrl' | 'fetch'>;
   /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */
   readonly nameservers: readonly string[];
   /** Play money of a new workspace; only with the simulated registry. */

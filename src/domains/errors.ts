@@ -51,6 +51,8 @@ export const domainErrors = defineErrors({
   },
   payment_failed: {
     status: 422,
+    // Where the card is declined.
+    alsoStatus: 402,
     message: 'The payment failed; `details.kind` says why. Correct the instrument and repeat the call.',
   },
   email_taken: {

@@ -14,6 +14,11 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['tokens', 'sign_ins'],
   },
   {
+    name: 'Events and webhooks',
+    description: 'Beyond the contract of the service: what happened, to be read back and sent to an address of yours.',
+    prefixes: ['events', 'webhooks'],
+  },
+  {
     name: 'Transfers out',
     description: 'Names that other registrars ask for.',
     prefixes: ['transfers_out'],

@@ -1,5 +1,6 @@
 /** The domain service's tables as its queries see them; migrations/domains has their SQL. They lie in the schema `domains`. */
 import type { ColumnType, Generated } from 'kysely';
+import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
 import type { DsRecord, RegistryDomain, RegistryFee } from './registry/registry.ts';
 
@@ -305,6 +306,56 @@ interface ReceiptsTable {
   buyer: Json<string[]>;
 }
 
+interface EventsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  type: EventType;
+  data: Json<Record<string, unknown>>;
+  created_at: Generated<Date>;
+}
+
+interface WebhooksTable {
+  workspace_id: Generated<string>;
+  id: string;
+  url: string;
+  events: string[];
+  active: Generated<boolean>;
+  failing_since: Date | null;
+  paused_reason: 'failing' | null;
+  sealed_secret: string;
+  sealed_previous_secret: string | null;
+  previous_secret_expires_at: Date | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface WebhookDeliveriesTable {
+  workspace_id: Generated<string>;
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event_type: EventType;
+  status: Generated<'pending' | 'succeeded' | 'dead'>;
+  attempt_count: Generated<number>;
+  round: Generated<number>;
+  misses: Generated<number>;
+  last_http_status: number | null;
+  last_error: string | null;
+  next_attempt_at: Date | null;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface WebhookAttemptsTable {
+  workspace_id: Generated<string>;
+  delivery_id: string;
+  number: number;
+  at: Date;
+  duration_ms: number;
+  http_status: number | null;
+  error: string | null;
+}
+
 /** Tables whose rows belong to one workspace. */
 export interface WorkspaceTables {
   users: UsersTable;
@@ -319,6 +370,10 @@ export interface WorkspaceTables {
   dns_records: DnsRecordsTable;
   expiry_notices: ExpiryNoticesTable;
   receipts: ReceiptsTable;
+  events: EventsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  webhook_attempts: WebhookAttemptsTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -345,4 +400,8 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'dns_records',
   'expiry_notices',
   'receipts',
+  'events',
+  'webhooks',
+  'webhook_deliveries',
+  'webhook_attempts',
 ] as const);

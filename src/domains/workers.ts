@@ -8,6 +8,7 @@ import { refreshAliases } from './dns/alias/index.ts';
 import { followDelegations } from './dns/delegation/index.ts';
 import { createDnssecReconciler } from './dns/dnssec/dnssec-reconciler.ts';
 import { createZoneReconciler } from './dns/index.ts';
+import { createWebhookDeliveries, defineDeliverySweep } from './events/index.ts';
 import { removeExpiredAnswers } from './idempotency-store.ts';
 import { sendExpiryNotices } from './notices/index.ts';
 import {
@@ -109,6 +110,8 @@ export function createWorkers(deps: Dependencies): Workers {
   defineAnswerSweep(jobs, deps);
   defineReceipts(jobs, deps);
   defineSignIns(jobs, deps);
+  defineDeliverySweep(jobs, deps);
+  const webhooks = createWebhookDeliveries(deps);
   return {
     orders,
     renewals,
@@ -129,9 +132,11 @@ export function createWorkers(deps: Dependencies): Workers {
       aliases.start();
       notices.start();
       balances.start();
+      await webhooks.start();
     },
     async stop() {
       await Promise.all([
+        webhooks.stop(),
         notices.stop(),
         balances.stop(),
         aliases.stop(),

@@ -1,6 +1,15 @@
 /** Requests for the fuzz test, each a function of the seed and its number. */
 import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { skillText } from '../support/skills.ts';
+import {
+  asHeaderText,
+  asText,
+  garbage,
+  makeJsonBody,
+  makeQuery,
+  manglePath,
+  type QueryParameter,
+} from './mangled-requests.ts';
 import { NAUGHTY_STRINGS } from './naughty-strings.ts';
 import { createDice, createValueMaker, type Dice, type Schema, type ValueMaker } from './schema-values.ts';
 import { bodyFor, fillPath, missingId, type PathSlot, slotsOf, uniqueName, type World } from './world.ts';
@@ -10,7 +19,7 @@ export interface DescribedOperation {
   readonly method: string;
   readonly path: string;
   readonly posture: string;
-  readonly query: readonly { readonly name: string; readonly schema: Schema }[];
+  readonly query: readonly QueryParameter[];
   readonly body: Schema | undefined;
   /** Of an upload: a form, with the file among its properties. */
   readonly form: Schema | undefined;
@@ -49,7 +58,7 @@ export function makeRequest(
   if (round % PLAIN_EVERY === 0 && (deletes || operation.method !== 'DELETE'))
     return makePlainRequest(operation, dice, maker, world);
   const isOwnRoute = dice.chance(0.92);
-  const path = makePath(dice, operation, world) + makeQuery(dice, operation, maker);
+  const path = makePath(dice, operation, world) + makeQuery(dice, operation.query, maker);
   const body = makeBody(dice, operation, maker, world);
   return {
     operation,
@@ -175,26 +184,9 @@ function realValue(dice: Dice, operation: DescribedOperation, slot: PathSlot, wo
   return slot.name === 'rid' && dice.chance(0.5) ? world.pausedRunId : slot.valueIn(world);
 }
 
-function makeQuery(dice: Dice, { query }: DescribedOperation, maker: ValueMaker): string {
-  const pairs = query
-    .filter(() => dice.chance(0.4))
-    .map(({ name, schema }) => {
-      const value = dice.chance(0.6) ? asText(maker.valid(schema, name)) : dice.pick(NAUGHTY_STRINGS);
-      return `${name}=${encodeURIComponent(value.slice(0, 1_000).toWellFormed())}`;
-    });
-  if (dice.chance(0.1)) pairs.push(encodeURIComponent(dice.pick(NAUGHTY_STRINGS).slice(0, 1_000).toWellFormed()));
-  if (dice.chance(0.03)) pairs.push('%ff=%', '&&==', ...pairs);
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-}
-
 function makeBody(dice: Dice, operation: DescribedOperation, maker: ValueMaker, world: World): Buffer | undefined {
   if (operation.form !== undefined) return makeForm(dice, operation.form, maker);
-  if (operation.body === undefined) return dice.chance(0.05) ? garbage(dice, '{}') : undefined;
-  const valid = dice.chance(0.35) ? bodyFor(operation, world) : maker.valid(operation.body);
-  const kind = dice.below(100);
-  if (kind < 45) return Buffer.from(JSON.stringify(valid));
-  if (kind < 85) return Buffer.from(JSON.stringify(maker.bend(valid)) ?? '');
-  return kind < 97 ? garbage(dice, JSON.stringify(valid)) : undefined;
+  return makeJsonBody(dice, operation.body, maker, () => bodyFor(operation, world));
 }
 
 const BOUNDARY = 'fuzz';
@@ -211,31 +203,6 @@ function makeForm(dice: Dice, form: Schema, maker: ValueMaker): Buffer {
   });
   const text = `${dice.chance(0.5) ? parts.reverse().join('') : parts.join('')}--${BOUNDARY}--\r\n`;
   return dice.chance(0.8) ? Buffer.from(text) : garbage(dice, text);
-}
-
-/** A value of a field or of a query: what is no text is JSON. */
-function asText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** Something near the text that is not what it was. */
-function garbage(dice: Dice, text: string): Buffer {
-  const bytes = Buffer.from(text);
-  const at = dice.below(bytes.length + 1);
-  switch (dice.below(6)) {
-    case 0:
-      return bytes.subarray(0, at);
-    case 1:
-      return Buffer.concat([bytes.subarray(0, at), Buffer.from([dice.below(256)]), bytes.subarray(at)]);
-    case 2:
-      return Buffer.from(dice.pick(NAUGHTY_STRINGS));
-    case 3:
-      return Buffer.from(JSON.stringify(dice.pick(NAUGHTY_STRINGS)));
-    case 4:
-      return Buffer.from(text.replace(/"(\w+)":/, `"$1": ${JSON.stringify(dice.pick(NAUGHTY_STRINGS))}, "$1":`));
-    default:
-      return Buffer.from('['.repeat(dice.below(3_000)));
-  }
 }
 
 function makeHeaders(
@@ -275,23 +242,4 @@ function makeHeaders(
 
 function usualType({ form }: DescribedOperation): string {
   return form === undefined ? 'application/json' : `multipart/form-data; boundary=${BOUNDARY}`;
-}
-
-function manglePath(dice: Dice, path: string): string {
-  const at = 1 + dice.below(path.length);
-  const piece = encodeURI(dice.pick(NAUGHTY_STRINGS).slice(0, 200).toWellFormed());
-  return dice.pick([
-    path,
-    `${path}/`,
-    path.toUpperCase(),
-    path.slice(0, at),
-    path.slice(0, at) + piece + path.slice(at),
-  ]);
-}
-
-/** Text as HTTP can carry it in a header or a request line: its UTF-8 bytes without the controls that HTTP refuses. */
-function asHeaderText(text: string): string {
-  return Buffer.from(text, 'utf8')
-    .toString('latin1')
-    .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
 }

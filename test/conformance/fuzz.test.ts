@@ -5,15 +5,21 @@
  *     IRONCRAFT_FUZZ_SEED=7 IRONCRAFT_FUZZ_REQUESTS=100000 node --test test/conformance/fuzz.test.ts
  */
 import assert from 'node:assert/strict';
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent } from 'node:http';
 import { after, test } from 'node:test';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { testServerUrl } from '../support/database.ts';
 import { startPlatform } from '../support/platform.ts';
 import { assertCommonHeaders, assertEnvelope } from './assert-refusal.ts';
+import {
+  compileReplies,
+  describeFailure,
+  exchange,
+  type FuzzAnswer,
+  type OpenApiDocument,
+  sum,
+  watchEventLoop,
+} from './fuzz-exchange.ts';
 import { type DescribedOperation, type FuzzRequest, type FuzzWorld, makeRequest } from './fuzz-requests.ts';
-import type { Schema } from './schema-values.ts';
 import { createWorld, OAUTH_STEPS } from './world.ts';
 
 const SEED = Number(process.env.IRONCRAFT_FUZZ_SEED ?? Math.floor(Math.random() * 1_000_000));
@@ -29,35 +35,10 @@ const WORLDS = 3;
 const MORE = 12;
 const MORE_ROUNDS = 8;
 const CLIENTS = 12;
-const ANSWER_TIMEOUT_MS = 30_000;
-/** A stream that is still open then is left: that it ends is another test's concern. */
-const STREAM_READING_MS = 2_000;
 const MAX_BLOCK_MS = 1_000;
 /** More tell no more. */
 const MAX_FAILURES = 20;
 const TEST_TIMEOUT_MS = 300_000;
-
-interface Described {
-  readonly operationId: string;
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: Schema }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { schema: Schema }>> }>
-  >;
-}
-
-interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
-
-interface FuzzAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the tests look into bodies of every shape.
-  readonly body: any;
-}
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -79,7 +60,7 @@ const responses = new Map(
     Object.values(methods).map((one) => [one.operationId, one.responses] as const),
   ),
 );
-const validators = compileReplies();
+const validators = compileReplies(document);
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
 after(() => agent.destroy());
 
@@ -149,11 +130,11 @@ async function runRound(numbers: readonly number[], tally: Tally, { deletes = fa
       const world = worlds[Math.floor(number / operations.length) % WORLDS] as FuzzWorld;
       const fuzz = makeRequest(number, SEED, operations, document.components.schemas, world, { deletes });
       try {
-        const answer = await send(fuzz);
+        const answer = await exchange(platform.url, agent, fuzz);
         tally.add(fuzz, answer);
         checkAnswer(fuzz, answer);
       } catch (error) {
-        tally.failures.push(describeFailure(number, fuzz, error));
+        tally.failures.push(describeFailure(number, fuzz.operation.id, fuzz, error));
       }
     }
   };
@@ -237,54 +218,6 @@ function checkOAuthAnswer({ status, headers, text, body }: FuzzAnswer): void {
   assert.deepEqual(others, {});
 }
 
-function send({ method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
-  const { hostname, port } = new URL(platform.url);
-  const { promise, resolve, reject } = Promise.withResolvers<FuzzAnswer>();
-  const sent = httpRequest({ agent, hostname, port, method, path, headers: { ...headers, ...lengthOf(method, body) } });
-  sent.setTimeout(ANSWER_TIMEOUT_MS, () => sent.destroy(new Error('no answer')));
-  sent.on('error', reject);
-  sent.on('response', (response) => {
-    const chunks: Buffer[] = [];
-    const finish = () => {
-      const text = Buffer.concat(chunks).toString('utf8');
-      const got = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-      const isJson = got.get('content-type')?.includes('json') === true && text !== '';
-      resolve({ status: response.statusCode ?? 0, headers: got, text, body: isJson ? JSON.parse(text) : undefined });
-    };
-    if (response.headers['content-type']?.startsWith('text/event-stream') === true) {
-      const timer = setTimeout(() => response.destroy(), STREAM_READING_MS);
-      response.once('close', () => clearTimeout(timer));
-    }
-    response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('error', () => undefined);
-    response.once('close', finish);
-  });
-  sent.end(body);
-  return promise;
-}
-
-function lengthOf(method: string, body: Buffer | undefined): Record<string, string> {
-  if (body !== undefined) return { 'content-length': String(body.length) };
-  return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' };
-}
-
-function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((total, count) => total + count, 0);
-}
-
-function describeFailure(
-  number: number,
-  { operation, method, path, headers, body }: FuzzRequest,
-  error: unknown,
-): string {
-  const { authorization: _secret, ...shown } = headers;
-  return [
-    `request ${number} (${operation.id}): ${error instanceof Error ? error.message : String(error)}`,
-    `  ${method} ${path.slice(0, 500)} ${JSON.stringify(shown)}`,
-    `  ${body?.toString('utf8').slice(0, 1_000) ?? 'no body'}`,
-  ].join('\n');
-}
-
 function describeOperations(): DescribedOperation[] {
   const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
   // What is sent over a WebSocket is its own test's concern; without an upgrade each answers alike.
@@ -296,43 +229,4 @@ function describeOperations(): DescribedOperation[] {
     const [body, form] = [content?.['application/json']?.schema, content?.['multipart/form-data']?.schema];
     return { id, method, path, posture, query, body, form };
   });
-}
-
-/** By operation and status. */
-function compileReplies(): Map<string, ValidateFunction> {
-  const ajv = new Ajv2020({ strict: false });
-  addFormats.default(ajv);
-  const compiled = new Map<string, ValidateFunction>();
-  for (const [id, byStatus] of responses) {
-    for (const [status, { content }] of Object.entries(byStatus)) {
-      const schema = content?.['application/json']?.schema;
-      if (schema === undefined || !status.startsWith('2')) continue;
-      compiled.set(`${id} ${status}`, ajv.compile({ ...schema, components: document.components }));
-    }
-  }
-  return compiled;
-}
-
-/**
- * Measures the longest time that this thread, the server's, computed without a pause. Its own processor time, so that a
- * busy machine counts for nothing.
- */
-function watchEventLoop(): { stop(): number } {
-  const busyMs = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  let longest = 0;
-  let last = busyMs();
-  const timer = setInterval(() => {
-    const now = busyMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 10);
-  return {
-    stop() {
-      clearInterval(timer);
-      return longest;
-    },
-  };
 }

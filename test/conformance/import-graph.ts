@@ -219,6 +219,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/registry/watch-registries.ts',
       'src/domains/registry/take-steps.ts',
       'src/domains/registry/term.ts',
+      'src/domains/events/',
       'src/domains/prices/',
       'src/domains/names/',
       'src/domains/access/',

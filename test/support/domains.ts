@@ -21,6 +21,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
 import type { Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
+import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './platform.ts';
@@ -70,6 +71,14 @@ export interface TestDomainsOptions {
 }
 
 const UNLIMITED = 1_000_000;
+/** Of examples; webhooks of tests are on loopback. */
+const KNOWN_HOST = 'example.com';
+
+const lookUpKnownHost: Lookup = async (hostname) => {
+  if (hostname === KNOWN_HOST) return [{ address: '127.0.0.1', family: 4 }];
+  throw new Error(`no test looks ${hostname} up`);
+};
+
 /** A busy machine must not look like an overload to a test. */
 const NEVER_OVERLOADED_MS = 60_000;
 
@@ -94,6 +103,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
   const clock = options.clock ?? systemClock;
   const registry =
     options.registry?.({ db, clock, logger }) ?? simulateRegistry({ db, clock, logger }, options.simulated);
+  const outbound = createOutbound({ allow: ['127.0.0.1', KNOWN_HOST], lookup: lookUpKnownHost });
   const domains = await createDomains({
     config: {
       projectRequestsPerMinute: UNLIMITED,
@@ -116,6 +126,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     delegations: options.delegations ?? notThere<Delegations>('delegations'),
     payments: options.payments ?? notThere<Payments>('payments'),
     mailer: options.mailer ?? notThere<Mailer>('mailer'),
+    outbound,
     nameservers: NAMESERVERS,
     demoCreditCents: 0,
     overloadDelayMs: NEVER_OVERLOADED_MS,
@@ -134,6 +145,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     createWorkspace: () => createWorkspace(db, url),
     async close() {
       await domains.stop();
+      await outbound.close();
       await own?.close();
     },
   };

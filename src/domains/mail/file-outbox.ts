@@ -18,16 +18,29 @@ export function createFileOutbox(folder: string, from = 'domains@localhost'): Ma
         from,
         to: { name: '', address: to },
         subject,
-        text,
+        text: PLACE_OF_TEXT,
       });
       if (!Buffer.isBuffer(message)) throw new TypeError('the message was not composed as a whole');
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, `${id}.eml`);
       const partial = `${path}.partial`;
-      await writeFile(partial, message, { mode: 0o600, flush: true });
+      await writeFile(partial, withText(message, text), { mode: 0o600, flush: true });
       await rename(partial, path);
     },
   };
+}
+
+/** Any short text: what is written for it is replaced. */
+const PLACE_OF_TEXT = '-';
+
+/**
+ * The message with this text as it is, line by line (RFC 2045, `8bit`): people read the file, and copy links from it. Every encoding that
+ * mail servers need would break lines or write letters as numbers.
+ */
+function withText(message: Buffer, text: string): string {
+  const [head = ''] = message.toString('utf8').split('\r\n\r\n', 1);
+  const plain = head.replace(/^Content-Transfer-Encoding: .*$/im, 'Content-Transfer-Encoding: 8bit');
+  return `${plain}\r\n\r\n${text.replaceAll(/\r?\n/g, '\r\n')}`;
 }
 
 /** Loaded for the first message: most processes send none. */

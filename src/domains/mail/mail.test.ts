@@ -108,6 +108,23 @@ test('without a mail server messages are whole files that only their owner reads
   }
 });
 
+test('in a file a long link is one line that can be copied, and every letter is itself', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'outbox-'));
+  try {
+    const link = `https://domains.example/api/v1/sign-in#${'aB-_'.repeat(40)}`;
+    const text = `Hello Jürgen,\n\n${link}\n.\n`;
+    await createFileOutbox(folder).send({ to: 'ada@example.com', subject: 'Überraschung', text, id: 'msg_link' });
+    const content = await readFile(join(folder, 'msg_link.eml'), 'utf8');
+    const [head, body] = split(content);
+    assert.ok(content.split('\r\n').includes(link));
+    assert.equal(body, text.replaceAll('\n', '\r\n'));
+    assert.match(head, /^Content-Transfer-Encoding: 8bit$/m);
+    assert.match(head, /^Content-Type: text\/plain; charset=utf-8$/m);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** Head and text of a message; what quoted-printable or base64 wrote is read back. */
 function split(content: string): [head: string, text: string] {
   const end = content.indexOf('\r\n\r\n');

@@ -11,6 +11,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { appendEvent } from '../events/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { lockDomain } from '../portfolio/index.ts';
 import type { PriceBook } from '../prices/price-book.ts';
@@ -100,7 +101,14 @@ async function claim({ clock, prices, registry }: NoticeDependencies, tx: Transa
   if (stage.name === 'expired' && isToldBySuspension(registry, ending, now)) return undefined;
   const lease = { now, leaseUntil: new Date(now.getTime() + LEASE_MS) };
   const notice = await claimNotice(scoped, ending, stage.name, lease);
-  return notice === undefined ? undefined : { row: ending, renewal, notice };
+  if (notice === undefined) return undefined;
+  if (notice.isNew) await appendEvent(tx, row.workspace_id, expiryEvent(ending, stage));
+  return { row: ending, renewal, notice };
+}
+
+function expiryEvent({ name, expires_at, auto_renew }: EndingName, stage: Stage) {
+  const type = stage.name === 'expired' ? ('domain.expired' as const) : ('domain.expiring' as const);
+  return { type, data: { domain: name, stage: stage.name, expires_at: expires_at.toISOString(), auto_renew } };
 }
 
 /** It is bought, or auto-renew is about to charge for it: then it succeeds, or its owner is told why it has not. */

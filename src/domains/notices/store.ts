@@ -55,6 +55,8 @@ export async function listUntold(
 }
 
 export interface ClaimedNotice {
+  /** Nobody was told of this stage before. */
+  readonly isNew: boolean;
   readonly term_end: Date;
   readonly message_id: string;
 }
@@ -81,7 +83,7 @@ export async function claimNotice(
       .insertInto('expiry_notices')
       .values({ ...notice, sent_at: null })
       .execute();
-    return notice;
+    return { ...notice, isNew: true };
   }
   if (known.sent_at !== null || known.lease_until > now) return undefined;
   await db
@@ -91,7 +93,7 @@ export async function claimNotice(
     .where('stage', '=', stage)
     .where('term_end', '=', known.term_end)
     .execute();
-  return known;
+  return { ...known, isNew: false };
 }
 
 export async function noteSent(

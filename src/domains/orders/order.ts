@@ -79,6 +79,11 @@ function isOver({ state }: OrderRow): boolean {
   return state === 'completed' || state === 'failed';
 }
 
+/** What it buys: of bookings, and of charges at the payment provider. */
+export function describeOrder({ kind, name }: Pick<OrderRow, 'kind' | 'name'>): string {
+  return `${kind} of ${name}`;
+}
+
 /** Why an order failed, as its caller sees it. */
 export interface OrderFailure {
   readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'payment_failed';

@@ -11,7 +11,7 @@ import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/paymen
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
-import type { OrderRow } from './order.ts';
+import { describeOrder, type OrderRow } from './order.ts';
 import { updateOrder } from './store.ts';
 
 /** Inserts the charge that is to be made. */
@@ -64,7 +64,7 @@ export async function payOrder(deps: OrderDependencies, order: OrderRow): Promis
     requestedAt: charge.created_at,
     amountCents: order.amount_cents,
     instrument,
-    description: `${order.kind} of ${order.name}`,
+    description: describeOrder(order),
     metadata: { order_id: order.id, workspace_id: order.workspace_id, domain: order.name },
   });
   if (outcome.kind !== 'succeeded') return outcome;
@@ -78,7 +78,8 @@ export async function payOrder(deps: OrderDependencies, order: OrderRow): Promis
       .set({ state: 'succeeded', provider_reference: outcome.reference, sealed_instrument: null })
       .where('id', '=', charge.id)
       .execute();
-    await holdCharge(tx, { workspaceId: order.workspace_id, orderId: order.id, amountCents: order.amount_cents });
+    const { workspace_id: workspaceId, id: orderId, amount_cents: amountCents } = order;
+    await holdCharge(tx, { workspaceId, orderId, amountCents, description: describeOrder(order) });
   });
   return outcome;
 }

@@ -9,7 +9,7 @@ import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../por
 import { hold } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
-import { failureCodeOf, type OrderRow, type Purchase } from './order.ts';
+import { describeOrder, failureCodeOf, type OrderRow, type Purchase } from './order.ts';
 import { openCharge } from './pay-order.ts';
 import { findLiveOrder, findOrderByKey, freeKey, insertOrder } from './store.ts';
 
@@ -117,7 +117,10 @@ async function insertPurchase(
     created_at: now,
   });
   if (instrument === undefined) {
-    if (priceCents > 0) await hold(tx, { workspaceId, orderId: id, amountCents: priceCents });
+    if (priceCents > 0) {
+      const description = describeOrder(order);
+      await hold(tx, { workspaceId, orderId: id, amountCents: priceCents, description });
+    }
   } else {
     await openCharge(deps, tx, order, instrument);
   }

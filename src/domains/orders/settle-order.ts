@@ -3,6 +3,7 @@
  * row is locked first, as in placing an order: in another order the two could deadlock.
  */
 import type { Transaction } from '../../kernel/db/database.ts';
+import { appendEvent } from '../events/index.ts';
 import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
@@ -35,8 +36,32 @@ export async function completeOrder(
     if (ended === undefined) return undefined;
     if (order.amount_cents > 0) await capture(tx, { workspaceId: order.workspace_id, orderId: order.id });
     await recordTerm(tx, order, info, { registry: deps.registry, now });
+    await tellCompleted(tx, ended);
     return ended;
   });
+}
+
+const GAINED = {
+  registration: 'domain.registered',
+  renewal: 'domain.renewed',
+  transfer: 'domain.transferred_in',
+} as const;
+
+async function tellCompleted(tx: Transaction, order: OrderRow): Promise<void> {
+  const { workspace_id: workspaceId, kind, name } = order;
+  const { expires_at, billed_until } = await workspaceDb(tx, workspaceId)
+    .selectFrom('domains')
+    .select(['expires_at', 'billed_until'])
+    .where('id', '=', order.domain_id)
+    .executeTakeFirstOrThrow();
+  await appendEvent(tx, workspaceId, { type: 'order.completed', data: factsOf(order) });
+  const term = { expires_at: expires_at?.toISOString() ?? null, billed_until: billed_until?.toISOString() ?? null };
+  await appendEvent(tx, workspaceId, { type: GAINED[kind], data: { domain: name, order_id: order.id, ...term } });
+}
+
+/** What events say of an order. */
+function factsOf({ id, kind, origin, name, years, amount_cents, pays_with }: OrderRow) {
+  return { order_id: id, kind, origin, domain: name, duration: years, price_cents: amount_cents, paid_with: pays_with };
 }
 
 async function recordTerm(
@@ -123,6 +148,9 @@ export async function failOrder(
     } else {
       await dropAcquisition(tx, { workspaceId, domainId, name }, now);
     }
+    const { code, message } = failure;
+    const data = { ...factsOf(ended), error: code, message };
+    await appendEvent(tx, workspaceId, { type: 'order.failed', data });
     return ended;
   });
 }

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { startDeadline } from '../deadline.ts';
 import { closeZone, closeZoneLater, followDelegation } from '../dns/index.ts';
+import { appendEvent } from '../events/index.ts';
 import type { ReadOptions, Registry, RegistryDomain } from '../registry/registry.ts';
 import { zoneOf } from '../registry/routing-registry.ts';
 import type { TransferOut } from '../tables.ts';
@@ -78,6 +79,8 @@ export async function retireDomain(tx: Transaction, place: Place, now: Date): Pr
   await closeZoneLater(tx, place, new Date(now.getTime() + KEPT_MS));
   const isTransferred = transfer?.state === 'approved' || transfer?.state === 'pending';
   if (isTransferred) await followDelegation(tx, place, now);
+  const type = isTransferred ? 'domain.transferred_out' : 'domain.deleted';
+  await appendEvent(tx, place.workspaceId, { type, data: { domain: place.name } });
 }
 
 /** How long a retired name can be brought back, with its zone. */

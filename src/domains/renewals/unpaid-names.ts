@@ -13,6 +13,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { appendEvent, type NewEvent } from '../events/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, EXPIRY_TOLERANCE_MS, lockDomain } from '../portfolio/index.ts';
 import {
@@ -146,7 +147,8 @@ class Worker implements UnpaidNames {
     } catch (error) {
       return this.#keepProblem(row, `The name is suspended, and its owner was not told: ${String(error)}`);
     }
-    await this.#note(row, { unpaid_problem: null, synced_at: null });
+    const told = { deleted_after: deletedAt.toISOString(), paid_until: row.billed_until.toISOString() };
+    await this.#note(row, { unpaid_problem: null, synced_at: null }, { type: 'domain.suspended', data: told });
     return 'answered';
   }
 
@@ -155,11 +157,13 @@ class Worker implements UnpaidNames {
     const { db, registry } = this.#options;
     const outcome = await registry.update({ name: row.name, transactionId: mintId('upd'), held: false });
     if (outcome.kind !== 'completed' && outcome.kind !== 'pending') return this.#keep(row, 'lift', outcome);
-    await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, {
-      suspended_at: null,
-      unpaid_problem: null,
-      unpaid_tried_at: null,
-      synced_at: null,
+    await db.transaction(async (tx) => {
+      const scoped = workspaceDb(tx, row.workspace_id);
+      const held = await lockDomain(scoped, row.id);
+      const lifted = { suspended_at: null, unpaid_problem: null, unpaid_tried_at: null, synced_at: null };
+      await saveUnpaid(scoped, row.id, lifted);
+      if (held === undefined || held.suspended_at === null) return;
+      await appendEvent(tx, row.workspace_id, { type: 'domain.resumed', data: { domain: row.name } });
     });
     return 'answered';
   }
@@ -228,7 +232,7 @@ class Worker implements UnpaidNames {
   }
 
   /** Saves these columns where the name is unpaid still and nobody is paying at this moment. */
-  async #note(row: UnpaidRow, changes: UnpaidChanges): Promise<boolean> {
+  async #note(row: UnpaidRow, changes: UnpaidChanges, event?: NewEvent): Promise<boolean> {
     const { clock, db } = this.#options;
     return db.transaction(async (tx) => {
       const scoped = workspaceDb(tx, row.workspace_id);
@@ -243,6 +247,9 @@ class Worker implements UnpaidNames {
       const order = await findRenewalOrder(scoped, row.id);
       if (order !== undefined && isLive(order.state)) return false;
       await saveUnpaid(scoped, row.id, changes);
+      if (event !== undefined) {
+        await appendEvent(tx, row.workspace_id, { ...event, data: { domain: row.name, ...event.data } });
+      }
       return true;
     });
   }

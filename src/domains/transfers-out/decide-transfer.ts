@@ -9,6 +9,7 @@ import type { TransferDecision } from '../registry/registry.ts';
 import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { DECIDE_AGAIN_MS, lookAtTransfer, type TransferDependencies } from './look-at-transfer.ts';
+import { tellTransfer } from './tell-transfer.ts';
 import { isPending } from './transfer-out.ts';
 
 const ENDS = { approve: 'approved', reject: 'rejected' } as const;
@@ -106,15 +107,17 @@ function dropDecision(
 
 async function changeTransfer(
   tx: Transaction,
-  { id, workspace_id: workspaceId }: DomainRow,
+  row: DomainRow,
   change: (held: TransferOut) => TransferOut,
   columns: Partial<Pick<DomainRow, 'transfer_out_untold' | 'transfer_out_look_at'>>,
 ): Promise<TransferOut> {
-  const scoped = workspaceDb(tx, workspaceId);
+  const { id } = row;
+  const scoped = workspaceDb(tx, row.workspace_id);
   const held = await lockDomain(scoped, id);
   if (held === undefined || held.transfer_out === null) throw new ApiError('not_found');
   const transfer = change(held.transfer_out);
   const set = { ...columns, transfer_out: json(transfer) };
   await scoped.updateTable('domains').set(set).where('id', '=', id).execute();
+  if (transfer.state !== held.transfer_out.state) await tellTransfer(tx, row, transfer);
   return transfer;
 }

@@ -4,6 +4,7 @@ import type { OrderDependencies } from '../orders/index.ts';
 import { type DomainRow, findDomainById, lockDomain, syncDomain } from '../portfolio/index.ts';
 import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { tellTransfer } from './tell-transfer.ts';
 import { isPending, mergeTransferOut, readTransferOut } from './transfer-out.ts';
 
 export type TransferDependencies = Pick<OrderDependencies, 'db' | 'clock' | 'registry' | 'logger'>;
@@ -39,6 +40,9 @@ export async function lookAtTransfer(
       })
       .where('id', '=', row.id)
       .execute();
+    if (transfer !== null && transfer.state !== held.transfer_out?.state) {
+      await tellTransfer(tx, row, transfer);
+    }
     if (isNew) {
       logger.info(
         { domain: row.name, state: transfer?.state, by: transfer?.requestedBy },

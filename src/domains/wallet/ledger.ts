@@ -18,6 +18,7 @@
 import type { Executor } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import { appendEvent } from '../events/index.ts';
 import { formatEuros } from '../prices/money.ts';
 import type { LedgerAccount } from '../tables.ts';
 
@@ -39,6 +40,8 @@ export interface OrderOfWorkspace {
 export interface Hold extends OrderOfWorkspace {
   /** 0 is a hold like any other, of nothing. */
   readonly amountCents: number;
+  /** What it is for; whatever ends it says the same. */
+  readonly description?: string;
 }
 
 export interface Wallet {
@@ -61,16 +64,20 @@ export async function credit(tx: Executor, { workspaceId, source, ...asked }: Cr
   const { amountCents, reference, description } = asked;
   checkAmount(amountCents, 1);
   const values = [workspaceId, mintId('ltx'), 'credit', reference, description, source, 'available', amountCents];
-  return (await book(tx, bookAmount, values)).isBooked;
+  const { isBooked, availableCents } = await book(tx, bookAmount, values);
+  if (!isBooked) return false;
+  const data = { source, amount_cents: amountCents, available_cents: availableCents + amountCents, description };
+  await appendEvent(tx, workspaceId, { type: 'wallet.credited', data });
+  return true;
 }
 
 /**
  * Sets money aside for an order. Throws ApiError `insufficient_balance` with `required` and `available` in cents when the
  * wallet does not cover it; nothing is booked then, and the transaction can go on.
  */
-export async function hold(tx: Executor, { workspaceId, orderId, amountCents }: Hold): Promise<boolean> {
+export async function hold(tx: Executor, { workspaceId, orderId, amountCents, description }: Hold): Promise<boolean> {
   checkAmount(amountCents, 0);
-  const values = [...eventOf('hold', workspaceId, orderId), 'available', 'held', amountCents];
+  const values = [...eventOf('hold', workspaceId, orderId, description), 'available', 'held', amountCents];
   const { isBooked, availableCents } = await book(tx, bookCovered, values);
   if (isBooked || (await isReferenceBooked(tx, orderId, 'hold'))) return isBooked;
   if (availableCents >= amountCents) throw new Error(`the order ${orderId} holds money of a card already`);
@@ -81,9 +88,12 @@ export async function hold(tx: Executor, { workspaceId, orderId, amountCents }: 
 }
 
 /** Sets money aside that a card was charged with for this order. */
-export async function holdCharge(tx: Executor, { workspaceId, orderId, amountCents }: Hold): Promise<boolean> {
+export async function holdCharge(
+  tx: Executor,
+  { workspaceId, orderId, amountCents, description }: Hold,
+): Promise<boolean> {
   checkAmount(amountCents, 0);
-  const values = [...eventOf('charge', workspaceId, orderId), 'card', 'held', amountCents];
+  const values = [...eventOf('charge', workspaceId, orderId, description), 'card', 'held', amountCents];
   const { isBooked } = await book(tx, bookAmount, values);
   if (isBooked || (await isReferenceBooked(tx, orderId, 'charge'))) return isBooked;
   throw new Error(`the order ${orderId} holds money of the wallet already`);
@@ -129,9 +139,9 @@ const endIdOf = (orderId: string): string => `${orderId}_end`;
 const referenceOf = (orderId: string, event: Event): string => `order:${orderId}:${event}`;
 
 /** Workspace, id, kind, reference and description of the booking. */
-function eventOf(event: Event, workspaceId: string, orderId: string): string[] {
+function eventOf(event: Event, workspaceId: string, orderId: string, description = ''): string[] {
   const id = event === 'hold' || event === 'charge' ? holdIdOf(orderId) : endIdOf(orderId);
-  return [workspaceId, id, event, referenceOf(orderId, event), ''];
+  return [workspaceId, id, event, referenceOf(orderId, event), description];
 }
 
 interface Booked {
@@ -161,22 +171,22 @@ async function isReferenceBooked(tx: Executor, orderId: string, event: Event): P
 }
 
 /** An amount that is given. $1 workspace, $2 id, $3 kind, $4 reference, $5 description, $6 from, $7 to, $8 cents. */
-const bookAmount = bookingStatement('select $8::bigint as cents');
+const bookAmount = bookingStatement('select $8::bigint as cents, $5::text as description');
 /** As `bookAmount`, where the wallet covers it. */
 const bookCovered = bookingStatement(
-  'select $8::bigint as cents from wallet where wallet.available_cents >= $8::bigint',
+  'select $8::bigint as cents, $5::text as description from wallet where wallet.available_cents >= $8::bigint',
 );
-/** What the transaction $8 put aside. */
+/** What the transaction $8 put aside, and what for. */
 const bookHeld = bookingStatement(
-  `select coalesce(sum(entry.amount_cents), 0)::bigint as cents
+  `select coalesce(sum(entry.amount_cents), 0)::bigint as cents, $5::text || placed.description as description
    from domains.ledger_transactions placed
    left join domains.ledger_entries entry
      on entry.workspace_id = placed.workspace_id and entry.transaction_id = placed.id and entry.account = 'held'
    where placed.workspace_id = $1 and placed.id = $8
-   group by placed.id`,
+   group by placed.id, placed.description`,
 );
 
-/** What books, once the wallet is locked; `amount` selects `cents`, or no row where there is nothing to book. */
+/** What books, once the wallet is locked; `amount` selects `cents` and `description`, or no row where there is nothing to book. */
 function bookingStatement(amount: string): string {
   return `
     with wallet as (
@@ -185,7 +195,7 @@ function bookingStatement(amount: string): string {
       ${amount}
     ), booked as (
       insert into domains.ledger_transactions (workspace_id, id, kind, reference, description)
-      select $1, $2, $3, $4, $5 from wallet cross join amount
+      select $1, $2, $3, $4, amount.description from wallet cross join amount
       on conflict do nothing
       returning id
     ), entries as (

@@ -12,6 +12,8 @@ export type ErrorType =
 
 export interface ErrorEntry {
   readonly status: number;
+  /** Which it has in cases that the contract names; the thrower says so. */
+  readonly alsoStatus?: number;
   readonly type: ErrorType;
   /** Public text, used when the thrower gives none. Says what to do next. */
   readonly message: string;
@@ -27,9 +29,9 @@ export function defineErrors<Parts extends readonly ErrorTexts[]>(
   ...parts: Parts
 ): Readonly<Record<CodesOf<Parts[number]>, ErrorEntry>> {
   const catalogue: Record<string, ErrorEntry> = {};
-  for (const [code, { status, message }] of parts.flatMap((part) => Object.entries(part))) {
+  for (const [code, entry] of parts.flatMap((part) => Object.entries(part))) {
     if (code in catalogue) throw new TypeError(`the error code ${code} is defined twice`);
-    catalogue[code] = { status, type: typeOfStatus(status), message };
+    catalogue[code] = { ...entry, type: typeOfStatus(entry.status) };
   }
   return catalogue as Record<CodesOf<Parts[number]>, ErrorEntry>;
 }
@@ -52,7 +54,7 @@ export interface ApiErrorDetail {
   readonly param?: string;
   /** Machine-readable members that the contract names, e.g. the required scope. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** A status that HTTP itself demands (416 of a range), instead of the code's. */
+  /** Instead of the code's: its `alsoStatus`, or one that HTTP itself demands (416 of a range). */
   readonly status?: number;
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;

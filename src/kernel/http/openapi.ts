@@ -247,9 +247,11 @@ function failures(
   const { name, mediaType } = dialect ?? { name: 'Error', mediaType: 'application/json' };
   const byStatus = new Map<number, string[]>();
   for (const code of new Set([...codes].map((one) => names[one] ?? one))) {
-    const status = errors[code]?.status;
-    if (status === undefined) throw new Error(`${operation.id} names the unknown error code ${code}`);
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    const entry = errors[code];
+    if (entry === undefined) throw new Error(`${operation.id} names the unknown error code ${code}`);
+    for (const status of [entry.status, entry.alsoStatus]) {
+      if (status !== undefined) byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    }
   }
   // Statuses that are HTTP's own, or a protocol's, and not the code's.
   for (const status of [operation.answers === 'bytes' ? 416 : undefined, dialect?.unreadableStatus]) {

@@ -1,20 +1,24 @@
 /** Webhooks at work on one replica: one worker fans the feed out, one sends what is due. */
-import type { Database } from '../../kernel/db/database.ts';
+import type { Database, Transaction } from '../../kernel/db/database.ts';
 import type { Worker } from '../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import type { Outbound } from '../../kernel/outbound/outbound.ts';
 import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
+import type { ClaimedDelivery } from '../../kernel/webhooks/delivery-store.ts';
+import { createDispatchWorker } from '../../kernel/webhooks/dispatch-worker.ts';
+import { createWebhookSender, type WebhookSender } from '../../kernel/webhooks/send-delivery.ts';
+import { appendEvent } from '../feed/append-event.ts';
 import { onFeedChanged } from '../feed/follow-feed.ts';
+import { type EventRow, renderEvent } from '../feed/render-event.ts';
+import { TenantTransaction } from '../store/tenant-db.ts';
 import { DELIVERIES_CHANNEL } from './channel.ts';
-import { Dispatcher } from './dispatcher.ts';
 import { fanOut } from './fan-out.ts';
-import { createWebhookSender, type WebhookSender } from './send-delivery.ts';
+import { webhookTables } from './webhook-tables.ts';
 
-/** Wake-ups begin both at once; these look for what was lost, and for retries whose time has come. */
+/** Wake-ups begin it at once; this looks for what was lost. */
 const FAN_OUT_INTERVAL_MS = 5_000;
-const DISPATCH_INTERVAL_MS = 1_000;
 
 export interface WebhookDependencies {
   readonly db: Database;
@@ -28,18 +32,42 @@ export interface WebhookDependencies {
   readonly send?: WebhookSender;
 }
 
+type EventColumns = Pick<EventRow, 'smith_id' | 'actor' | 'data'>;
+
+/** What the dispatcher has of the platform. */
+export const platformWebhooks = {
+  tables: webhookTables,
+  renderBody: (delivery: ClaimedDelivery<EventColumns>) =>
+    JSON.stringify(
+      renderEvent(delivery.owner_id, {
+        ...delivery,
+        id: delivery.event_id,
+        created_at: delivery.event_created_at,
+      }),
+    ),
+  async onPaused(tx: Transaction, projectId: string, webhookId: string): Promise<void> {
+    await appendEvent(new TenantTransaction(tx, projectId), {
+      type: 'webhook.updated',
+      // Nobody's doing: the project's own.
+      actor: { kind: 'tenant', id: projectId, token_id: '', email: '' },
+      data: {
+        webhook_id: webhookId,
+        changed: ['active'],
+        secret_rotated: false,
+        previous_secret_expires_at: null,
+        paused_reason: 'failing',
+      },
+    });
+  },
+};
+
 export function createWebhookDeliveries(deps: WebhookDependencies): Worker {
   const { db, logger } = deps;
-  const dispatcher = new Dispatcher({
+  const dispatches = createDispatchWorker({
     ...deps,
+    ...platformWebhooks,
+    channel: DELIVERIES_CHANNEL,
     send: deps.send ?? createWebhookSender(deps.outbound),
-    onRoom: () => dispatches.wake(),
-  });
-  const dispatches = createPeriodicWorker({
-    name: 'webhook dispatcher',
-    intervalMs: DISPATCH_INTERVAL_MS,
-    pass: (signal) => dispatcher.dispatch(signal),
-    logger,
   });
   const fanOuts = createPeriodicWorker({
     name: 'webhook fan-out',
@@ -51,28 +79,23 @@ export function createWebhookDeliveries(deps: WebhookDependencies): Worker {
     },
     logger,
   });
-  const listeners: (() => Promise<void>)[] = [];
+  let stopListening: (() => Promise<void>) | undefined;
   const stopLooking = async (): Promise<void> => {
-    for (const stop of listeners.splice(0)) await stop();
-    await Promise.all([fanOuts.stop(), dispatches.stop()]);
+    await stopListening?.();
+    stopListening = undefined;
+    await fanOuts.stop();
   };
   return {
     async start() {
-      listeners.push(await onFeedChanged(db, () => fanOuts.wake()));
-      const wake = () => dispatches.wake();
-      listeners.push(await db.listen(DELIVERIES_CHANNEL, wake, wake));
+      stopListening = await onFeedChanged(db, () => fanOuts.wake());
+      await dispatches.start();
       fanOuts.start();
-      dispatches.start();
     },
     async drain(timeoutMs) {
-      await stopLooking();
-      const late = setTimeout(() => void dispatcher.stop(), timeoutMs);
-      await dispatcher.drain();
-      clearTimeout(late);
+      await Promise.all([stopLooking(), dispatches.drain(timeoutMs)]);
     },
     async stop() {
-      await stopLooking();
-      await dispatcher.stop();
+      await Promise.all([stopLooking(), dispatches.stop()]);
     },
   };
 }

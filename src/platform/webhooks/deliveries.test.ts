@@ -6,12 +6,13 @@ import { describeOnEachStore } from '../../../test/support/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { createMetrics } from '../../kernel/metrics/metrics.ts';
 import { createVault } from '../../kernel/vault/vault.ts';
+import { Dispatcher } from '../../kernel/webhooks/dispatcher.ts';
+import type { AttemptResult, WebhookSender } from '../../kernel/webhooks/send-delivery.ts';
+import { mintWebhookSecret, webhookSecretContext } from '../../kernel/webhooks/webhook-secret.ts';
 import { appendEvent } from '../feed/append-event.ts';
 import { TenantDatabase } from '../store/tenant-db.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { platformWebhooks } from './deliver-webhooks.ts';
 import { fanOut } from './fan-out.ts';
-import type { AttemptResult, WebhookSender } from './send-delivery.ts';
-import { mintWebhookSecret, webhookSecretContext } from './webhook-secret.ts';
 
 const PATIENCE_MS = 30_000;
 const MINUTE_MS = 60_000;
@@ -38,7 +39,16 @@ describeOnEachStore('deliveries of webhooks', {}, (current) => {
     let nowMs = Date.now();
     const now = () => new Date(nowMs);
     const openDispatcher = () =>
-      new Dispatcher({ db, vault, now, send, logger, metrics: createMetrics(), onRoom: () => undefined });
+      new Dispatcher({
+        ...platformWebhooks,
+        db,
+        vault,
+        now,
+        send,
+        logger,
+        metrics: createMetrics(),
+        onRoom: () => undefined,
+      });
     const dispatcher = openDispatcher();
     return {
       home,

@@ -2,4 +2,3 @@
 export { DELIVERIES_CHANNEL } from './channel.ts';
 export { createWebhookDeliveries } from './deliver-webhooks.ts';
 export { defineWebhookJobs, enqueueReplay } from './webhook-jobs.ts';
-export { mintWebhookSecret, webhookSecretContext } from './webhook-secret.ts';

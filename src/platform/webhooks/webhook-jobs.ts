@@ -2,16 +2,15 @@
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { sweepDeliveries } from '../../kernel/webhooks/delivery-store.ts';
 import { selectsEventType } from '../feed/event-types.ts';
 import { TenantDatabase, type TenantTransaction } from '../store/tenant-db.ts';
 import { DELIVERIES_CHANNEL } from './channel.ts';
+import { webhookTables } from './webhook-tables.ts';
 
 const REPLAY_WEBHOOK = 'replay-webhook';
 const SWEEP_DELIVERIES = 'sweep-webhook-deliveries';
 const EVENTS_A_BATCH = 500;
-const ROWS_A_BATCH = 5_000;
-/** How long a settled delivery is kept. */
-const KEPT = '30 days';
 
 interface ReplayJob {
   readonly projectId: string;
@@ -28,7 +27,7 @@ interface JobDependencies {
 /** Defines the jobs and their times. Call before `jobs.start`. */
 export function defineWebhookJobs(jobs: Jobs, deps: JobDependencies): void {
   jobs.define<ReplayJob>(REPLAY_WEBHOOK, ({ data, signal }) => replay(deps, data, signal), { concurrency: 2 });
-  jobs.define(SWEEP_DELIVERIES, ({ signal }) => sweepDeliveries(deps.db, signal), { concurrency: 1 });
+  jobs.define(SWEEP_DELIVERIES, ({ signal }) => sweepDeliveries(deps.db, webhookTables, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_DELIVERIES, '17 * * * *', {});
 }
 
@@ -86,31 +85,4 @@ async function replayBatch(
     ],
   });
   return rows.length < EVENTS_A_BATCH ? undefined : rows.at(-1)?.id;
-}
-
-/** Removes settled deliveries past their time, and those of webhooks that are gone, each with its attempts. */
-async function sweepDeliveries(db: Database, signal: AbortSignal): Promise<void> {
-  const over = [
-    `select project_id, id from webhook_deliveries where status <> 'pending' and updated_at < now() - interval '${KEPT}'
-     limit ${ROWS_A_BATCH}`,
-    `select d.project_id, d.id from webhook_deliveries d
-     where not exists (select from webhooks w where w.project_id = d.project_id and w.id = d.webhook_id)
-     limit ${ROWS_A_BATCH}`,
-  ];
-  for (const which of over) {
-    for (let removed = ROWS_A_BATCH; removed === ROWS_A_BATCH && !signal.aborted; ) {
-      const { rows } = await db.query<{ removed: number }>({
-        text: `
-          with over as (${which}), attempts as (
-            delete from webhook_attempts a using over where a.project_id = over.project_id and a.delivery_id = over.id
-          ), deliveries as (
-            delete from webhook_deliveries d using over where d.project_id = over.project_id and d.id = over.id
-            returning d.id
-          )
-          select count(*)::int as removed from deliveries`,
-        values: [],
-      });
-      removed = rows[0]?.removed ?? 0;
-    }
-  }
 }

@@ -9,7 +9,7 @@ import {
   sendDs,
   viewRegistry,
 } from './dnssec-step.ts';
-import { type ClaimedZone, saveProgress } from './dnssec-store.ts';
+import { type ClaimedZone, saveAndTell, saveProgress } from './dnssec-store.ts';
 
 export async function disableDnssec(context: DnssecContext, zone: ClaimedZone): Promise<void> {
   const view = await viewRegistry(context, zone);
@@ -83,7 +83,7 @@ async function dropKeys(context: DnssecContext, zone: ClaimedZone): Promise<void
   if (!isWanted) return;
   // A publisher that signs nothing has no keys; DNSSEC dates from another one.
   if (context.publisher.supportsDnssec) await context.zones.unsign(zone.name);
-  const isOff = await saveProgress(context.db, zone, {
+  const isOff = await saveAndTell(context.db, zone, 'dnssec.disabled', {
     state: 'off',
     dsRecords: [],
     dsHandedAt: null,

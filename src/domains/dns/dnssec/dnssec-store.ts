@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Database, Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
+import { appendEvent } from '../../events/index.ts';
 import { countLapsed, isFree } from '../../lapsed-leases.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
@@ -117,4 +118,19 @@ export async function releaseZone(executor: Executor, zone: ClaimedZone): Promis
     .where('domain_id', '=', zone.domainId)
     .where('dnssec_lease_until', '=', zone.leaseUntil)
     .execute();
+}
+
+/** As `saveProgress`, of what the owner of the zone is told. */
+export async function saveAndTell(
+  db: Database,
+  zone: ClaimedZone,
+  type: 'dnssec.enabled' | 'dnssec.disabled' | 'dnssec.refused',
+  progress: ZoneProgress,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const isSaved = await saveProgress(tx, zone, progress);
+    const reason = progress.refusal === undefined ? {} : { reason: progress.refusal };
+    if (isSaved) await appendEvent(tx, zone.workspaceId, { type, data: { domain: zone.name, ...reason } });
+    return isSaved;
+  });
 }

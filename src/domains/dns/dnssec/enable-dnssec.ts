@@ -10,7 +10,7 @@ import {
   sendDs,
   viewRegistry,
 } from './dnssec-step.ts';
-import { type ClaimedZone, saveProgress } from './dnssec-store.ts';
+import { type ClaimedZone, saveAndTell, saveProgress } from './dnssec-store.ts';
 
 export async function enableDnssec(context: DnssecContext, zone: ClaimedZone): Promise<void> {
   const dsRecords = await context.zones.sign(zone.name);
@@ -49,7 +49,7 @@ async function applyOutcome(context: DnssecContext, zone: ClaimedZone, sent: Sen
 }
 
 async function finish(context: DnssecContext, zone: ClaimedZone, dsRecords: readonly DsRecord[]): Promise<void> {
-  const isOn = await saveProgress(context.db, zone, {
+  const isOn = await saveAndTell(context.db, zone, 'dnssec.enabled', {
     state: 'on',
     dsRecords,
     dsHandedAt: zone.dsHandedAt ?? context.clock.now(),
@@ -65,7 +65,7 @@ async function finish(context: DnssecContext, zone: ClaimedZone, dsRecords: read
 async function giveUp(context: DnssecContext, zone: ClaimedZone, sent: Sent, reason: string): Promise<void> {
   const neverThere = zone.dsHandedAt === null && sent.wasEmpty;
   context.logger.warn({ zone: zone.name, reason }, 'the registry refuses DS records; DNSSEC is turned off again');
-  await saveProgress(context.db, zone, {
+  await saveAndTell(context.db, zone, 'dnssec.refused', {
     state: 'disabling',
     refusal: reason,
     ...(neverThere && { dsRecords: [], dsHandedAt: null }),

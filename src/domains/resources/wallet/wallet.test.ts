@@ -44,15 +44,22 @@ describe('the wallet', () => {
     const workspace = await service.createWorkspace();
     await workspace.fund(5_000);
     const orderId = await buy(workspace);
+    const bought = `registration of ${(await workspace.get(`/orders/${orderId}`)).body.domain}`;
     await workspace.fund(700);
     const movements = await walk<WalletMovement>(workspace, '/wallet/ledger', 'movements', 1);
     assert.deepEqual(
-      movements.map((one) => [one.kind, one.available_change_cents, one.held_change_cents, one.order_id]),
+      movements.map((one) => [
+        one.kind,
+        one.available_change_cents,
+        one.held_change_cents,
+        one.order_id,
+        one.description,
+      ]),
       [
-        ['credit', 700, 0, null],
-        ['capture', 0, -1_190, orderId],
-        ['hold', -1_190, 1_190, orderId],
-        ['credit', 5_000, 0, null],
+        ['credit', 700, 0, null, 'test'],
+        ['capture', 0, -1_190, orderId, bought],
+        ['hold', -1_190, 1_190, orderId, bought],
+        ['credit', 5_000, 0, null, 'test'],
       ],
     );
     assert.deepEqual((await workspace.get('/wallet/ledger')).body, { movements, next_after: null });

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { mintWebhookSecret, webhookSecretContext } from '../../../kernel/webhooks/webhook-secret.ts';
 import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
-import { mintWebhookSecret, webhookSecretContext } from '../../webhooks/index.ts';
 import { checkSelectors } from './check-webhook.ts';
 import type { WebhookDependencies } from './dependencies.ts';
 import type { WebhookIn } from './schema.ts';

@@ -2,6 +2,7 @@
 import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
+import type { SealedSecrets } from '../../../kernel/webhooks/rotate-secret.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
@@ -98,13 +99,7 @@ export async function updateWebhook(db: TenantDb, id: string, change: WebhookCha
     .execute();
 }
 
-export interface RotatedSecrets {
-  readonly sealed_secret: string;
-  readonly sealed_previous_secret: string | null;
-  readonly previous_secret_expires_at: Date | null;
-}
-
-export async function replaceSecrets(db: TenantDb, id: string, secrets: RotatedSecrets): Promise<void> {
+export async function replaceSecrets(db: TenantDb, id: string, secrets: SealedSecrets): Promise<void> {
   await db
     .updateTable('webhooks')
     .set({ ...secrets, updated_at: sql<Date>`now()` })

@@ -7,12 +7,17 @@
  *        └── wait, or lease over ┘
  */
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { Database } from '../../kernel/db/database.ts';
-import type { Metrics } from '../../kernel/metrics/metrics.ts';
-import { type Vault, VaultError } from '../../kernel/vault/vault.ts';
-import { renderEvent } from '../feed/render-event.ts';
-import { type ClaimedDelivery, claimDeliveries, type SettledAttempt, settleAttempts } from './delivery-store.ts';
-import { type EndpointReport, noteEndpointHealth } from './endpoint-health.ts';
+import type { Database } from '../db/database.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { type Vault, VaultError } from '../vault/vault.ts';
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type SettledAttempt,
+  settleAttempts,
+  type WebhookTables,
+} from './delivery-store.ts';
+import { type EndpointReport, noteEndpointHealth, type OnPaused } from './endpoint-health.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import type { AttemptResult, WebhookSender } from './send-delivery.ts';
 import { signDelivery, webhookSecretContext } from './webhook-secret.ts';
@@ -27,8 +32,12 @@ const UNSIGNABLE: AttemptResult = {
   error: 'the secret of the webhook cannot be read on this server: rotate it',
 };
 
-export interface DispatcherDependencies {
+export interface DispatcherDependencies<Event> {
   readonly db: Database;
+  readonly tables: WebhookTables;
+  /** The JSON that is sent. */
+  readonly renderBody: (delivery: ClaimedDelivery<Event>) => string;
+  readonly onPaused: OnPaused;
   readonly vault: Vault;
   readonly now: () => Date;
   readonly send: WebhookSender;
@@ -38,8 +47,8 @@ export interface DispatcherDependencies {
   readonly onRoom: () => void;
 }
 
-export class Dispatcher {
-  readonly #deps: DispatcherDependencies;
+export class Dispatcher<Event> {
+  readonly #deps: DispatcherDependencies<Event>;
   readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
   /** Attempts under way, by webhook. */
@@ -49,7 +58,7 @@ export class Dispatcher {
   #settled: { readonly attempt: SettledAttempt; readonly report: EndpointReport }[] = [];
   readonly #attempts: ReturnType<Metrics['histogram']>;
 
-  constructor(deps: DispatcherDependencies) {
+  constructor(deps: DispatcherDependencies<Event>) {
     this.#deps = deps;
     this.#attempts = deps.metrics.histogram(
       'webhook_attempt_duration_seconds',
@@ -64,7 +73,7 @@ export class Dispatcher {
       const limit = MAX_AT_ONCE - this.#underWay.size;
       if (limit <= 0) return;
       const from = this.#after;
-      const { deliveries, next } = await claimDeliveries(this.#deps.db, {
+      const { deliveries, next } = await claimDeliveries<Event>(this.#deps.db, this.#deps.tables, {
         now: this.#deps.now(),
         after: from,
         perEndpoint: PER_ENDPOINT,
@@ -93,7 +102,7 @@ export class Dispatcher {
     await this.drain();
   }
 
-  #begin(delivery: ClaimedDelivery): void {
+  #begin(delivery: ClaimedDelivery<Event>): void {
     const { webhook_id } = delivery;
     this.#busy.set(webhook_id, (this.#busy.get(webhook_id) ?? 0) + 1);
     const done = this.#attempt(delivery)
@@ -114,13 +123,11 @@ export class Dispatcher {
     this.#underWay.add(done);
   }
 
-  async #attempt(delivery: ClaimedDelivery): Promise<void> {
-    const { now, send } = this.#deps;
+  async #attempt(delivery: ClaimedDelivery<Event>): Promise<void> {
+    const { now, renderBody, send } = this.#deps;
     const at = now();
-    const { project_id, id, webhook_id, round, misses, event_created_at, failing_since, url } = delivery;
-    const body = JSON.stringify(
-      renderEvent(project_id, { ...delivery, id: delivery.event_id, created_at: event_created_at }),
-    );
+    const { owner_id, id, webhook_id, round, misses, failing_since, url } = delivery;
+    const body = renderBody(delivery);
     const secrets = this.#openSecrets(delivery, at);
     const startedMs = performance.now();
     const { httpStatus, error } =
@@ -132,7 +139,7 @@ export class Dispatcher {
     const status = error === null ? 'succeeded' : next === undefined ? 'dead' : 'pending';
     this.#attempts.observe({ outcome: status === 'pending' ? 'missed' : status }, durationMs / 1_000);
     const attempt: SettledAttempt = {
-      project_id,
+      owner_id,
       id,
       round,
       status,
@@ -143,7 +150,7 @@ export class Dispatcher {
       next_attempt_at: next?.toISOString() ?? null,
     };
     const hasMissed = error !== null;
-    const report = { projectId: project_id, webhookId: webhook_id, failingSince: failing_since, hasMissed, at };
+    const report = { ownerId: owner_id, webhookId: webhook_id, failingSince: failing_since, hasMissed, at };
     this.#settled.push({ attempt, report });
     this.#settling ??= this.#settleAll().finally(() => {
       this.#settling = undefined;
@@ -152,10 +159,10 @@ export class Dispatcher {
   }
 
   /** Undefined where the master key that sealed them is lost. */
-  #openSecrets(delivery: ClaimedDelivery, at: Date): string[] | undefined {
-    const { project_id, webhook_id, sealed_secret, sealed_previous_secret, previous_secret_expires_at } = delivery;
+  #openSecrets(delivery: ClaimedDelivery<Event>, at: Date): string[] | undefined {
+    const { owner_id, webhook_id, sealed_secret, sealed_previous_secret, previous_secret_expires_at } = delivery;
     const open = (sealed: string, which: 'current' | 'previous') =>
-      this.#deps.vault.open(sealed, webhookSecretContext(project_id, webhook_id, which));
+      this.#deps.vault.open(sealed, webhookSecretContext(owner_id, webhook_id, which));
     try {
       const secrets = [open(sealed_secret, 'current')];
       if (sealed_previous_secret !== null && previous_secret_expires_at !== null && previous_secret_expires_at > at) {
@@ -175,14 +182,16 @@ export class Dispatcher {
     while (this.#settled.length > 0) {
       const settled = this.#settled;
       this.#settled = [];
+      const { db, tables, now, onPaused } = this.#deps;
       await settleAttempts(
-        this.#deps.db,
+        db,
+        tables,
         settled.map(({ attempt }) => attempt),
-        this.#deps.now(),
+        now(),
       );
       // The last of each endpoint tells how it is.
       const reports = new Map(settled.map(({ report }) => [report.webhookId, report]));
-      for (const report of reports.values()) await noteEndpointHealth(this.#deps.db, report);
+      for (const report of reports.values()) await noteEndpointHealth(db, tables, report, onPaused);
     }
   }
 }

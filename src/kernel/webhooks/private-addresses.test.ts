@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { createOutbound, type Lookup, OutboundError } from '../../kernel/outbound/outbound.ts';
+import { createOutbound, type Lookup, OutboundError } from '../outbound/outbound.ts';
 import { createWebhookSender } from './send-delivery.ts';
 
 /** What a server of a company must not be made to call. */

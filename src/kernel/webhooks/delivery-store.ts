@@ -1,20 +1,35 @@
 /**
- * The statements of the dispatcher.
+ * The statements of the dispatcher, over the tables of a service.
  *
  * A claimed delivery stays `pending`, with the end of its lease as its next attempt: what a replica takes with it when it
  * dies is due again by itself.
  */
-import type { Database } from '../../kernel/db/database.ts';
-import { json } from '../../kernel/db/values.ts';
-import type { Actor, JsonObject } from '../tables.ts';
+import type { Database } from '../db/database.ts';
+import { json } from '../db/values.ts';
+
+/** Where a service keeps its webhooks: tables that are alike in both, but for these names. */
+export interface WebhookTables {
+  /** What stands before `webhooks`, `webhook_deliveries`, `webhook_attempts` and `events`: a schema with its dot, or nothing. */
+  readonly schema: '' | `${string}.`;
+  /** The column of whose they are. */
+  readonly owner: 'project_id' | 'workspace_id';
+  /** Of events, besides `type` and `created_at`: what their envelope is made of. */
+  readonly eventColumns: readonly string[];
+}
 
 /** Longer than an attempt may take, and than settling it. */
 const LEASE_MS = 30_000;
 /** Endpoints that one look goes through; the next look goes on behind them. */
 const ENDPOINTS_A_LOOK = 500;
+/** How long a settled delivery is kept. */
+const KEPT = '30 days';
+const ROWS_A_BATCH = 5_000;
 
-export interface ClaimedDelivery {
-  readonly project_id: string;
+/** With the event's further columns. */
+export type ClaimedDelivery<Event> = ClaimedColumns & Event;
+
+interface ClaimedColumns {
+  readonly owner_id: string;
   readonly id: string;
   readonly webhook_id: string;
   readonly round: number;
@@ -26,9 +41,6 @@ export interface ClaimedDelivery {
   readonly previous_secret_expires_at: Date | null;
   readonly event_id: string;
   readonly type: string;
-  readonly smith_id: string | null;
-  readonly actor: Actor | null;
-  readonly data: JsonObject;
   readonly event_created_at: Date;
 }
 
@@ -44,8 +56,8 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
-export interface Claim {
-  readonly deliveries: readonly ClaimedDelivery[];
+export interface Claim<Event> {
+  readonly deliveries: readonly ClaimedDelivery<Event>[];
   /** Where the next look begins; '' where this one went through the rest. */
   readonly next: string;
 }
@@ -54,41 +66,46 @@ export interface Claim {
  * Claims what is due, some of each endpoint: one that has thousands waiting takes no more of a look than one that has
  * three. Endpoints are found by skipping along the index, however many deliveries each has.
  */
-export async function claimDeliveries(db: Database, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries<Event>(
+  db: Database,
+  { schema, owner, eventColumns }: WebhookTables,
+  request: ClaimRequest,
+): Promise<Claim<Event>> {
   const { now, after, perEndpoint, perFailingEndpoint, busy, limit } = request;
-  const { rows } = await db.query<ClaimedDelivery & { last_endpoint: string | null }>({
+  const { rows } = await db.query<ClaimedDelivery<Event> & { last_endpoint: string | null }>({
     text: `
       with recursive endpoints as (
-        select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.webhook_id > $1
+        select (select d.webhook_id from ${schema}webhook_deliveries d where d.status = 'pending' and d.webhook_id > $1
                 order by d.webhook_id limit 1) as webhook_id, 1 as number
         union all
-        select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.webhook_id > e.webhook_id
+        select (select d.webhook_id from ${schema}webhook_deliveries d where d.status = 'pending' and d.webhook_id > e.webhook_id
                 order by d.webhook_id limit 1), e.number + 1
         from endpoints e where e.webhook_id is not null and e.number < ${ENDPOINTS_A_LOOK}
       ), last as (
         select max(webhook_id) filter (where number = ${ENDPOINTS_A_LOOK}) as webhook_id from endpoints
       ), due as (
-        select d.project_id, d.id, w.url, w.failing_since, w.sealed_secret, w.sealed_previous_secret,
+        select d.${owner}, d.id, w.url, w.failing_since, w.sealed_secret, w.sealed_previous_secret,
           w.previous_secret_expires_at
         from endpoints e
-        join webhooks w on w.id = e.webhook_id and w.active
+        join ${schema}webhooks w on w.id = e.webhook_id and w.active
         left join jsonb_to_recordset($2) as b (webhook_id text, count int) on b.webhook_id = e.webhook_id
         cross join lateral (
-          select project_id, id from webhook_deliveries
+          select ${owner}, id from ${schema}webhook_deliveries
           where status = 'pending' and webhook_id = e.webhook_id and next_attempt_at <= $3
-          order by next_attempt_at
+          order by next_attempt_at, id
           limit greatest(case when w.failing_since is null then $4::int else $5::int end - coalesce(b.count, 0), 0)
           for update skip locked
         ) d
         limit $6
       ), claimed as (
-        update webhook_deliveries d set next_attempt_at = $7 from due
-        where d.project_id = due.project_id and d.id = due.id
-        returning d.project_id, d.id, d.webhook_id, d.round, d.misses, d.event_id, due.url, due.failing_since,
+        update ${schema}webhook_deliveries d set next_attempt_at = $7 from due
+        where d.${owner} = due.${owner} and d.id = due.id
+        returning d.${owner} as owner_id, d.id, d.webhook_id, d.round, d.misses, d.event_id, due.url, due.failing_since,
           due.sealed_secret, due.sealed_previous_secret, due.previous_secret_expires_at
       )
-      select c.*, v.type, v.smith_id, v.actor, v.data, v.created_at as event_created_at, last.webhook_id as last_endpoint
-      from last left join (claimed c join events v on v.project_id = c.project_id and v.id = c.event_id) on true`,
+      select c.*, v.type, v.created_at as event_created_at, ${eventColumns.map((name) => `v.${name}`).join(', ')},
+        last.webhook_id as last_endpoint
+      from last left join (claimed c join ${schema}events v on v.${owner} = c.owner_id and v.id = c.event_id) on true`,
     values: [
       after,
       JSON.stringify([...busy].map(([webhook_id, count]) => ({ webhook_id, count }))),
@@ -112,7 +129,7 @@ export async function claimDeliveries(db: Database, request: ClaimRequest): Prom
 }
 
 export interface SettledAttempt {
-  readonly project_id: string;
+  readonly owner_id: string;
   readonly id: string;
   readonly round: number;
   readonly status: 'pending' | 'succeeded' | 'dead';
@@ -124,25 +141,61 @@ export interface SettledAttempt {
 }
 
 /** Records attempts. One of an earlier round, or of a delivery that has got there meanwhile, changes no state. */
-export async function settleAttempts(db: Database, attempts: readonly SettledAttempt[], now: Date): Promise<void> {
+export async function settleAttempts(
+  db: Database,
+  { schema, owner }: WebhookTables,
+  attempts: readonly SettledAttempt[],
+  now: Date,
+): Promise<void> {
   await db.query({
     text: `
       with settled as (
-        select * from jsonb_to_recordset($1) as s (project_id text, id text, round int, status text, at timestamptz,
+        select * from jsonb_to_recordset($1) as s (owner_id text, id text, round int, status text, at timestamptz,
           duration_ms int, http_status int, error text, next_attempt_at timestamptz)
       ), counted as (
-        update webhook_deliveries d set
+        update ${schema}webhook_deliveries d set
           attempt_count = d.attempt_count + 1, last_http_status = s.http_status, last_error = s.error, updated_at = $2,
           misses = case when d.round = s.round and s.error is not null then d.misses + 1 else d.misses end,
           status = case when d.round = s.round and d.status = 'pending' then s.status else d.status end,
           next_attempt_at = case when d.round = s.round and d.status = 'pending' then s.next_attempt_at
                                  else d.next_attempt_at end
-        from settled s where d.project_id = s.project_id and d.id = s.id
-        returning d.project_id, d.id, d.attempt_count, s.at, s.duration_ms, s.http_status, s.error
+        from settled s where d.${owner} = s.owner_id and d.id = s.id
+        returning d.${owner}, d.id, d.attempt_count, s.at, s.duration_ms, s.http_status, s.error
       )
-      insert into webhook_attempts (project_id, delivery_id, number, at, duration_ms, http_status, error)
-      select project_id, id, attempt_count, at, duration_ms, http_status, error from counted
+      insert into ${schema}webhook_attempts (${owner}, delivery_id, number, at, duration_ms, http_status, error)
+      select ${owner}, id, attempt_count, at, duration_ms, http_status, error from counted
       on conflict do nothing`,
     values: [json(attempts), now],
   });
+}
+
+/** Removes settled deliveries past their time, and those of webhooks that are gone, each with its attempts. */
+export async function sweepDeliveries(
+  db: Database,
+  { schema, owner }: WebhookTables,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = [
+    `select ${owner}, id from ${schema}webhook_deliveries where status <> 'pending' and updated_at < now() - interval '${KEPT}'
+     limit ${ROWS_A_BATCH}`,
+    `select d.${owner}, d.id from ${schema}webhook_deliveries d
+     where not exists (select from ${schema}webhooks w where w.${owner} = d.${owner} and w.id = d.webhook_id)
+     limit ${ROWS_A_BATCH}`,
+  ];
+  for (const which of over) {
+    for (let removed = ROWS_A_BATCH; removed === ROWS_A_BATCH && !signal.aborted; ) {
+      const { rows } = await db.query<{ removed: number }>({
+        text: `
+          with over as (${which}), attempts as (
+            delete from ${schema}webhook_attempts a using over where a.${owner} = over.${owner} and a.delivery_id = over.id
+          ), deliveries as (
+            delete from ${schema}webhook_deliveries d using over where d.${owner} = over.${owner} and d.id = over.id
+            returning d.id
+          )
+          select count(*)::int as removed from deliveries`,
+        values: [],
+      });
+      removed = rows[0]?.removed ?? 0;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * Secrets of webhooks. The text that a tenant is shown once works with two kinds of verifiers: ours, and those made like
+ * Secrets of webhooks. The text that its owner is shown once works with two kinds of verifiers: ours, and those made like
  * Stripe's, take the whole text as the key; Standard Webhooks takes the bytes behind the prefix.
  */
 import { createHmac, randomBytes } from 'node:crypto';
@@ -12,9 +12,9 @@ export function mintWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** Where a secret lies, for the vault. */
-export function webhookSecretContext(projectId: string, webhookId: string, which: 'current' | 'previous'): string {
-  return `webhooks/${projectId}/${webhookId}/${which}`;
+/** Where a secret lies, for the vault. `ownerId`: of the project or the workspace. */
+export function webhookSecretContext(ownerId: string, webhookId: string, which: 'current' | 'previous'): string {
+  return `webhooks/${ownerId}/${webhookId}/${which}`;
 }
 
 /**

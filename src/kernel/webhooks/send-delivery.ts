@@ -1,5 +1,5 @@
 /** One attempt: a POST through the outbound guard, which checks every hop and connects to no address but the one checked. */
-import { type Outbound, OutboundError, readCapped } from '../../kernel/outbound/outbound.ts';
+import { type Outbound, OutboundError, readCapped } from '../outbound/outbound.ts';
 
 /** From the first look-up to the last byte of the answer. */
 const ANSWER_DEADLINE_MS = 10_000;
@@ -11,7 +11,7 @@ const REDIRECTS_WITH_BODY = new Set([307, 308]);
 export interface AttemptResult {
   /** Of the last hop; null where none answered. */
   readonly httpStatus: number | null;
-  /** Why the attempt missed, for the tenant; null when the endpoint took the event. */
+  /** Why the attempt missed, for its owner; null when the endpoint took the event. */
   readonly error: string | null;
 }
 
@@ -23,7 +23,7 @@ export type WebhookSender = (
 ) => Promise<AttemptResult>;
 
 /** Never rejects but for the signal's reason. `deadlineMs` is for tests. */
-export function createWebhookSender(outbound: Outbound, deadlineMs = ANSWER_DEADLINE_MS): WebhookSender {
+export function createWebhookSender(outbound: Pick<Outbound, 'fetch'>, deadlineMs = ANSWER_DEADLINE_MS): WebhookSender {
   const fetch = outbound.fetch('public', { httpsOnly: true });
   return async (url, headers, body, signal) => {
     const deadline = AbortSignal.timeout(deadlineMs);

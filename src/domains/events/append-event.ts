@@ -1,0 +1,60 @@
+/**
+ * Events of a workspace. `appendEvent` runs in the transaction of the change that it records, and writes what webhooks are to be sent
+ * beside it: all of it commits, or none. An event never carries a secret.
+ */
+import type { Executor } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { EventType } from './event-types.ts';
+
+export interface NewEvent {
+  readonly type: EventType;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The channel on which the dispatchers of all replicas are woken. */
+export const DELIVERIES_CHANNEL = 'domains_webhook_deliveries';
+
+/** Before any clock: what was never tried is due. */
+const AT_ONCE = new Date(0);
+
+/** Writes one event of the workspace, and a delivery for each webhook that selects it. Returns its id. */
+export async function appendEvent(tx: Executor, workspaceId: string, { type, data }: NewEvent): Promise<string> {
+  const id = mintId('evt');
+  await tx.query({
+    text: 'insert into domains.events (workspace_id, id, type, data) values ($1, $2, $3, $4)',
+    values: [workspaceId, id, type, json(data)],
+  });
+  const { rows } = await tx.query<{ id: string }>({
+    text: `
+      select id from domains.webhooks where workspace_id = $1
+        and (events = '{}' or exists (select from unnest(events) as wanted (selector)
+          where selector = $2 or starts_with($2, rtrim(selector, '.') || '.')))`,
+    values: [workspaceId, type],
+  });
+  for (const { id: webhookId } of rows) await insertDelivery(tx, workspaceId, { webhookId, eventId: id, type });
+  return id;
+}
+
+interface NewDelivery {
+  readonly webhookId: string;
+  readonly eventId: string;
+  readonly type: EventType;
+}
+
+/** Has the event sent to the webhook; undefined where it is already. */
+export async function insertDelivery(
+  tx: Executor,
+  workspaceId: string,
+  { webhookId, eventId, type }: NewDelivery,
+): Promise<string | undefined> {
+  const id = mintId('whd');
+  const { rowCount } = await tx.query({
+    text: `
+      insert into domains.webhook_deliveries (workspace_id, id, webhook_id, event_id, event_type, next_attempt_at)
+      values ($1, $2, $3, $4, $5, $6) on conflict (workspace_id, webhook_id, event_id) do nothing`,
+    values: [workspaceId, id, webhookId, eventId, type, AT_ONCE],
+  });
+  tx.wake(DELIVERIES_CHANNEL);
+  return rowCount === 0 ? undefined : id;
+}
