@@ -50,6 +50,8 @@ export interface GivenDependencies {
   /** Who the registrar is, where RDAP is answered. Absent: it is not. */
   readonly rdap?: RegistrarIdentity;
   readonly overloadDelayMs?: number;
+  /** How often the lease of an order is extended; for tests. */
+  readonly leaseBeatMs?: number;
 }
 
 export interface Dependencies extends GivenDependencies {

@@ -1,7 +1,9 @@
 /** The domain service's tables as its queries see them; migrations/domains has their SQL. They lie in the schema `domains`. */
 import type { ColumnType, Generated } from 'kysely';
 import type { RenewalFee } from './prices/quote.ts';
+import type { Duty } from './registry/duties.ts';
 import type { DsRecord, RegistryDomain, RegistryFee } from './registry/registry.ts';
+import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
 type Json<T> = ColumnType<T, string, string>;
@@ -168,6 +170,20 @@ interface RegistryBalancesTable {
   look_at: Date;
 }
 
+interface RegistryAllowancesTable {
+  registry: string;
+  commands: Json<CommandWindow['commands']>;
+  waiting: Json<CommandWindow['waiting']>;
+}
+
+interface RegistryDutiesTable {
+  registry: string;
+  duty: Duty;
+  lease_until: Date | null;
+  due_at: Date;
+  idle_count: Generated<number>;
+}
+
 interface UnassignedNamesTable {
   name: string;
   registry_id: string;
@@ -329,6 +345,8 @@ export interface SystemTables extends WorkspaceTables {
   sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
   registry_balances: RegistryBalancesTable;
+  registry_allowances: RegistryAllowancesTable;
+  registry_duties: RegistryDutiesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

@@ -18,6 +18,7 @@ import {
 } from './orders/index.ts';
 import { defineMissingNames } from './portfolio/index.ts';
 import { defineReceipts } from './receipts/index.ts';
+import { inBackground } from './registry/turns/command-turn.ts';
 import {
   createRenewalWorker,
   createUnpaidNames,
@@ -57,7 +58,7 @@ export function createWorkers(deps: Dependencies): Workers {
   const unpaidWork = createPeriodicWorker({
     name: 'unpaid names',
     intervalMs: UNPAID_INTERVAL_MS,
-    pass: (signal) => unpaidNames.runDue(signal),
+    pass: (signal) => inBackground(() => unpaidNames.runDue(signal), { signal }),
     logger: deps.logger,
   });
   defineUnpaidAudit(jobs, deps);
@@ -89,7 +90,7 @@ export function createWorkers(deps: Dependencies): Workers {
   const balances = createPeriodicWorker({
     name: 'balances',
     intervalMs: BALANCES_INTERVAL_MS,
-    pass: () => lookAtBalances(deps),
+    pass: (signal) => inBackground(() => lookAtBalances(deps), { signal }),
     logger: deps.logger,
   });
   // A renewal that the wallet did not cover may be charged as soon as it does.

@@ -41,11 +41,14 @@ export async function startDomainsOverEpp({
   endpoint = {},
   messages,
   parts = {},
+  leaseBeatMs,
   ...options
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
   readonly messages?: MessageHabits;
   readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
+  /** See `GivenDependencies`. */
+  readonly leaseBeatMs?: number;
   readonly autoRenewGraceDays?: number;
   readonly mailer?: Mailer;
   /** What the registry lets its registrars spend. */
@@ -73,13 +76,13 @@ export async function startDomainsOverEpp({
     deliver: (command) => deliver?.(command),
   });
   const wire = await openWire(epp.server.port);
-  const adapter = await epp.connect({ ...options, port: wire.port, ...endpoint });
+  const adapter = await epp.connect({ ...options, db, port: wire.port, ...endpoint });
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
     ...parts,
     ...(mailer === undefined ? {} : { mailer }),
-    ...(prices === undefined ? {} : { parts: { prices } }),
+    parts: { ...(prices === undefined ? {} : { prices }), ...(leaseBeatMs === undefined ? {} : { leaseBeatMs }) },
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
     logger: openTestLogger(),
   });

@@ -4,7 +4,9 @@
  */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
+import { expectMessages } from '../registry/duties.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
+import { memberOf } from '../registry/routing-registry.ts';
 import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
@@ -85,12 +87,12 @@ export async function markPending(
   nextLookAt: Date,
 ): Promise<OrderRow | undefined> {
   const db = workspaceDb(deps.db, order.workspace_id);
-  return updateOrder(db, order.id, ['submitted', 'pending'], {
-    state: 'pending',
-    nextLookAt,
-    isLeased: false,
-    now: deps.clock.now(),
-  });
+  const now = deps.clock.now();
+  const change = { state: 'pending', nextLookAt, isLeased: false, now } as const;
+  const pending = await updateOrder(db, order.id, ['submitted', 'pending'], change);
+  const member = memberOf(deps.registry, order.name);
+  if (member !== undefined && order.state !== 'pending') await expectMessages(deps.db, member.id, now);
+  return pending;
 }
 
 /**

@@ -90,7 +90,12 @@ export type MutationOutcome =
       /** In our own words, where our side has refused before it asked the registry. */
       readonly explanation?: string;
     }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  | {
+      readonly kind: 'unknown';
+      readonly reason: string;
+      /** It certainly was not: the registry takes so many commands, and its turn has not come. */
+      readonly isUnsent?: true;
+    };
 
 /** Result codes of RFC 5730 3 that callers distinguish; `other` is every other refusal. */
 export type RejectionCode =
@@ -282,3 +287,6 @@ export class RegistryUnavailable extends Error {
     this.name = 'RegistryUnavailable';
   }
 }
+
+/** It was not asked: it takes so many commands, and others came first. */
+export class RegistryBusy extends RegistryUnavailable {}

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { EppRegistryOptions } from '../../registry/epp/index.ts';
+import type { CommandRate } from '../../registry/turns/command-window.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
 import type { EXTENSIONS, RegistrySetup, Setup } from './setup-schema.ts';
@@ -95,9 +96,18 @@ async function readRegistry(
     checkBatchSize: registry.check_batch_size ?? 10,
     autoRenewGraceDays: registry.auto_renew_grace_days,
     warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),
+    commandRate: commandRateOf(registry, (problem) => note(`${place}.commands`, problem)),
     codeMeanings: quirks.result_codes ?? {},
     lacksPoll: quirks.no_poll ?? false,
   };
+}
+
+function commandRateOf({ commands }: RegistrySetup, note: (problem: string) => void): CommandRate | undefined {
+  if (commands === undefined) return undefined;
+  const { per_minute: perMinute, per_second: perSecond } = commands;
+  if (perMinute !== undefined && perSecond === undefined) return { commands: perMinute, perMs: 60_000 };
+  if (perSecond !== undefined && perMinute === undefined) return { commands: perSecond, perMs: 1_000 };
+  return void note('say `per_second` or `per_minute`, one of them');
 }
 
 function readEndpoint(text: string, note: (problem: string) => void): { host: string; port: number } | undefined {

@@ -57,6 +57,12 @@ const RegistrySetup = closedObject({
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
   balance: Type.Optional(closedObject({ warn_below: amount })),
+  commands: Type.Optional(
+    closedObject({
+      per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+      per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    }),
+  ),
   quirks: Type.Optional(
     closedObject({
       result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),

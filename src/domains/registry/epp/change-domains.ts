@@ -1,6 +1,6 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
 import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
-import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
+import { isSuccess, OBJECT_DOES_NOT_EXIST, OBJECT_EXISTS } from '../result-codes.ts';
 import type { ContactReference, ContactType } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findData } from './commands/response.ts';
@@ -40,6 +40,8 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
     transactionIdOf(transactionId, 'create'),
   );
   if (response.code === OBJECT_EXISTS && (await isBeingCreated(link, name))) return { kind: 'pending' };
+  // What it needs may be gone by now.
+  if (response.code === OBJECT_DOES_NOT_EXIST) link.objects.clear();
   const data = findData(response, DOMAIN, 'creData');
   return link.outcomeOf(response, data && readCreatedDomain(data).expiresAt);
 }

@@ -110,6 +110,9 @@ export async function askFee(
   const { checkTimeoutMs, fees } = link.rules;
   const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
   if (fees === undefined || !(await link.supports(FEE, timeoutMs))) return undefined;
+  const key = `${command} ${years} ${name}`;
+  const recalled = link.fees.get(key);
+  if (recalled !== undefined) return recalled;
   const question = { currency: fees.currency, commands: [{ name: command, years }] };
   const response = await link.askRepeatable(
     { kind: 'domain:check', names: [name], fees: question },
@@ -117,7 +120,9 @@ export async function askFee(
     timeoutMs,
   );
   if (response.code >= INTERNAL_FAILURE) throw refusalOf(response);
-  return feeAnswersIn(response).find((answer) => answer.name === name)?.fees[command];
+  const fee = feeAnswersIn(response).find((answer) => answer.name === name)?.fees[command];
+  if (fee !== undefined) link.fees.set(key, fee);
+  return fee;
 }
 
 /** Whoever buys waits for it, before anything is charged. */

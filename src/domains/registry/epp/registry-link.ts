@@ -8,6 +8,7 @@ import type { EppCommand } from './commands/command.ts';
 import type { ContactType, NameserverModel } from './commands/domain-items.ts';
 import { type Fee, findFeeBalance } from './commands/fee.ts';
 import type { Response } from './commands/response.ts';
+import { Memory } from './memory.ts';
 import { FEE } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -38,14 +39,23 @@ export interface RegistryRules {
   readonly checkBatchSize: number;
   /** Checks that take longer are `unknown`. */
   readonly checkTimeoutMs: number;
+  /**
+   * How long what it has answered is not asked again: that a host or a contact is there, and what a name costs. 0: it is asked each time.
+   */
+  readonly memoryMs: number;
 }
 
 export class RegistryLink {
   readonly rules: RegistryRules;
   readonly #client: EppClient;
   #lastBalance: RegistryBalance | undefined;
+  /** Hosts and contacts that are there. */
+  readonly objects: Memory<true>;
+  readonly fees: Memory<RegistryFee>;
 
   constructor(client: EppClient, rules: RegistryRules) {
+    this.objects = new Memory(rules.clock, rules.memoryMs);
+    this.fees = new Memory(rules.clock, rules.memoryMs);
     this.#client = client;
     this.rules = rules;
   }
