@@ -42,6 +42,8 @@ export interface Domains extends ServiceLifecycle {
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
   resendDeletions(): Promise<void>;
+  resendChanges(): Promise<void>;
+  lookAfterAuthCodes(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
   lookAtBalances(): Promise<void>;
@@ -116,6 +118,8 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     renewals: workers.renewals,
     unpaidNames: workers.unpaidNames,
     resendDeletions: workers.resendDeletions,
+    resendChanges: workers.resendChanges,
+    lookAfterAuthCodes: workers.lookAfterAuthCodes,
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
     lookAtBalances: workers.lookAtBalances,

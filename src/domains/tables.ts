@@ -1,8 +1,7 @@
 /** The domain service's tables as its queries see them; migrations/domains has their SQL. They lie in the schema `domains`. */
 import type { ColumnType, Generated } from 'kysely';
 import type { RenewalFee } from './prices/quote.ts';
-import type { Duty } from './registry/duties.ts';
-import type { DsRecord, RegistryDomain, RegistryFee } from './registry/registry.ts';
+import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
@@ -135,6 +134,15 @@ interface DomainsTable {
   unpaid_problem: string | null;
   renewal_fee: Json<RenewalFee | null> | null;
   unpaid_tried_at: Date | null;
+  change_wanted: Json<Omit<UpdateCommand, 'name' | 'transactionId' | 'authCode'> | null> | null;
+  change_wanted_at: Date | null;
+  change_look_at: Date | null;
+  auth_code_until: Date | null;
+  auth_code_wanted: Generated<boolean>;
+  auth_code_look_at: Date | null;
+  redemption_since: Date | null;
+  add_grace_order_id: string | null;
+  add_grace_until: Date | null;
 }
 
 /** A transfer that another registrar has asked for: see transfers-out/transfer-out.ts. */
@@ -176,6 +184,9 @@ interface RegistryAllowancesTable {
   waiting: Json<CommandWindow['waiting']>;
 }
 
+/** See registry/duties.ts. */
+export type Duty = 'messages' | 'names';
+
 interface RegistryDutiesTable {
   registry: string;
   duty: Duty;
@@ -192,7 +203,7 @@ interface UnassignedNamesTable {
   order_id: string;
 }
 
-export type OrderKind = 'registration' | 'renewal' | 'transfer';
+export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration';
 export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
 
 /** What the registry had of a name before anything was sent for its order. */

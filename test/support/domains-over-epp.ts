@@ -42,6 +42,7 @@ export async function startDomainsOverEpp({
   messages,
   parts = {},
   leaseBeatMs,
+  restoreReports = false,
   ...options
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
@@ -50,6 +51,8 @@ export async function startDomainsOverEpp({
   /** See `GivenDependencies`. */
   readonly leaseBeatMs?: number;
   readonly autoRenewGraceDays?: number;
+  /** Restorations want a report. */
+  readonly restoreReports?: boolean;
   readonly mailer?: Mailer;
   /** What the registry lets its registrars spend. */
   readonly credit?: CreditOf;
@@ -70,6 +73,7 @@ export async function startDomainsOverEpp({
     ...(special === undefined ? {} : { special }),
     ...(credit === undefined ? {} : { credit }),
     habits,
+    restoreReports,
     messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),

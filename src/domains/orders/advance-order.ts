@@ -168,6 +168,8 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         years: order.years,
         authCode: vault.open(order.sealed_auth_code ?? '', authCodeContext(order.workspace_id, order.id)),
       });
+    case 'restoration':
+      return registry.restore(command);
     default:
       return order.kind satisfies never;
   }

@@ -16,7 +16,12 @@ const UNKNOWN_LOOK = { firstMs: 500, longestMs: 5 * MINUTE_MS } as const;
 /** Before an order whose turn did not come gets in line again; it keeps its place there. */
 const TURN_LOOK = { firstMs: 1_000, longestMs: 15_000 } as const;
 /** A transfer is five days with the losing registrar. */
-const ATTENTION_AFTER_MS = { registration: DAY_MS, renewal: DAY_MS, transfer: 21 * DAY_MS } as const;
+const ATTENTION_AFTER_MS = {
+  registration: DAY_MS,
+  renewal: DAY_MS,
+  restoration: DAY_MS,
+  transfer: 21 * DAY_MS,
+} as const;
 
 export function nextUnknownLookMs(order: OrderRow, now: Date): number {
   const age = now.getTime() - order.created_at.getTime();

@@ -207,7 +207,7 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
 async function failByName(
   deps: OrderDependencies,
   name: string,
-  kind: OrderKind,
+  kind: Exclude<OrderKind, 'restoration'>,
   { reason, queuedAt }: { readonly reason: string; readonly queuedAt: Date },
 ): Promise<void> {
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);

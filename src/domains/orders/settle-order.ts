@@ -47,6 +47,7 @@ async function recordTerm(
   info: RegistryDomain | undefined,
   parts: { readonly registry: Settlement['registry']; readonly now: Date },
 ): Promise<void> {
+  if (order.kind === 'restoration') return recordRestoration(tx, order, info, parts);
   const until = paidUntil(order, info, parts.now);
   const shown = info === undefined ? until : new Date(info.expiresAt);
   await workspaceDb(tx, order.workspace_id)
@@ -59,8 +60,43 @@ async function recordTerm(
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
+      // The registrar that had the name knows its auth code.
+      ...(order.kind === 'transfer' ? { auth_code_until: parts.now, auth_code_look_at: parts.now } : {}),
       // Buying a further term takes back a scheduled release.
       ...(order.kind === 'renewal' ? { release_at: null } : {}),
+    })
+    .where('id', '=', order.domain_id)
+    .where('state', '<>', 'gone')
+    .execute();
+}
+
+/** It is as it was before its deletion; auto-renew, which that turned off, is for its owner to turn on. */
+async function recordRestoration(
+  tx: Transaction,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+): Promise<void> {
+  const db = workspaceDb(tx, order.workspace_id);
+  const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
+  const shown = info === undefined ? row.expires_at : new Date(info.expiresAt);
+  // Of a name whose term had ended the registry has renewed what was paid for.
+  const until = order.years > 0 && shown !== null ? shown : row.billed_until;
+  await db
+    .updateTable('domains')
+    .set({
+      ...(info === undefined ? { synced_at: null } : reported(info, parts)),
+      billed_until: until,
+      ...(until === null || shown === null
+        ? {}
+        : { expires_at: endOfPaidTerm(parts.registry.habitsOf(order.name), until, shown) }),
+      redemption_since: null,
+      deletion_sent_at: null,
+      release_at: null,
+      suspended_at: null,
+      renewal_state: row.auto_renew ? 'not_due' : 'off',
+      renewal_reason: null,
+      renewal_shortfall_cents: null,
     })
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
@@ -122,7 +158,7 @@ export async function failOrder(
         .set({ renewal_state: 'failed', renewal_reason: failure.message })
         .where('id', '=', domainId)
         .execute();
-    } else {
+    } else if (order.kind !== 'restoration') {
       await dropAcquisition(tx, { workspaceId, domainId, name }, now);
     }
     return ended;

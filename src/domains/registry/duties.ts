@@ -5,9 +5,8 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
+import type { Duty } from '../tables.ts';
 import { type SystemDb, systemDb } from '../workspace-scope.ts';
-
-export type Duty = 'messages' | 'names';
 
 interface DutyOf {
   readonly registry: string;

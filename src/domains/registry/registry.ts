@@ -62,7 +62,7 @@ export interface Availability {
   readonly fees?: Readonly<Partial<Record<FeeCommand, RegistryFee>>>;
 }
 
-export type FeeCommand = 'create' | 'renew' | 'transfer';
+export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
 
 export interface FeeQuestion {
   readonly name: string;
@@ -143,6 +143,8 @@ export interface TransferCommand extends Command, PaidCommand {
   readonly years: number;
 }
 
+export interface RestoreCommand extends Command, PaidCommand {}
+
 /** Members that are absent stay as they are. */
 export interface UpdateCommand extends Command {
   /** clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited, together: the registrar lock. */
@@ -153,7 +155,8 @@ export interface UpdateCommand extends Command {
   /** The whole set, in place of what is there. */
   readonly nameservers?: readonly string[];
   readonly dsRecords?: readonly DsRecord[];
-  readonly authCode?: string;
+  /** Null: nobody knows one afterwards. */
+  readonly authCode?: string | null;
 }
 
 /** The present or last transfer of a name. */
@@ -270,8 +273,8 @@ export interface Registry {
   decideTransfer(command: DecideCommand): Promise<MutationOutcome>;
   update(command: UpdateCommand): Promise<MutationOutcome>;
   delete(command: Command): Promise<MutationOutcome>;
-  /** Brings a name back out of the redemption period (RFC 3915). */
-  restore(command: Command): Promise<MutationOutcome>;
+  /** Brings a name back out of the redemption period (RFC 3915), with the report that the registry may want. */
+  restore(command: RestoreCommand): Promise<MutationOutcome>;
   /** Starts background work and connections, if any. */
   start(): Promise<void>;
   stop(): Promise<void>;

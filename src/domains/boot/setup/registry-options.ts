@@ -29,6 +29,7 @@ const extensionUris: Readonly<Record<(typeof EXTENSIONS)[number], string>> = {
   fee: 'urn:ietf:params:xml:ns:epp:fee-1.0',
   changePoll: 'urn:ietf:params:xml:ns:changePoll-1.0',
   loginSec: 'urn:ietf:params:xml:ns:epp:loginSec-1.0',
+  secureAuthInfo: 'urn:ietf:params:xml:ns:epp:secure-authinfo-transfer-1.0',
 };
 
 export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {

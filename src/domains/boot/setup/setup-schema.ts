@@ -23,7 +23,7 @@ const secret = Type.Union([
 ]);
 
 /** Names of extensions, as operators know them. */
-export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec'] as const;
+export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec', 'secureAuthInfo'] as const;
 
 const MEANINGS = [
   'object_exists',
@@ -76,6 +76,7 @@ const retail = {
   renew: Type.Optional(amount),
   transfer: Type.Optional(amount),
   trade: Type.Optional(amount),
+  restore: Type.Optional(amount),
 };
 
 const PricesSetup = closedObject({
@@ -86,6 +87,7 @@ const PricesSetup = closedObject({
       register: Type.Optional(amount),
       renew: Type.Optional(amount),
       transfer: Type.Optional(amount),
+      restore: Type.Optional(amount),
     }),
   ),
   margin: Type.Optional(
@@ -125,6 +127,8 @@ export const Setup = closedObject({
   registrar: Type.Optional(RegistrarSetup),
   /** Answers of RDAP for the names that are with us. */
   rdap: Type.Optional(Type.Boolean()),
+  /** How long an auth code works. */
+  auth_code_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),

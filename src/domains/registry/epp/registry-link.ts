@@ -116,7 +116,7 @@ export function stepOf(clTRID: string | undefined): string | undefined {
   return clTRID?.split('.').at(-1);
 }
 
-/** For objects that must have one and never need it: random and not stored; `update` sets another. */
+/** For objects that must have one and never need it: random (RFC 9154 4.1: at least 128 bits) and not stored; `update` sets another. */
 export function mintAuthInfo(): string {
-  return `${randomBytes(11).toString('base64url')}!`;
+  return `${randomBytes(16).toString('base64url')}!`;
 }

@@ -9,11 +9,11 @@ import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { Response } from './commands/response.ts';
 import type { DsChange } from './commands/sec-dns.ts';
 import { ensureHosts } from './ensure-hosts.ts';
-import { SEC_DNS } from './namespaces.ts';
+import { SEC_DNS, SECURE_AUTH_INFO } from './namespaces.ts';
 import { describeRefusal, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
-import { type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
@@ -36,7 +36,11 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   const obstacle = await ensureHosts(link, added, transactionId);
   if (obstacle !== undefined) return obstacle;
 
-  const steps: Step[] = planUpdates(found.domain, command, link.rules.nameserverModel).map((update) => ({
+  const { authCode } = command;
+  // Registries that do not know names without one get one that nobody knows.
+  const authInfo = authCode === null ? ((await link.supports(SECURE_AUTH_INFO)) ? '' : mintAuthInfo()) : authCode;
+  const wanted: Change = { ...command, authInfo };
+  const steps: Step[] = planUpdates(found.domain, wanted, link.rules.nameserverModel).map((update) => ({
     send: () => link.askOnce(update, transactionIdOf(transactionId, 'update')),
     // The change itself is the last of all: only a lifted lock is ever put back.
     takeBack: () =>
@@ -53,6 +57,9 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   }
   return takeSteps(link, steps);
 }
+
+/** `authInfo`: empty for none. */
+type Change = Omit<UpdateCommand, 'authCode'> & { readonly authInfo: string | undefined };
 
 interface Step {
   readonly send: () => Promise<Response>;
@@ -84,7 +91,7 @@ async function takeSteps(link: RegistryLink, steps: readonly Step[]): Promise<Mu
  * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
  * 2.3), so the lock is lifted first and put back with the change.
  */
-function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: NameserverModel): DomainUpdateCommand[] {
+function planUpdates(domain: RegistryDomain, command: Change, model: NameserverModel): DomainUpdateCommand[] {
   const statuses = new Set(domain.statuses);
   // Of our lock only this is missing after an update that was cut off between its two commands.
   const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));
@@ -108,7 +115,7 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, model: Name
 /** Undefined where nothing differs. */
 function planChange(
   domain: RegistryDomain,
-  command: UpdateCommand,
+  command: Change,
   model: NameserverModel,
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
@@ -126,10 +133,10 @@ function planChange(
   };
   const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain.dsRecords, command.dsRecords);
   const items = { add: itemsOf(add, model), remove: itemsOf(remove, model) };
-  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authCode === undefined) {
+  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authInfo === undefined) {
     return undefined;
   }
-  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authCode };
+  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authInfo };
 }
 
 interface Changes {

@@ -24,6 +24,7 @@ import {
   type RegistryTransfer,
   RegistryUnavailable,
   type RenewCommand,
+  type RestoreCommand,
   type SingleRegistry,
   type TransferCommand,
   type UpdateCommand,
@@ -215,9 +216,9 @@ class SimulatedRegistry implements SingleRegistry {
     );
   }
 
-  restore({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
+  restore({ fee, name, transactionId }: RestoreCommand): Promise<MutationOutcome> {
     return this.#change('restore', name, async () =>
-      outcomeOf(await this.#core.restoreDomain(this.#session(transactionId), { name })),
+      outcomeOf(await this.#core.restoreDomain(this.#session(transactionId), { name, feeCents: fee?.cents })),
     );
   }
 
@@ -364,6 +365,11 @@ function premiumFees(fees: Fees): NonNullable<Availability['fees']> {
 }
 
 function premiumFee(fees: Fees, command: FeeCommand, years: number): RegistryFee {
-  const cents = { create: fees.createCents * years, renew: fees.renewCents * years, transfer: fees.transferCents };
+  const cents = {
+    create: fees.createCents * years,
+    renew: fees.renewCents * years,
+    transfer: fees.transferCents,
+    restore: fees.restoreCents,
+  };
   return { currency: 'EUR', cents: cents[command], isPremium: true };
 }

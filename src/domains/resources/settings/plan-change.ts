@@ -1,11 +1,11 @@
 /** Which of the requested settings the registry has to change, and whether the rest is possible. */
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { WaitingChange } from '../../changes/index.ts';
 import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
-import type { RegistryChange } from './update-at-registry.ts';
 
 /** What a caller requests, its nameservers normalized. Absent: unchanged. */
 export interface RequestedSettings {
@@ -27,7 +27,7 @@ export interface Plan {
  * What the registry has to change; empty when nothing. Throws `no_hosted_zone`, `bad_request` and `pending_operation`
  * for what is not possible, before anything is changed.
  */
-export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<RegistryChange> {
+export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<WaitingChange> {
   const { row, requested, info } = plan;
   const { registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
   const signing = await findSigning(deps, row);
