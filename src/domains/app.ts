@@ -44,6 +44,8 @@ export interface Domains extends ServiceLifecycle {
   readonly renewals: RenewalWorker;
   readonly unpaidNames: UnpaidNames;
   resendDeletions(): Promise<void>;
+  resendChanges(): Promise<void>;
+  lookAfterAuthCodes(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
   refreshAliases(): Promise<void>;
@@ -121,6 +123,8 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     renewals: workers.renewals,
     unpaidNames: workers.unpaidNames,
     resendDeletions: workers.resendDeletions,
+    resendChanges: workers.resendChanges,
+    lookAfterAuthCodes: workers.lookAfterAuthCodes,
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
     refreshAliases: workers.refreshAliases,

@@ -54,7 +54,11 @@ export interface GivenDependencies {
   readonly seller?: Seller | undefined;
   /** Who the registrar is, where RDAP is answered. Absent: it is not. */
   readonly rdap?: RegistrarIdentity;
+  /** How long auth codes work. Default: see src/domains/auth-codes. */
+  readonly authCodeDays?: number | undefined;
   readonly overloadDelayMs?: number;
+  /** How often the lease of an order is extended; for tests. */
+  readonly leaseBeatMs?: number;
 }
 
 export interface Dependencies extends GivenDependencies {

@@ -2,7 +2,7 @@
  * The domain service's error catalogue: every `error` a client may branch on, and its envelope
  * `{error: "<code>", details: {message, …}}`. The codes are the contract's (Domain Registration API, Errors), and five that
  * any HTTP service has: `payload_too_large`, `rate_limit_exceeded`, `service_overloaded`, `storage_unavailable` and `pending_operation`, for a
- * change that the registry cannot take before it has finished the last one.
+ * change that the registry cannot take before it has finished the last one; and `restore_failed`, for a call that the contract does not have.
  */
 import { defineErrors, type ErrorDialect } from '../kernel/http/errors.ts';
 
@@ -83,6 +83,10 @@ export const domainErrors = defineErrors({
   transfer_failed: {
     status: 422,
     message: 'The registry refused the transfer. Nothing was charged.',
+  },
+  restore_failed: {
+    status: 422,
+    message: 'The domain cannot be restored, or the registry refused it. Nothing was charged.',
   },
   internal: {
     status: 500,

@@ -2,7 +2,8 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
-import type { DsRecord, RegistryDomain, RegistryFee } from './registry/registry.ts';
+import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
+import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
 type Json<T> = ColumnType<T, string, string>;
@@ -134,6 +135,15 @@ interface DomainsTable {
   unpaid_problem: string | null;
   renewal_fee: Json<RenewalFee | null> | null;
   unpaid_tried_at: Date | null;
+  change_wanted: Json<Omit<UpdateCommand, 'name' | 'transactionId' | 'authCode'> | null> | null;
+  change_wanted_at: Date | null;
+  change_look_at: Date | null;
+  auth_code_until: Date | null;
+  auth_code_wanted: Generated<boolean>;
+  auth_code_look_at: Date | null;
+  redemption_since: Date | null;
+  add_grace_order_id: string | null;
+  add_grace_until: Date | null;
 }
 
 /** A transfer that another registrar has asked for: see transfers-out/transfer-out.ts. */
@@ -169,6 +179,23 @@ interface RegistryBalancesTable {
   look_at: Date;
 }
 
+interface RegistryAllowancesTable {
+  registry: string;
+  commands: Json<CommandWindow['commands']>;
+  waiting: Json<CommandWindow['waiting']>;
+}
+
+/** See registry/duties.ts. */
+export type Duty = 'messages' | 'names';
+
+interface RegistryDutiesTable {
+  registry: string;
+  duty: Duty;
+  lease_until: Date | null;
+  due_at: Date;
+  idle_count: Generated<number>;
+}
+
 interface UnassignedNamesTable {
   name: string;
   registry_id: string;
@@ -177,7 +204,7 @@ interface UnassignedNamesTable {
   order_id: string;
 }
 
-export type OrderKind = 'registration' | 'renewal' | 'transfer';
+export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration';
 export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
 
 /** What the registry had of a name before anything was sent for its order. */
@@ -384,6 +411,8 @@ export interface SystemTables extends WorkspaceTables {
   sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
   registry_balances: RegistryBalancesTable;
+  registry_allowances: RegistryAllowancesTable;
+  registry_duties: RegistryDutiesTable;
 }
 
 /** The names of WorkspaceTables, for the scope to check against. */

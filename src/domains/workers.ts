@@ -1,7 +1,9 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
 import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
+import { lookAfterAuthCodes } from './auth-codes/index.ts';
 import { lookAtBalances } from './balances/index.ts';
+import { resendChanges } from './changes/index.ts';
 import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
 import { refreshAliases } from './dns/alias/index.ts';
@@ -20,6 +22,7 @@ import {
 } from './orders/index.ts';
 import { defineMissingNames } from './portfolio/index.ts';
 import { defineReceipts } from './receipts/index.ts';
+import { inBackground } from './registry/turns/command-turn.ts';
 import {
   createRenewalWorker,
   createUnpaidNames,
@@ -39,6 +42,8 @@ export interface Workers {
   readonly unpaidNames: UnpaidNames;
   /** These do what is due; for tests, which control the clock. */
   resendDeletions(): Promise<void>;
+  resendChanges(): Promise<void>;
+  lookAfterAuthCodes(): Promise<void>;
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
   refreshAliases(): Promise<void>;
@@ -60,7 +65,7 @@ export function createWorkers(deps: Dependencies): Workers {
   const unpaidWork = createPeriodicWorker({
     name: 'unpaid names',
     intervalMs: UNPAID_INTERVAL_MS,
-    pass: (signal) => unpaidNames.runDue(signal),
+    pass: (signal) => inBackground(() => unpaidNames.runDue(signal), { signal }),
     logger: deps.logger,
   });
   defineUnpaidAudit(jobs, deps);
@@ -68,6 +73,18 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'deletions',
     intervalMs: DELETIONS_INTERVAL_MS,
     pass: (signal) => resendDeletions(deps, signal),
+    logger: deps.logger,
+  });
+  const changes = createPeriodicWorker({
+    name: 'changes that wait',
+    intervalMs: CHANGES_INTERVAL_MS,
+    pass: (signal) => resendChanges(deps, signal),
+    logger: deps.logger,
+  });
+  const authCodes = createPeriodicWorker({
+    name: 'auth codes',
+    intervalMs: AUTH_CODES_INTERVAL_MS,
+    pass: (signal) => lookAfterAuthCodes(deps, signal),
     logger: deps.logger,
   });
   const transfers = createPeriodicWorker({
@@ -98,7 +115,7 @@ export function createWorkers(deps: Dependencies): Workers {
   const balances = createPeriodicWorker({
     name: 'balances',
     intervalMs: BALANCES_INTERVAL_MS,
-    pass: () => lookAtBalances(deps),
+    pass: (signal) => inBackground(() => lookAtBalances(deps), { signal }),
     logger: deps.logger,
   });
   // A renewal that the wallet did not cover may be charged as soon as it does.
@@ -121,12 +138,16 @@ export function createWorkers(deps: Dependencies): Workers {
     refreshAliases: aliases.runPass.bind(aliases),
     lookAtBalances: balances.runPass.bind(balances),
     resendDeletions: deletions.runPass.bind(deletions),
+    resendChanges: changes.runPass.bind(changes),
+    lookAfterAuthCodes: authCodes.runPass.bind(authCodes),
     async start() {
       await zones.start();
       await dnssec.start();
       orders.start();
       unpaidWork.start();
       deletions.start();
+      changes.start();
+      authCodes.start();
       transfers.start();
       delegations.start();
       aliases.start();
@@ -143,6 +164,8 @@ export function createWorkers(deps: Dependencies): Workers {
         delegations.stop(),
         transfers.stop(),
         deletions.stop(),
+        changes.stop(),
+        authCodes.stop(),
         unpaidWork.stop(),
         orders.stop(),
         dnssec.stop(),
@@ -153,6 +176,8 @@ export function createWorkers(deps: Dependencies): Workers {
 }
 
 const DELETIONS_INTERVAL_MS = 2_000;
+const CHANGES_INTERVAL_MS = 5_000;
+const AUTH_CODES_INTERVAL_MS = 30_000;
 const TRANSFERS_INTERVAL_MS = 2_000;
 /** Whether a registry is due to be asked. */
 const BALANCES_INTERVAL_MS = 30_000;

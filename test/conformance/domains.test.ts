@@ -51,6 +51,7 @@ const endpoints = [
 const ownEndpoints = [
   'GET /registrant read',
   'PATCH /registrant write',
+  'POST /domains/{name}/restore write',
   'POST /domains/{name}/transfer-out/approve write',
   'POST /domains/{name}/transfer-out/reject write',
   'POST /domains/{name}/zone/changes write',
@@ -113,8 +114,9 @@ const contractErrors: Readonly<Record<string, number>> = {
   internal: 500,
   idempotency_key_reused: 409,
 };
-/** What any HTTP service may answer beside them, and a change that has to wait for another. */
+/** What any HTTP service may answer beside them, a change that has to wait for another, and what a call of our own is refused with. */
 const furtherErrors = [
+  'restore_failed',
   'payload_too_large',
   'pending_operation',
   'rate_limit_exceeded',
@@ -209,10 +211,10 @@ test('the examples of the reference do what they show, in its order', async () =
     const media = requestBody?.content['application/json'];
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
-  // Whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
+  // What is restored was deleted before; whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
   // payment provider; a code comes by mail.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
-  assert.deepEqual(without.toSorted(), ['domains.transfer', 'sign_ins.complete', 'top_ups.create']);
+  assert.deepEqual(without.toSorted(), ['domains.restore', 'domains.transfer', 'sign_ins.complete', 'top_ups.create']);
   // What is created is there for what follows; what is deleted goes last.
   const inOrder = examples.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
   const registration = inOrder.find(({ operationId }) => operationId === 'domains.register');
@@ -318,6 +320,7 @@ describe('a token that may only read changes nothing', () => {
 describe('another workspace’s domain and one that never was are the same', () => {
   const bodies: Readonly<Record<string, object>> = {
     'domains.renew': { confirm_price: 11.9 },
+    'domains.restore': { confirm_price: 99 },
     'settings.update': { auto_renew: false },
     'zones.create_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
     'zone_records.change': { changes: [{ action: 'create', subdomain: 'www', type: 'A', value: '192.0.2.1' }] },

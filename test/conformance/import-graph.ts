@@ -190,12 +190,15 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   },
   'domains spending': {
     paths: [
+      'src/domains/auth-codes/',
+      'src/domains/changes/',
       'src/domains/deletions/',
       'src/domains/orders/',
       'src/domains/notices/',
       'src/domains/renewals/',
       'src/domains/portfolio/',
       'src/domains/receipts/',
+      'src/domains/restorations/',
       'src/domains/transfers-out/',
     ],
     may: ['domains parts', 'domains ground'],
@@ -211,6 +214,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
   'domains ground': {
     paths: [
       'src/domains/registry/dns-key.ts',
+      'src/domains/registry/duties.ts',
       'src/domains/registry/explain-refusal.ts',
       'src/domains/registry/host-steps.ts',
       'src/domains/registry/registry.ts',
@@ -220,6 +224,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/registry/take-steps.ts',
       'src/domains/registry/term.ts',
       'src/domains/events/',
+      'src/domains/registry/turns/',
       'src/domains/prices/',
       'src/domains/names/',
       'src/domains/access/',

@@ -41,12 +41,18 @@ export async function startDomainsOverEpp({
   endpoint = {},
   messages,
   parts = {},
+  leaseBeatMs,
+  restoreReports = false,
   ...options
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
   readonly messages?: MessageHabits;
   readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
+  /** See `GivenDependencies`. */
+  readonly leaseBeatMs?: number;
   readonly autoRenewGraceDays?: number;
+  /** Restorations want a report. */
+  readonly restoreReports?: boolean;
   readonly mailer?: Mailer;
   /** What the registry lets its registrars spend. */
   readonly credit?: CreditOf;
@@ -67,19 +73,20 @@ export async function startDomainsOverEpp({
     ...(special === undefined ? {} : { special }),
     ...(credit === undefined ? {} : { credit }),
     habits,
+    restoreReports,
     messages,
     delays: { createSeconds: 0, renewSeconds: 0 },
     wrongAnswers: (command, name) => choose?.(command, name),
     deliver: (command) => deliver?.(command),
   });
   const wire = await openWire(epp.server.port);
-  const adapter = await epp.connect({ ...options, port: wire.port, ...endpoint });
+  const adapter = await epp.connect({ ...options, db, port: wire.port, ...endpoint });
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
     ...parts,
     ...(mailer === undefined ? {} : { mailer }),
-    ...(prices === undefined ? {} : { parts: { prices } }),
+    parts: { ...(prices === undefined ? {} : { prices }), ...(leaseBeatMs === undefined ? {} : { leaseBeatMs }) },
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
     logger: openTestLogger(),
   });

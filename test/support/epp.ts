@@ -76,6 +76,7 @@ export async function openTestEpp(
   options: {
     readonly delays?: Partial<RegistryDelays>;
     readonly autoRenewGraceDays?: number | undefined;
+    readonly restoreReports?: boolean | undefined;
     readonly messages?: MessageHabits | undefined;
     readonly limits?: Partial<EppServerLimits>;
     /** What clients are answered wrongly; `core` answers rightly. */

@@ -43,6 +43,7 @@ export interface TestRegistryOptions {
   readonly at?: Date;
   readonly delays?: Partial<RegistryDelays>;
   readonly autoRenewGraceDays?: number | undefined;
+  readonly restoreReports?: boolean | undefined;
   readonly special?: SpecialNames;
   readonly credit?: CreditOf | undefined;
   /** Default: `testPrices`. */
@@ -60,6 +61,7 @@ export async function openTestRegistry(
   {
     at = start,
     autoRenewGraceDays,
+    restoreReports,
     credit,
     delays = {},
     messages,
@@ -69,7 +71,9 @@ export async function openTestRegistry(
   }: TestRegistryOptions = {},
 ): Promise<TestRegistry> {
   const clock = given.clock ?? createManualClock(at);
-  const core = createRegistryCore({ db, clock, prices, credit, delays, autoRenewGraceDays, messages, special });
+  const core = createRegistryCore({
+    ...{ db, clock, prices, credit, delays, autoRenewGraceDays, restoreReports, messages, special },
+  });
   count += 1;
   const ours = { registrarId: `ours-${count}`, clTRID: 'client-1' };
   const theirs = { registrarId: `theirs-${count}`, clTRID: 'client-2' };

@@ -24,19 +24,21 @@ export async function checkRegistries({ domains }: Pick<Config, 'domains'>): Pro
 type Options = Parameters<typeof import('../../domains/registry/epp/index.ts')['tryEppLogin']>[0] & {
   readonly id: string;
   readonly warnBelowCents?: number | undefined;
+  readonly commandRate?: { readonly commands: number; readonly perMs: number } | undefined;
 };
 
 async function checkLogin(options: Options): Promise<Finding> {
   const { tryEppLogin } = await import('../../domains/registry/epp/index.ts');
   try {
     const balance = await tryEppLogin(options);
-    const { id, warnBelowCents = 0 } = options;
-    if (balance === undefined) return ok('registries', `${id} takes the login`);
+    const { commandRate: rate, id, warnBelowCents = 0 } = options;
+    const takes = `${id} takes the login${rate === undefined ? '' : `, and ${rate.commands} commands a ${rate.perMs === 1_000 ? 'second' : 'minute'}`}`;
+    if (balance === undefined) return ok('registries', takes);
     const { availableCents, currency } = balance;
     const left = `${(availableCents / 100).toFixed(2)}${currency === undefined ? '' : ` ${currency}`} left there`;
     return availableCents < warnBelowCents
-      ? warning('registries', `${id} takes the login; ${left}`, `Pay ${id} before it refuses orders.`)
-      : ok('registries', `${id} takes the login; ${left}`);
+      ? warning('registries', `${takes}; ${left}`, `Pay ${id} before it refuses orders.`)
+      : ok('registries', `${takes}; ${left}`);
   } catch (error) {
     const fix = `Look at endpoint, client_id, password and certificates of ${options.id}.`;
     return failed('registries', `${options.id} is not logged in to: ${messageOf(error)}`, fix);

@@ -65,10 +65,17 @@ export async function countWaiting(db: SystemDb, zones: readonly string[] | unde
   return Number(count);
 }
 
-/** Has them sent again with the next sweep. */
+/** Has them sent again with the next sweep, and what else waits for credit. */
 export async function wakeWaiting(db: SystemDb, zones: readonly string[] | undefined, now: Date): Promise<void> {
   const query = db.updateTable('orders').set({ next_look_at: now }).where(waits).where('lease_until', 'is', null);
   await (zones === undefined ? query : query.where(zoneOfName, 'in', [...zones])).execute();
+  const changes = db.updateTable('domains').set({ change_look_at: now }).where('change_look_at', '>', now);
+  await (zones === undefined ? changes : changes.where(zoneOfName, 'in', [...zones])).execute();
+  const codes = db.updateTable('domains').set({ auth_code_look_at: now }).where('auth_code_wanted', '=', true);
+  await (zones === undefined ? codes : codes.where(zoneOfName, 'in', [...zones])).execute();
+  // Those without an answer are sent a little sooner with them.
+  const deletions = db.updateTable('domains').set({ deletion_look_at: now }).where('deletion_look_at', '>', now);
+  await (zones === undefined ? deletions : deletions.where(zoneOfName, 'in', [...zones])).execute();
 }
 
 export type StoredBalance = Awaited<ReturnType<typeof listBalances>>[number];

@@ -69,6 +69,8 @@ export interface OpenedRegistry {
   readonly prices: PriceBook;
   /** Present: RDAP is answered, in this name. */
   readonly rdap?: RegistrarIdentity;
+  /** How long auth codes work, where the file says so. */
+  readonly authCodeDays?: number | undefined;
 }
 
 /** Where names are registered, and what is sold there. Throws `ConfigError`, and what reading a certificate authority's file throws. */
@@ -80,16 +82,17 @@ export async function openRegistry(
   const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
   const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
   const rdap = setup?.servesRdap === true && setup.registrar !== undefined ? { rdap: setup.registrar } : {};
+  const own = { prices, authCodeDays: setup?.authCodeDays, ...rdap };
   const [first, ...others] = setup?.registries ?? [];
   if (first !== undefined) {
     const { createEppRegistry } = await import('../registry/epp/index.ts');
     const open = (options: RegistryFileOptions) => createEppRegistry({ ...options, ...deps });
-    return { registry: createRoutingRegistry([open(first), ...others.map(open)]), prices, ...rdap };
+    return { registry: createRoutingRegistry([open(first), ...others.map(open)]), ...own };
   }
   if (epp === undefined) {
     const fees = simulatedFees(prices, deps.clock);
     const options = { prices: fees, faults: 'stored', autoRenewGraceDays } as const;
-    return { registry: createSimulatedRegistry({ ...deps, options }), prices, ...rdap };
+    return { registry: createSimulatedRegistry({ ...deps, options }), ...own };
   }
   const { caFile, tlds: _, ...endpoint } = epp;
   // Loaded where it is used: the simulated registry needs neither XML nor TLS.
@@ -102,7 +105,7 @@ export async function openRegistry(
     logger: deps.logger,
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
-  return { registry, prices, ...rdap };
+  return { registry, ...own };
 }
 
 /** Real names are delegated in the DNS of the world, those of the simulated registry in none. */

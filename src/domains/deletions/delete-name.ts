@@ -3,15 +3,17 @@
  *
  *   asked for ─▶ sent ─┬─▶ taken: the name is gone, or in its redemption period
  *                 ▲    ├─▶ refused: the name stays; an owner who was answered before is told by mail
- *                 └────┘ no answer: sent again, each time later
+ *                 └────┘ no answer, or no credit of ours there: sent again, each time later
  */
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import { noteCreditRefusal } from '../balances/index.ts';
 import type { OrderDependencies } from '../orders/index.ts';
 import { findLiveOrder } from '../orders/index.ts';
 import { confirmMissing, type DomainRow, lockDomain, recordInfo, retireDomain } from '../portfolio/index.ts';
 import { explainRefusal } from '../registry/explain-refusal.ts';
 import { type RegistryDomain, RegistryUnavailable, type RejectionCode } from '../registry/registry.ts';
+import { memberOf } from '../registry/routing-registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 
 export type DeletionDependencies = Pick<OrderDependencies, 'db' | 'clock' | 'registry' | 'logger'>;
@@ -19,7 +21,7 @@ export type DeletionDependencies = Pick<OrderDependencies, 'db' | 'clock' | 'reg
 export type DeletionEnd =
   | { readonly kind: 'deleted' | 'pending'; readonly releaseAt: Date }
   | { readonly kind: 'refused'; readonly code: RejectionCode; readonly explanation: string }
-  /** No answer came, and it is sent again. */
+  /** No answer came, or we have no credit there, and it is sent again. */
   | { readonly kind: 'unknown' };
 
 /** Nobody else sends it for so long: longer than any command to the registry takes. */
@@ -55,7 +57,9 @@ export async function sendDeletion(
   const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
   const info = outcome.kind === 'unknown' ? 'unknown' : await readRemaining(deps, row.name);
   // A refusal may be the effect of an earlier deletion.
-  if (outcome.kind === 'unknown' || (outcome.kind === 'rejected' && info === 'unknown')) {
+  const hasNoCredit = outcome.kind === 'rejected' && outcome.code === 'no_credit';
+  if (hasNoCredit) await noteNoCredit(deps, row, outcome.reason);
+  if (outcome.kind === 'unknown' || hasNoCredit || (outcome.kind === 'rejected' && info === 'unknown')) {
     const age = clock.now().getTime() - (row.deletion_wanted_at ?? clock.now()).getTime();
     const again = new Date(clock.now().getTime() + Math.min(Math.max(age, MIN_AGAIN_MS), MAX_AGAIN_MS));
     await save(workspaceDb(db, row.workspace_id), row.id, { deletion_look_at: again });
@@ -68,6 +72,20 @@ export async function sendDeletion(
     return { kind: 'refused', code: outcome.code, explanation: explainRefusal('deletion', row.name, outcome) };
   }
   return recordDeletion(deps, row, info, await isGoneNow(deps, row.name, info));
+}
+
+/** Nobody's fault but ours: it waits, and the operator is told. */
+async function noteNoCredit(
+  { clock, db, logger, registry }: DeletionDependencies,
+  { name }: DomainRow,
+  reason: string,
+) {
+  logger.error(
+    { domain: name, reason },
+    'the registry deletes nothing: our account there has no credit; pay the registry',
+  );
+  const member = memberOf(registry, name);
+  if (member !== undefined) await noteCreditRefusal({ clock, db }, member.id);
 }
 
 /** Before it is sent again: as long as it has been waiting. */

@@ -5,6 +5,7 @@ export const EVENT_TYPES = [
   'domain.registered',
   'domain.renewed',
   'domain.transferred_in',
+  'domain.restored',
   'domain.expiring',
   'domain.expired',
   'domain.suspended',

@@ -4,11 +4,12 @@ import { EXPIRY_TOLERANCE_MS, findDomainById } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
-import { RegistryUnavailable } from '../registry/registry.ts';
+import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
 import { addYears } from '../registry/term.ts';
+import { inTurnSince } from '../registry/turns/command-turn.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import { attentionOf, NO_CREDIT, nextCreditLookMs, nextUnknownLookMs } from './attention.ts';
+import { attentionOf, NO_CREDIT, nextCreditLookMs, nextTurnLookMs, nextUnknownLookMs } from './attention.ts';
 import { lacksBaseline, takeBaseline } from './baseline.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
@@ -17,7 +18,7 @@ import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, ord
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
-import { countSubmission, findOrder, leaseOrder, updateOrder } from './store.ts';
+import { countSubmission, findOrder, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
 import { noteUnassigned } from './unassigned-names.ts';
 
 /** Before the next check of an order that the registry has accepted; its message usually comes first. */
@@ -52,7 +53,7 @@ export function advanceOrder(
   leased: OrderRow,
   { isFirst }: { readonly isFirst: boolean },
 ): Promise<OrderOutcome> {
-  return keepLease(deps, leased, () => advanceLeased(deps, leased, isFirst));
+  return keepLease(deps, leased, () => inTurnSince(leased.created_at, () => advanceLeased(deps, leased, isFirst)));
 }
 
 async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst: boolean): Promise<OrderOutcome> {
@@ -63,7 +64,7 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     order = paid;
   }
   if (order.state === 'pending') return orderOutcome(await checkPending(deps, order));
-  const hasSent = !isFirst && !lacksBaseline(order);
+  const hasSent = !isFirst && !lacksBaseline(order) && order.submissions > 0;
   if (lacksBaseline(order)) {
     const begun = await begin(deps, order);
     if (begun.kind === 'waits') return orderOutcome(begun.order);
@@ -74,7 +75,7 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
   }
-  if (hasSent || order.state === 'held') {
+  if (hasSent || order.submissions === 0) {
     const counted = await countSubmission(workspaceDb(deps.db, order.workspace_id), order.id, deps.clock.now());
     if (counted === undefined) return orderOutcome(await reread(deps, order));
     order = counted;
@@ -92,7 +93,7 @@ async function begin(
     return begun === undefined ? { kind: 'waits', order: await reread(deps, order) } : { kind: 'begun', order: begun };
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    return { kind: 'waits', order: await scheduleCheck(deps, order, error.message) };
+    return { kind: 'waits', order: await waitForAnswer(deps, order, error) };
   }
 }
 
@@ -134,7 +135,7 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
     case 'rejected':
       return settleRejection(deps, order, outcome);
     case 'unknown':
-      return scheduleCheck(deps, order, outcome.reason);
+      return outcome.isUnsent ? waitForTurn(deps, order) : scheduleCheck(deps, order, outcome.reason);
     default:
       return outcome satisfies never;
   }
@@ -167,6 +168,8 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         years: order.years,
         authCode: vault.open(order.sealed_auth_code ?? '', authCodeContext(order.workspace_id, order.id)),
       });
+    case 'restoration':
+      return registry.restore(command);
     default:
       return order.kind satisfies never;
   }
@@ -279,7 +282,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
     evidence = await readEvidence(deps.registry, order, info);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    return scheduleCheck(deps, order, error.message);
+    return waitForAnswer(deps, order, error);
   }
   switch (evidence) {
     case 'done':
@@ -318,12 +321,31 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
   );
 }
 
+function waitForAnswer(deps: OrderDependencies, order: OrderRow, error: RegistryUnavailable): Promise<OrderRow> {
+  if (!(error instanceof RegistryBusy)) return scheduleCheck(deps, order, error.message);
+  const delayMs = nextTurnLookMs(order, deps.clock.now());
+  return scheduleCheck(deps, order, error.message, delayMs);
+}
+
+/** The command was not sent: the registry takes so many, and others came first. It has not to be looked for, and its turn comes. */
+async function waitForTurn(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const now = deps.clock.now();
+  const nextLookAt = new Date(now.getTime() + nextTurnLookMs(order, now));
+  const db = workspaceDb(deps.db, order.workspace_id);
+  return (await uncountSubmission(db, order.id, { nextLookAt, now })) ?? reread(deps, order);
+}
+
 /** Nothing is known: the order keeps its hold and is checked again, each time later. */
-async function scheduleCheck(deps: OrderDependencies, order: OrderRow, reason: string): Promise<OrderRow> {
+async function scheduleCheck(
+  deps: OrderDependencies,
+  order: OrderRow,
+  reason: string,
+  delayMs = nextUnknownLookMs(order, deps.clock.now()),
+): Promise<OrderRow> {
   const { logger, clock } = deps;
   logger.warn({ order: order.id, state: order.state, reason }, 'the outcome of an order is not known yet');
   const now = clock.now();
-  const nextLookAt = new Date(now.getTime() + nextUnknownLookMs(order, now));
+  const nextLookAt = new Date(now.getTime() + delayMs);
   const changed = await updateOrder(
     workspaceDb(deps.db, order.workspace_id),
     order.id,

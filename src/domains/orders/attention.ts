@@ -13,13 +13,25 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Before the next look at an order whose command got no answer: soon at first, then by how old the order is. */
 const UNKNOWN_LOOK = { firstMs: 500, longestMs: 5 * MINUTE_MS } as const;
+/** Before an order whose turn did not come gets in line again; it keeps its place there. */
+const TURN_LOOK = { firstMs: 1_000, longestMs: 15_000 } as const;
 /** A transfer is five days with the losing registrar. */
-const ATTENTION_AFTER_MS = { registration: DAY_MS, renewal: DAY_MS, transfer: 21 * DAY_MS } as const;
+const ATTENTION_AFTER_MS = {
+  registration: DAY_MS,
+  renewal: DAY_MS,
+  restoration: DAY_MS,
+  transfer: 21 * DAY_MS,
+} as const;
 
 export function nextUnknownLookMs(order: OrderRow, now: Date): number {
   const age = now.getTime() - order.created_at.getTime();
   const longestMs = age < HOUR_MS ? UNKNOWN_LOOK.longestMs : age < DAY_MS ? 30 * MINUTE_MS : 6 * HOUR_MS;
   return Math.min(Math.max(backoffMs(order.submissions + 1, UNKNOWN_LOOK), age / 2), longestMs);
+}
+
+export function nextTurnLookMs(order: OrderRow, now: Date): number {
+  const age = now.getTime() - order.created_at.getTime();
+  return Math.min(Math.max(TURN_LOOK.firstMs, age / 8), TURN_LOOK.longestMs);
 }
 
 /** Longer than commands without an answer: the registry has said why, and a person has to pay it first. */

@@ -6,7 +6,7 @@ import { json } from '../../kernel/db/values.ts';
 import { READ_MS } from '../deadline.ts';
 import type { Registry } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
-import type { Baseline } from '../tables.ts';
+import type { Baseline, OrderKind } from '../tables.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
@@ -36,9 +36,13 @@ async function askBaseline(
   return { kind: isOurs ? 'ours' : 'foreign', at, registryId, expiresAt };
 }
 
-/** Whether an order needs one: a renewal names the expiry that it moves. */
+/** Whether an order needs one: a renewal names the expiry that it moves, and a restoration ends a state of the name. */
 export function lacksBaseline(order: OrderRow): boolean {
-  return order.kind !== 'renewal' && order.baseline === null;
+  return needsBaseline(order.kind) && order.baseline === null;
+}
+
+export function needsBaseline(kind: OrderKind): boolean {
+  return kind === 'registration' || kind === 'transfer';
 }
 
 /**

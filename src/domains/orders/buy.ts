@@ -7,7 +7,7 @@ import type { Deadline } from '../deadline.ts';
 import type { RegistryFee } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
-import { readBaseline } from './baseline.ts';
+import { needsBaseline, readBaseline } from './baseline.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from './order.ts';
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
@@ -18,7 +18,7 @@ const POLL_DELAYS_MS = [250, 500, 1_000, 1_500];
 
 /**
  * Buys it and answers the order once the registry has done it or has taken it, or the deadline is there: then it goes on by itself, with
- * its hold. Throws the refusals of `placeOrder`, the order's failure (`registration_failed`, `renew_failed`, `transfer_failed`,
+ * its hold. Throws the refusals of `placeOrder`, the order's failure (`registration_failed`, `renew_failed`, `transfer_failed`, `restore_failed`,
  * `payment_failed`), and `internal` while it is not known whether a card was charged: a repetition under the same key joins the order.
  */
 export async function buy(
@@ -27,7 +27,7 @@ export async function buy(
   { deadline, term }: { readonly deadline: Deadline; readonly term?: RenewedTerm },
 ): Promise<OrderRow> {
   // A card is charged first: what the registry has then may be another thing.
-  const isSentAtOnce = term === undefined && purchase.instrument === undefined;
+  const isSentAtOnce = needsBaseline(purchase.kind) && purchase.instrument === undefined;
   const baseline = isSentAtOnce ? await readBaseline(deps, purchase.name) : undefined;
   const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
   const first = isNew ? advanceOrder(deps, order, { isFirst: true }) : Promise.resolve(orderOutcome(order));

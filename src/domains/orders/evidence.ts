@@ -34,10 +34,17 @@ export async function readEvidence(
       if (info?.isOurs === true) return (await isOwnTransfer(registry, order, isAnnounced)) ? 'done' : 'ours_before';
       // One that was accepted for this order counts as its own.
       return order.state === 'pending' && statuses.includes('pendingTransfer') ? 'under_way' : 'nothing';
+    case 'restoration':
+      if (info?.isOurs !== true) return 'nothing';
+      // One that waits for its report is sent that.
+      return statuses.some((status) => IN_REDEMPTION.includes(status)) ? 'nothing' : 'done';
     default:
       return order.kind satisfies never;
   }
 }
+
+/** RFC 3915 3.1. */
+const IN_REDEMPTION: readonly string[] = ['redemptionPeriod', 'pendingRestore', 'pendingDelete'];
 
 /** As `readEvidence`; `nothing` where the registry does not answer. */
 export async function evidenceOrNothing(

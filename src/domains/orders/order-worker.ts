@@ -3,7 +3,7 @@
  * snapshots of names. Every replica runs one; leases and unique rows keep two from doing the same work.
  */
 import pLimit from 'p-limit';
-import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { noteBalance } from '../balances/index.ts';
 import {
   announceTransfer,
@@ -14,8 +14,16 @@ import {
   MISSING_LOOK_MS,
   syncDomain,
 } from '../portfolio/index.ts';
+import { doDuty, expectMessages } from '../registry/duties.ts';
 import { explainFailure } from '../registry/explain-refusal.ts';
-import { type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
+import {
+  type Registry,
+  RegistryBusy,
+  type RegistryMember,
+  type RegistryMessage,
+  RegistryUnavailable,
+} from '../registry/registry.ts';
+import { inBackground, withSignal } from '../registry/turns/command-turn.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { leaseAndAdvanceOrder } from './advance-order.ts';
@@ -24,7 +32,7 @@ import { readEvidence } from './evidence.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
-import { findLiveOrderOfName, listDueOrders } from './store.ts';
+import { findLiveOrderOfName, listDueOrders, type Zones } from './store.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
 
 /** Orders, messages and names of one sweep. */
@@ -42,7 +50,7 @@ const TOO_MANY_MISSING =
 const CLOCK_TOLERANCE_MS = 300_000;
 
 export interface OrderWorker {
-  /** Everything that is due by the clock, once. */
+  /** Everything that is due by the clock, once, and whatever the registries' queues have by now. */
   sweep(): Promise<void>;
   /** Sweeps now and each second. */
   start(): void;
@@ -52,20 +60,37 @@ export interface OrderWorker {
 
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
   const { logger, registry } = deps;
-  const createWorker = (name: string, pass: () => Promise<void>) =>
+  const createWorker = (name: string, pass: (signal: AbortSignal) => Promise<void>) =>
     createPeriodicWorker({ name, intervalMs: sweepMs, pass, logger });
-  const orders = createWorker('orders', () => runParts(deps, [advanceDueOrders, sendRefunds]));
-  // One each: a registry that is away or slow keeps neither orders nor the other registries waiting.
-  const queues = registry.members.map((member) =>
-    createWorker(`messages of ${member.id}`, () => readQueue(deps, member)),
+  // One each: a registry that is away, slow, or takes few commands keeps no other waiting.
+  const orders = zonesOf(registry).map(({ id, zones }) =>
+    createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal)),
   );
-  const names = registry.members.map((member) => createWorker(`names at ${member.id}`, () => syncStale(deps, member)));
-  const workers = [...queues, orders, ...names];
+  const refunds = createWorker('refunds', () => sendRefunds(deps));
+  const queues = registry.members.map((member) =>
+    createWorker(`messages of ${member.id}`, (signal) =>
+      doDuty(deps, { registry: member.id, duty: 'messages' }, ({ dueAt, isKept }) =>
+        inBackground(() => readQueue(deps, member, isKept), { signal, since: dueAt }),
+      ),
+    ),
+  );
+  const names = registry.members.map((member) =>
+    createWorker(`names at ${member.id}`, (signal) =>
+      doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
+        inBackground(() => syncStale(deps, member, isKept), { signal }),
+      ),
+    ),
+  );
+  const workers = [...queues, ...orders, refunds, ...names];
+  const runAll = (some: readonly PeriodicWorker[]) => Promise.all(some.map((worker) => worker.runPass()));
   return {
     async sweep() {
-      await Promise.all(queues.map((worker) => worker.runPass()));
-      await orders.runPass();
-      await Promise.all(names.map((worker) => worker.runPass()));
+      // A pass that is under way may have found that nothing is due.
+      await runAll(queues);
+      for (const { id } of registry.members) await expectMessages(deps.db, id, deps.clock.now());
+      await runAll(queues);
+      await runAll([...orders, refunds]);
+      await runAll(names);
     },
     start() {
       for (const worker of workers) worker.start();
@@ -76,43 +101,54 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   };
 }
 
-type Part = (deps: OrderDependencies) => Promise<void>;
-
-/** A part that fails does not keep the others from running. */
-async function runParts(deps: OrderDependencies, parts: readonly Part[]): Promise<void> {
-  for (const part of parts) {
-    await part(deps).catch((error: unknown) =>
-      deps.logger.error(
-        { err: error, part: part.name },
-        'a part of the sweep of orders failed; it runs again with the next',
-      ),
-    );
-  }
+/** Where orders lead: to the registries, and to none, where a line is missing in the file. */
+function zonesOf({ members }: Pick<Registry, 'members'>): readonly { readonly id: string; readonly zones: Zones }[] {
+  const each = members.map(({ id, zones }) => ({ id, zones: zones && { only: zones } }));
+  const known = members.flatMap(({ zones }) => zones ?? []);
+  return members.some(({ zones }) => zones === undefined) ? each : [...each, { id: 'none', zones: { not: known } }];
 }
 
-async function advanceDueOrders(deps: OrderDependencies): Promise<void> {
+async function advanceDueOrders(deps: OrderDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = deps;
-  const due = await listDueOrders(systemDb(db), clock.now(), BATCH_SIZE);
-  await pLimit(CONCURRENCY).map(due, ({ workspace_id: workspaceId, id }) =>
-    leaseAndAdvanceOrder(deps, workspaceId, id).catch((error: unknown) =>
+  const due = await listDueOrders(systemDb(db), clock.now(), zones, BATCH_SIZE);
+  await pLimit(CONCURRENCY).map(due, async ({ workspace_id: workspaceId, id }) => {
+    if (signal.aborted) return;
+    await withSignal(signal, () => leaseAndAdvanceOrder(deps, workspaceId, id)).catch((error: unknown) =>
       logger.error({ err: error, order: id }, 'an order could not be worked on; it is tried again later'),
-    ),
-  );
+    );
+  });
 }
 
 /** Each message is applied before it is acknowledged: applying one again changes nothing. */
-async function readQueue(deps: OrderDependencies, member: RegistryMember): Promise<void> {
+async function readQueue(
+  deps: OrderDependencies,
+  member: RegistryMember,
+  isKept: () => Promise<boolean>,
+): Promise<boolean> {
+  let count = 0;
   try {
-    for (let count = 0; count < BATCH_SIZE; count += 1) {
+    for (; count < BATCH_SIZE && (await isKept()); count += 1) {
       const polled = await member.poll();
-      if (polled === undefined) return;
+      if (polled === undefined) break;
       await applyMessage(deps, member, polled.message);
       await member.acknowledge(polled.message.id);
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    deps.logger.warn({ registry: member.id, reason: error.message }, 'the messages of the registry cannot be read now');
+    logUnread(deps, member, error, 'the messages of the registry cannot be read now');
   }
+  return count > 0;
+}
+
+/** That others come first at a registry that takes few commands is as it should be. */
+function logUnread(
+  { logger }: OrderDependencies,
+  { id: registry }: Pick<RegistryMember, 'id'>,
+  error: RegistryUnavailable,
+  what: string,
+): void {
+  const level = error instanceof RegistryBusy ? 'info' : 'warn';
+  logger[level]({ registry, reason: error.message }, what);
 }
 
 async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
@@ -171,7 +207,7 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
 async function failByName(
   deps: OrderDependencies,
   name: string,
-  kind: OrderKind,
+  kind: Exclude<OrderKind, 'restoration'>,
   { reason, queuedAt }: { readonly reason: string; readonly queuedAt: Date },
 ): Promise<void> {
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
@@ -205,7 +241,11 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
 }
 
 /** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
-async function syncStale(deps: OrderDependencies, { id, zones }: RegistryMember): Promise<void> {
+async function syncStale(
+  deps: OrderDependencies,
+  { id, zones }: RegistryMember,
+  isKept: () => Promise<boolean>,
+): Promise<boolean> {
   const { db, registry, clock, logger } = deps;
   const now = clock.now();
   const before = {
@@ -219,6 +259,7 @@ async function syncStale(deps: OrderDependencies, { id, zones }: RegistryMember)
     for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
       // A registry that answers wrongly is asked about those names alone, until it shows them again.
       if (isStopped && missingSince === null) continue;
+      if (!(await isKept())) break;
       const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
       if (row === undefined) continue;
       const after = await syncDomain({ db, registry, now }, row);
@@ -230,6 +271,8 @@ async function syncStale(deps: OrderDependencies, { id, zones }: RegistryMember)
     }
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    logger.warn({ registry: id, reason: error.message }, 'the registry cannot be asked about names now');
+    logUnread(deps, { id }, error, 'the registry cannot be asked about names now');
   }
+  // Whether any are due is known without asking the registry.
+  return true;
 }

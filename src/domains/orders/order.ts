@@ -1,5 +1,5 @@
 /**
- * An order is one spending call: a registration, a renewal or a transfer. Its row is written, with the hold of its price,
+ * An order is one spending call: a registration, a renewal, a transfer or a restoration. Its row is written, with the hold of its price,
  * before anything is sent, and it ends in exactly one of two ways, even if processes die in between:
  *
  *             card                    charged
@@ -22,7 +22,8 @@
  *   the operator, who is told, and for credit.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
- * - One acquisition of a name, one renewal of a term, and one order of an Idempotency-Key: unique indexes keep that.
+ * - A restoration is done when the name is ours and not in its redemption period any more.
+ * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
@@ -86,7 +87,7 @@ export function describeOrder({ kind, name }: Pick<OrderRow, 'kind' | 'name'>): 
 
 /** Why an order failed, as its caller sees it. */
 export interface OrderFailure {
-  readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'payment_failed';
+  readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'restore_failed' | 'payment_failed';
   /** In our own words. */
   readonly message: string;
   /** The registry's, for the operator alone. */
@@ -98,6 +99,7 @@ const failureCodes = {
   registration: 'registration_failed',
   renewal: 'renew_failed',
   transfer: 'transfer_failed',
+  restoration: 'restore_failed',
 } as const;
 
 /** The code of a refusal by the registry. */

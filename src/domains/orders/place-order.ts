@@ -22,11 +22,11 @@ export interface Placed {
   readonly isNew: boolean;
 }
 
-/** What a renewal is of. */
+/** What a renewal, or a restoration, is of. */
 export interface RenewedTerm {
   readonly domainId: string;
-  /** As the registry has it now. */
-  readonly fromExpiresAt: Date;
+  /** Of a renewal: as the registry has it now. */
+  readonly fromExpiresAt?: Date;
   /** Called with the name's row once it is locked, before anything is written. Default: it is due. */
   readonly isStillDue?: ((domain: DomainRow) => boolean) | undefined;
 }
@@ -93,7 +93,7 @@ async function insertPurchase(
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
   const id = mintId('ord');
-  const domainId = term === undefined ? await acquire(tx, purchase) : await lockTerm(tx, workspaceId, term);
+  const domainId = term === undefined ? await acquire(tx, purchase) : await lockTerm(tx, purchase, term);
   const order = await insertOrder(db, {
     id,
     kind,
@@ -144,10 +144,14 @@ async function acquire(tx: Transaction, { workspaceId, kind, name, renewalFee }:
 }
 
 /** Locks the name's row, so that turning auto-renew off and charging for it exclude each other. */
-async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm): Promise<string> {
+async function lockTerm(tx: Transaction, { kind, workspaceId }: Purchase, term: RenewedTerm): Promise<string> {
   const { domainId, isStillDue } = term;
   const row = await lockDomain(workspaceDb(tx, workspaceId), domainId);
   if (row === undefined || row.state !== 'active') throw new ApiError('not_found');
+  if (kind === 'restoration') {
+    requireDeleted(row);
+    return domainId;
+  }
   if (row.deletion_sent_at !== null || row.deletion_wanted_at !== null) {
     throw new ApiError('renew_failed', {
       message: `${row.name} is being deleted. Nothing was charged; see GET /domains/${row.name} for what has become of it.`,
@@ -157,6 +161,15 @@ async function lockTerm(tx: Transaction, workspaceId: string, term: RenewedTerm)
   return domainId;
 }
 
+/** What is being deleted is restored once that is done. */
+function requireDeleted({ deletion_wanted_at: wantedAt, name }: DomainRow): void {
+  if (wantedAt === null) return;
+  throw new ApiError('pending_operation', {
+    message: `The registry has not answered yet that ${name} is deleted. Restore it when GET /domains/${name} says \`Redemption\`.`,
+    details: { status: 'pendingDelete' },
+  });
+}
+
 /** The refusal of a request that lost to another one. */
 async function explainConflict(
   deps: OrderDependencies,
@@ -164,6 +177,12 @@ async function explainConflict(
   term: RenewedTerm | undefined,
 ): Promise<ApiError> {
   const { db } = deps;
+  if (kind === 'restoration') {
+    return new ApiError('pending_operation', {
+      message: `${name} is being restored already. See GET /orders for what comes of it.`,
+      details: { status: 'pendingRestore' },
+    });
+  }
   if (term !== undefined) {
     const live = await findLiveOrder(workspaceDb(db, workspaceId), term.domainId, kind);
     return new ApiError('renewal_in_progress', {

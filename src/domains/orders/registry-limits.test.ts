@@ -13,7 +13,8 @@ import { limitCommands } from '../registry/epp/index.ts';
 import type { Registry } from '../registry/registry.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet, unconfiguredPayments } from '../wallet/index.ts';
-import { leaseAndAdvanceOrder } from './advance-order.ts';
+import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
+import { placeOrder } from './place-order.ts';
 
 const confirm_price = 11.9;
 const MINUTE_MS = 60_000;
@@ -191,4 +192,34 @@ test('an order whose command takes longer than its lease is worked on by nobody 
   assert.equal((await order()).state, 'completed');
   assert.deepEqual(await bill('late.com'), ['create']);
   assert.deepEqual(await balance(workspace), [1_000_000 - 1_190, 0]);
+});
+
+test('an order whose turn has not come keeps its money, is not looked for, and is sent once when it comes', async () => {
+  const { workspaceId } = await owner();
+  const logger = openTestLogger();
+  const own = { db, clock, logger, background: createBackgroundWork(logger), vault: poor.vault };
+  const deps = { ...own, payments: unconfiguredPayments, nameservers: NAMESERVERS };
+  const asked: string[] = [];
+  const busy: Registry = {
+    ...registry,
+    create: async () => ({ kind: 'unknown', reason: 'its turn did not come', isUnsent: true }),
+    info: async (name) => void asked.push(name),
+  };
+  const name = 'patient.com';
+  const baseline = { kind: 'absent', at: clock.now().toISOString() } as const;
+  const { order } = await placeOrder(
+    { ...deps, registry },
+    { workspaceId, kind: 'registration', origin: 'request', name, years: 1, priceCents: 1_190, baseline },
+  );
+  await advanceOrder({ ...deps, registry: busy }, order, { isFirst: true });
+  for (let count = 0; count < 3; count += 1) {
+    const { state, submissions } = await operator.show_order({ id: order.id });
+    assert.deepEqual([state, submissions, asked], ['submitted', 0, []]);
+    clock.advance(20_000);
+    await leaseAndAdvanceOrder({ ...deps, registry: busy }, workspaceId, order.id);
+  }
+  clock.advance(20_000);
+  await leaseAndAdvanceOrder({ ...deps, registry }, workspaceId, order.id);
+  assert.equal((await operator.show_order({ id: order.id })).state, 'completed');
+  assert.deepEqual(await bill(name), ['create']);
 });

@@ -5,7 +5,9 @@
 import type { Transaction } from '../../kernel/db/database.ts';
 import { appendEvent } from '../events/index.ts';
 import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
+import { expectMessages } from '../registry/duties.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
+import { memberOf } from '../registry/routing-registry.ts';
 import { addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
@@ -45,6 +47,7 @@ const GAINED = {
   registration: 'domain.registered',
   renewal: 'domain.renewed',
   transfer: 'domain.transferred_in',
+  restoration: 'domain.restored',
 } as const;
 
 async function tellCompleted(tx: Transaction, order: OrderRow): Promise<void> {
@@ -70,6 +73,7 @@ async function recordTerm(
   info: RegistryDomain | undefined,
   parts: { readonly registry: Settlement['registry']; readonly now: Date },
 ): Promise<void> {
+  if (order.kind === 'restoration') return recordRestoration(tx, order, info, parts);
   const until = paidUntil(order, info, parts.now);
   const shown = info === undefined ? until : new Date(info.expiresAt);
   await workspaceDb(tx, order.workspace_id)
@@ -82,8 +86,43 @@ async function recordTerm(
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
+      // The registrar that had the name knows its auth code.
+      ...(order.kind === 'transfer' ? { auth_code_until: parts.now, auth_code_look_at: parts.now } : {}),
       // Buying a further term takes back a scheduled release.
       ...(order.kind === 'renewal' ? { release_at: null } : {}),
+    })
+    .where('id', '=', order.domain_id)
+    .where('state', '<>', 'gone')
+    .execute();
+}
+
+/** It is as it was before its deletion; auto-renew, which that turned off, is for its owner to turn on. */
+async function recordRestoration(
+  tx: Transaction,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+): Promise<void> {
+  const db = workspaceDb(tx, order.workspace_id);
+  const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
+  const shown = info === undefined ? row.expires_at : new Date(info.expiresAt);
+  // Of a name whose term had ended the registry has renewed what was paid for.
+  const until = order.years > 0 && shown !== null ? shown : row.billed_until;
+  await db
+    .updateTable('domains')
+    .set({
+      ...(info === undefined ? { synced_at: null } : reported(info, parts)),
+      billed_until: until,
+      ...(until === null || shown === null
+        ? {}
+        : { expires_at: endOfPaidTerm(parts.registry.habitsOf(order.name), until, shown) }),
+      redemption_since: null,
+      deletion_sent_at: null,
+      release_at: null,
+      suspended_at: null,
+      renewal_state: row.auto_renew ? 'not_due' : 'off',
+      renewal_reason: null,
+      renewal_shortfall_cents: null,
     })
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
@@ -110,12 +149,12 @@ export async function markPending(
   nextLookAt: Date,
 ): Promise<OrderRow | undefined> {
   const db = workspaceDb(deps.db, order.workspace_id);
-  return updateOrder(db, order.id, ['submitted', 'pending'], {
-    state: 'pending',
-    nextLookAt,
-    isLeased: false,
-    now: deps.clock.now(),
-  });
+  const now = deps.clock.now();
+  const change = { state: 'pending', nextLookAt, isLeased: false, now } as const;
+  const pending = await updateOrder(db, order.id, ['submitted', 'pending'], change);
+  const member = memberOf(deps.registry, order.name);
+  if (member !== undefined && order.state !== 'pending') await expectMessages(deps.db, member.id, now);
+  return pending;
 }
 
 /**
@@ -145,7 +184,7 @@ export async function failOrder(
         .set({ renewal_state: 'failed', renewal_reason: failure.message })
         .where('id', '=', domainId)
         .execute();
-    } else {
+    } else if (order.kind !== 'restoration') {
       await dropAcquisition(tx, { workspaceId, domainId, name }, now);
     }
     const { code, message } = failure;

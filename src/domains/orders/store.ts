@@ -1,7 +1,8 @@
 /** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
+import { isUnder } from '../portfolio/index.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
@@ -185,21 +186,53 @@ export async function endOrder(
   return (submissions === undefined ? query : query.where('submissions', '=', submissions)).executeTakeFirst();
 }
 
-/** Orders of every workspace that are due. */
+/** What names lie under: one of these, none of these, or anything. */
+export type Zones = { readonly only: readonly string[] } | { readonly not: readonly string[] } | undefined;
+
+function isUnderOne(zones: Zones): RawBuilder<boolean> {
+  if (zones === undefined) return sql<boolean>`true`;
+  return 'only' in zones ? isUnder(zones.only) : sql<boolean>`not ${isUnder(zones.not)}`;
+}
+
+/** Orders of every workspace that are due, those that have waited longest, in the order in which they were placed. */
 export async function listDueOrders(
   db: SystemDb,
   now: Date,
+  zones: Zones,
   limit: number,
 ): Promise<Pick<OrderRow, 'workspace_id' | 'id'>[]> {
-  return db
+  const due = await db
     .selectFrom('orders')
-    .select(['workspace_id', 'id'])
+    .select(['workspace_id', 'id', 'created_at'])
     .where('next_look_at', '<=', now)
     .where(isLive)
+    .where(isUnderOne(zones))
     .where(isFree(LEASE, now))
     .orderBy('next_look_at')
     .limit(limit)
     .execute();
+  return due.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
+}
+
+/** The command that was counted was not sent after all. */
+export async function uncountSubmission(
+  db: WorkspaceDb,
+  id: string,
+  { nextLookAt, now }: { readonly nextLookAt: Date; readonly now: Date },
+): Promise<OrderRow | undefined> {
+  return db
+    .updateTable('orders')
+    .set({
+      submissions: sql<number>`submissions - 1`,
+      next_look_at: nextLookAt,
+      lease_until: null,
+      updated_at: now,
+    })
+    .where('id', '=', id)
+    .where('state', 'in', ['submitted', 'pending'])
+    .where('submissions', '>', 0)
+    .returningAll()
+    .executeTakeFirst();
 }
 
 /** The order of this name that waits for the registry. */

@@ -53,7 +53,14 @@ export function reported(info: RegistryDomain, { registry, now }: Reporting) {
     ...notMissing,
     deletion_sent_at: deletionUnlessOver(now),
     transfer_out_look_at: lookAtTransferOut(info, now),
+    redemption_since: redemptionSince(info, now),
   } as const;
+}
+
+/** Registries do not tell when it began: from our deletion, or since it was seen first. */
+function redemptionSince({ statuses }: RegistryDomain, now: Date) {
+  if (!statuses.includes('redemptionPeriod')) return null;
+  return sql<Date>`coalesce(redemption_since, deletion_sent_at, ${now})`;
 }
 
 /** Now, where the name's status and what is known of its transfer to another registrar differ. */

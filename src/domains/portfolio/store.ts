@@ -66,6 +66,14 @@ export async function insertAcquisition(
       suspended_at: null,
       unpaid_problem: null,
       unpaid_tried_at: null,
+      change_wanted: null,
+      change_wanted_at: null,
+      change_look_at: null,
+      auth_code_until: null,
+      auth_code_look_at: null,
+      redemption_since: null,
+      add_grace_order_id: null,
+      add_grace_until: null,
     })
     .onConflict((conflict) => conflict.column('name').where(notGone).doNothing())
     .returning('id')

@@ -7,7 +7,10 @@ import type { FeeCommand, RegistryFee } from '../registry/registry.ts';
 import { MAX_CENTS } from './money.ts';
 import { offeredTlds, type TldTerms } from './tlds.ts';
 
-export type RetailPrices = Pick<TldTerms, 'registerCents' | 'renewCents' | 'transferCents' | 'tradeCents'>;
+export type RetailPrices = Pick<
+  TldTerms,
+  'registerCents' | 'renewCents' | 'transferCents' | 'tradeCents' | 'restoreCents'
+>;
 
 /** On top of what a registry asks. */
 export interface Margin {
@@ -118,6 +121,7 @@ export function withMargin(costCents: number, { cents, percent }: Margin): numbe
 }
 
 function retailFor(terms: RetailPrices, command: FeeCommand, years: number): number {
+  if (command === 'restore') return terms.restoreCents ?? Number.POSITIVE_INFINITY;
   if (command === 'transfer') return terms.transferCents;
   return (command === 'create' ? terms.registerCents : terms.renewCents) * years;
 }
@@ -141,7 +145,7 @@ function costOf(
 ): number | undefined {
   const cost = costs?.currency === currency ? costs[command] : undefined;
   if (cost === undefined) return undefined;
-  return command === 'transfer' ? cost : cost * years;
+  return command === 'transfer' || command === 'restore' ? cost : cost * years;
 }
 
 /** The price table of the program (tlds.ts), of all its TLDs or of these. */
@@ -155,6 +159,7 @@ export function standardPriceBook(tlds?: readonly string[]): PriceBook {
   return createPriceBook({ tlds: sold, rates: new Map(), reserved: new Set() });
 }
 
-export function retailOf({ registerCents, renewCents, tradeCents, transferCents }: RetailPrices): RetailPrices {
-  return { registerCents, renewCents, transferCents, tradeCents };
+export function retailOf(prices: RetailPrices): RetailPrices {
+  const { registerCents, renewCents, restoreCents, tradeCents, transferCents } = prices;
+  return { registerCents, renewCents, transferCents, tradeCents, restoreCents };
 }

@@ -19,6 +19,8 @@ export interface TldTerms {
   readonly transferCents: number;
   /** EUR retail, for a change of the owner. */
   readonly tradeCents: number;
+  /** EUR retail, for bringing a deleted name back; a year that the registry adds costs a renewal. Undefined: it is not sold. */
+  readonly restoreCents: number | undefined;
   /** What one registration may ask for. */
   readonly registrationYears: YearRange;
   /** What one renewal may ask for; its minimum is what auto-renew buys. */
@@ -48,6 +50,9 @@ export const GENERIC_TERMS = {
   redemptionDays: 30,
 } as const;
 
+/** Registries ask several times the price of a year. */
+const RESTORE_CENTS = 9_900;
+
 /** Registries of countries that sell a year at a time and take no name back before its term ends. */
 const YEARLY = {
   ...GENERIC_TERMS,
@@ -59,7 +64,16 @@ const YEARLY = {
 
 function offer(tld: string, prices: Prices, terms: Partial<TldTerms> = {}): TldTerms {
   const [registerCents, renewCents, transferCents, tradeCents] = prices;
-  return { tld, registerCents, renewCents, transferCents, tradeCents, ...GENERIC_TERMS, ...terms };
+  return {
+    tld,
+    registerCents,
+    renewCents,
+    transferCents,
+    tradeCents,
+    restoreCents: RESTORE_CENTS,
+    ...GENERIC_TERMS,
+    ...terms,
+  };
 }
 
 /** In the order in which they are listed and suggested: the best known first. */

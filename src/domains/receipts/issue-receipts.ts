@@ -88,7 +88,12 @@ async function takeNumber(tx: Transaction, year: number): Promise<string> {
   return `${year}-${String(number).padStart(6, '0')}`;
 }
 
-const SOLD = { registration: 'Registration of', renewal: 'Renewal of', transfer: 'Transfer of' } as const;
+const SOLD = {
+  registration: 'Registration of',
+  renewal: 'Renewal of',
+  transfer: 'Transfer of',
+  restoration: 'Restoration of',
+} as const;
 
 async function describe(tx: Transaction, payment: PaidPayment): Promise<string> {
   if (payment.order_id === null) return 'Wallet top-up';

@@ -7,7 +7,14 @@ import type { MutationOutcome, RejectionCode } from './registry.ts';
 export type Refusal = Extract<MutationOutcome, { kind: 'rejected' }>;
 
 /** What was asked for. */
-export type RefusedOperation = 'registration' | 'renewal' | 'transfer' | 'deletion' | 'settings' | 'transfer_decision';
+export type RefusedOperation =
+  | 'registration'
+  | 'renewal'
+  | 'transfer'
+  | 'restoration'
+  | 'deletion'
+  | 'settings'
+  | 'transfer_decision';
 
 type Words = (name: string) => string;
 type Table = Readonly<Record<RejectionCode, Words>>;
@@ -45,6 +52,12 @@ const special: Readonly<Record<RefusedOperation, Partial<Table>>> = {
     status_prohibits: (name) =>
       `${name} is locked at its present registrar. Have it unlocked there, and repeat the call.`,
     pending_transfer: (name) => `A transfer of ${name} is under way already.`,
+  },
+  restoration: {
+    object_does_not_exist: (name) => `${name} is not at the registry any more: it may be free to be registered again.`,
+    not_authorized: (name) => `${name} is with another registrar by now.`,
+    status_prohibits: (name) => `${name} cannot be restored: it is not in its redemption period, or that is over.`,
+    policy: (name) => `The registry does not restore ${name}.`,
   },
   deletion: {
     status_prohibits: (name) =>

@@ -81,7 +81,7 @@ export interface Availability {
   readonly fees?: Readonly<Partial<Record<FeeCommand, RegistryFee>>>;
 }
 
-export type FeeCommand = 'create' | 'renew' | 'transfer';
+export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
 
 export interface FeeQuestion {
   readonly name: string;
@@ -109,7 +109,12 @@ export type MutationOutcome =
       /** In our own words, where our side has refused before it asked the registry. */
       readonly explanation?: string;
     }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  | {
+      readonly kind: 'unknown';
+      readonly reason: string;
+      /** It certainly was not: the registry takes so many commands, and its turn has not come. */
+      readonly isUnsent?: true;
+    };
 
 /** Result codes of RFC 5730 3 that callers distinguish; `other` is every other refusal. */
 export type RejectionCode =
@@ -159,6 +164,8 @@ export interface TransferCommand extends Command, PaidCommand {
   readonly years: number;
 }
 
+export interface RestoreCommand extends Command, PaidCommand {}
+
 /** Members that are absent stay as they are. */
 export interface UpdateCommand extends Command {
   /** clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited, together: the registrar lock. */
@@ -171,7 +178,8 @@ export interface UpdateCommand extends Command {
   /** The hosts below the name, all of them. One that is gone must be nobody's nameserver any more. */
   readonly hosts?: readonly RegistryHost[];
   readonly dsRecords?: readonly DsRecord[];
-  readonly authCode?: string;
+  /** Null: nobody knows one afterwards. */
+  readonly authCode?: string | null;
 }
 
 /** The present or last transfer of a name. */
@@ -290,8 +298,8 @@ export interface Registry {
   decideTransfer(command: DecideCommand): Promise<MutationOutcome>;
   update(command: UpdateCommand): Promise<MutationOutcome>;
   delete(command: Command): Promise<MutationOutcome>;
-  /** Brings a name back out of the redemption period (RFC 3915). */
-  restore(command: Command): Promise<MutationOutcome>;
+  /** Brings a name back out of the redemption period (RFC 3915), with the report that the registry may want. */
+  restore(command: RestoreCommand): Promise<MutationOutcome>;
   /** Starts background work and connections, if any. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -307,3 +315,6 @@ export class RegistryUnavailable extends Error {
     this.name = 'RegistryUnavailable';
   }
 }
+
+/** It was not asked: it takes so many commands, and others came first. */
+export class RegistryBusy extends RegistryUnavailable {}

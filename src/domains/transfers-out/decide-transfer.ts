@@ -79,7 +79,8 @@ export async function sendDecision(
   if (transfer.state === ENDS[decision]) return { kind: 'done', transfer };
   if (!isPending(transfer)) return { kind: 'refused', explanation: `It is ${transfer.state} already.`, transfer };
   if (outcome.kind === 'completed') return { kind: 'done', transfer: await endAs(deps, row, ENDS[decision]) };
-  if (outcome.kind !== 'rejected') return { kind: 'unknown' };
+  // Sent again: that we have no credit there is nobody's fault but ours.
+  if (outcome.kind !== 'rejected' || outcome.code === 'no_credit') return { kind: 'unknown' };
   const explanation = explainRefusal('transfer_decision', row.name, outcome);
   return { kind: 'refused', explanation, transfer: await dropDecision(deps, row, outcome) };
 }

@@ -88,6 +88,8 @@ function periodsOf(tld: TldSetup, { note, place, rates }: PeriodParts): [PricePe
       renewCents: priced('renew', costs?.renew, base?.renewCents),
       transferCents: priced('transfer', costs?.transfer, base?.transferCents),
       tradeCents: setup.retail?.trade === undefined ? (base?.tradeCents ?? 0) : centsOf(setup.retail.trade),
+      // Where nobody says what it costs, nothing is restored.
+      restoreCents: centsOrNothing(setup.retail?.restore) ?? marked(costs?.restore) ?? base?.restoreCents,
     };
     return { from: setup.from === undefined ? undefined : new Date(setup.from), retail, margin, costs };
   });
@@ -100,7 +102,17 @@ function periodsOf(tld: TldSetup, { note, place, rates }: PeriodParts): [PricePe
   return [first, ...others];
 }
 
-const NOTHING: RetailPrices = { registerCents: 0, renewCents: 0, transferCents: 0, tradeCents: 0 };
+const NOTHING: RetailPrices = {
+  registerCents: 0,
+  renewCents: 0,
+  transferCents: 0,
+  tradeCents: 0,
+  restoreCents: undefined,
+};
+
+function centsOrNothing(amount: number | undefined): number | undefined {
+  return amount === undefined ? undefined : centsOf(amount);
+}
 
 function costsOf({ cost }: PricesSetup): Costs | undefined {
   if (cost === undefined) return undefined;
@@ -109,11 +121,12 @@ function costsOf({ cost }: PricesSetup): Costs | undefined {
     ...(cost.register === undefined ? {} : { create: centsOf(cost.register) }),
     ...(cost.renew === undefined ? {} : { renew: centsOf(cost.renew) }),
     ...(cost.transfer === undefined ? {} : { transfer: centsOf(cost.transfer) }),
+    ...(cost.restore === undefined ? {} : { restore: centsOf(cost.restore) }),
   };
 }
 
 function promotionsOf(tld: TldSetup, place: string, note: NoteProblem): Promotion[] {
-  return (tld.promotions ?? []).map(({ from, register, renew, trade, transfer, until }, index) => {
+  return (tld.promotions ?? []).map(({ from, register, renew, restore, trade, transfer, until }, index) => {
     if (new Date(from) >= new Date(until)) note(`${place}.promotions[${index}].until`, 'it ends before it begins');
     return {
       from: new Date(from),
@@ -123,6 +136,7 @@ function promotionsOf(tld: TldSetup, place: string, note: NoteProblem): Promotio
         ...(renew === undefined ? {} : { renewCents: centsOf(renew) }),
         ...(transfer === undefined ? {} : { transferCents: centsOf(transfer) }),
         ...(trade === undefined ? {} : { tradeCents: centsOf(trade) }),
+        ...(restore === undefined ? {} : { restoreCents: centsOf(restore) }),
       },
     };
   });

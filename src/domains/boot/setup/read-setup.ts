@@ -18,6 +18,7 @@ export interface DomainsSetup {
   /** Who we are, where the file says it. */
   readonly registrar: RegistrarSetup | undefined;
   readonly servesRdap: boolean;
+  readonly authCodeDays: number | undefined;
 }
 
 /** Throws `ConfigError`; its problems never hold a secret. */
@@ -30,10 +31,10 @@ export async function readSetup(path: string, environment: Environment): Promise
   const rates = new Map(Object.entries(setup.currencies ?? {}));
   const prices = priceOptionsOf(setup, rates, note);
   const registries = await registryOptionsOf(setup, { folder: dirname(path), environment, note });
-  const { registrar, rdap: servesRdap = false } = setup;
+  const { auth_code_days: authCodeDays, registrar, rdap: servesRdap = false } = setup;
   if (servesRdap && registrar === undefined) note('rdap', 'say who the registrar is: `registrar`');
   if (problems.length > 0) throw new ConfigError(problems);
-  return { registries, prices, registrar, servesRdap };
+  return { registries, prices, registrar, servesRdap, authCodeDays };
 }
 
 /** Undefined where it has not the form that the rest can be read from: the problems are noted. */

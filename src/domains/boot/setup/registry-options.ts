@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { EppRegistryOptions } from '../../registry/epp/index.ts';
+import type { CommandRate } from '../../registry/turns/command-window.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
 import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup } from './setup-schema.ts';
@@ -27,6 +28,7 @@ const extensionUris: Readonly<Record<Exclude<(typeof EXTENSIONS)[number], 'fee'>
   rgp: 'urn:ietf:params:xml:ns:rgp-1.0',
   changePoll: 'urn:ietf:params:xml:ns:changePoll-1.0',
   loginSec: 'urn:ietf:params:xml:ns:epp:loginSec-1.0',
+  secureAuthInfo: 'urn:ietf:params:xml:ns:epp:secure-authinfo-transfer-1.0',
 };
 const NAME_STORE_URI = 'http://www.verisign-grs.com/epp/namestoreExt-1.1';
 
@@ -121,9 +123,18 @@ async function readRegistry(
     checkBatchSize: registry.check_batch_size ?? 10,
     autoRenewGraceDays: registry.auto_renew_grace_days,
     warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),
+    commandRate: commandRateOf(registry, (problem) => note(`${place}.commands`, problem)),
     codeMeanings: quirks.result_codes ?? {},
     lacksPoll: quirks.no_poll ?? false,
   };
+}
+
+function commandRateOf({ commands }: RegistrySetup, note: (problem: string) => void): CommandRate | undefined {
+  if (commands === undefined) return undefined;
+  const { per_minute: perMinute, per_second: perSecond } = commands;
+  if (perMinute !== undefined && perSecond === undefined) return { commands: perMinute, perMs: 60_000 };
+  if (perSecond !== undefined && perMinute === undefined) return { commands: perSecond, perMs: 1_000 };
+  return void note('say `per_second` or `per_minute`, one of them');
 }
 
 function readEndpoint(text: string, note: (problem: string) => void): { host: string; port: number } | undefined {

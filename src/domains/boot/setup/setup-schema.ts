@@ -23,7 +23,7 @@ const secret = Type.Union([
 ]);
 
 /** Names of extensions, as operators know them. */
-export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec'] as const;
+export const EXTENSIONS = ['secDNS', 'rgp', 'fee', 'changePoll', 'loginSec', 'secureAuthInfo'] as const;
 
 const MEANINGS = [
   'object_exists',
@@ -72,6 +72,12 @@ const RegistrySetup = closedObject({
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
   balance: Type.Optional(closedObject({ warn_below: amount })),
+  commands: Type.Optional(
+    closedObject({
+      per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+      per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    }),
+  ),
   quirks: Type.Optional(
     closedObject({
       result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),
@@ -85,6 +91,7 @@ const retail = {
   renew: Type.Optional(amount),
   transfer: Type.Optional(amount),
   trade: Type.Optional(amount),
+  restore: Type.Optional(amount),
 };
 
 const PricesSetup = closedObject({
@@ -95,6 +102,7 @@ const PricesSetup = closedObject({
       register: Type.Optional(amount),
       renew: Type.Optional(amount),
       transfer: Type.Optional(amount),
+      restore: Type.Optional(amount),
     }),
   ),
   margin: Type.Optional(
@@ -134,6 +142,8 @@ export const Setup = closedObject({
   registrar: Type.Optional(RegistrarSetup),
   /** Answers of RDAP for the names that are with us. */
   rdap: Type.Optional(Type.Boolean()),
+  /** How long an auth code works. */
+  auth_code_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),

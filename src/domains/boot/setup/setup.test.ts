@@ -94,6 +94,15 @@ test('what is wrong is told by the member that has it, all at once', async () =>
     ],
     [{ registries: [{ ...alpha, hots: 'objects' }], tlds: [com] }, [/^registries\[0\]\.hots: is no member/]],
     [{ registries: [{ ...alpha, connections: 0 }], tlds: [com] }, [/^registries\[0\]\.connections: must be >= 1/]],
+    [{ registries: [{ ...alpha, commands: {} }], tlds: [com] }, [/^registries\[0\]\.commands: say `per_second` or/]],
+    [
+      { registries: [{ ...alpha, commands: { per_second: 1, per_minute: 7 } }], tlds: [com] },
+      [/^registries\[0\]\.commands: say `per_second` or `per_minute`, one of them/],
+    ],
+    [
+      { registries: [{ ...alpha, commands: { per_minute: 0 } }], tlds: [com] },
+      [/^registries\[0\]\.commands\.per_minute: must be >= 1/],
+    ],
     [{ registries: [{ ...alpha, endpoint: 'https://x' }], tlds: [com] }, [/^registries\[0\]\.endpoint: use epps:/]],
     [{ registries: [{ ...alpha, password: { file: 'none' } }], tlds: [com] }, [/^registries\[0\]\.password: .*none/]],
     [{ registries: [{ ...alpha, password: { env: 'NONE' } }], tlds: [com] }, [/^registries\[0\]\.password: .*no NONE/]],
@@ -173,4 +182,16 @@ test('a password that is longer than the standard’s goes by the login security
   await tryEppLogin({ ...endpoint, password: long });
   await assert.rejects(tryEppLogin({ ...endpoint, password: `${long}!` }), /2200/);
   await assert.rejects(tryEppLogin({ ...endpoint, password: long, extensionUris: [] }), /RFC 8807/);
+});
+
+test('how many commands a registry takes is said for a second or a minute', async () => {
+  const rateOf = async (commands: object) => {
+    const { registries } = await readSetup(
+      await write('rate.json', { registries: [{ ...alpha, commands }], tlds: [com] }),
+      {},
+    );
+    return registries[0]?.commandRate;
+  };
+  assert.deepEqual(await rateOf({ per_minute: 7 }), { commands: 7, perMs: 60_000 });
+  assert.deepEqual(await rateOf({ per_second: 20 }), { commands: 20, perMs: 1_000 });
 });

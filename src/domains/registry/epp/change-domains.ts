@@ -1,8 +1,16 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
 import { hostSteps, isBelow } from '../host-steps.ts';
-import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
-import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
+import type {
+  CreateCommand,
+  DecideCommand,
+  MutationOutcome,
+  RenewCommand,
+  RestoreCommand,
+  TransferCommand,
+} from '../registry.ts';
+import { isSuccess, OBJECT_DOES_NOT_EXIST, OBJECT_EXISTS } from '../result-codes.ts';
 import { type Step, takeSteps } from '../take-steps.ts';
+import { CommandNotSent } from './client/errors.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { ContactReference, ContactType, DomainItems } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
@@ -11,7 +19,7 @@ import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
-import { askFee, type DomainAtRegistry, infoDomain } from './read-domains.ts';
+import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
@@ -43,6 +51,8 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
     transactionIdOf(transactionId, 'create'),
   );
   if (response.code === OBJECT_EXISTS && (await isBeingCreated(link, name))) return { kind: 'pending' };
+  // What it needs may be gone by now.
+  if (response.code === OBJECT_DOES_NOT_EXIST) link.objects.clear();
   const data = findData(response, DOMAIN, 'creData');
   return link.outcomeOf(response, data && readCreatedDomain(data).expiresAt);
 }
@@ -131,7 +141,7 @@ export async function deleteDomain(
 }
 
 /** RFC 3915: a request, and where the registry wants one a report. Repeated, it continues where it was. */
-export async function restoreDomain(link: RegistryLink, command: NamedCommand): Promise<MutationOutcome> {
+export async function restoreDomain(link: RegistryLink, command: RestoreCommand): Promise<MutationOutcome> {
   const { name } = command;
   if (!(await link.supports(RGP))) return rejected('policy', 'the registry does not restore names');
   const before = await infoDomain(link, name);
@@ -141,12 +151,20 @@ export async function restoreDomain(link: RegistryLink, command: NamedCommand): 
     {
       ...unchanged(name),
       restore: { operation: 'request' },
-      fee: await link.agreedFee(await askFee(link, name, 'restore', 1)),
+      fee: await link.agreedFee(command.fee),
     },
     transactionIdOf(command.transactionId, 'restore'),
   );
   const awaitsReport = isSuccess(response.code) && readRgpStatuses(response.extensions).includes('pendingRestore');
-  return awaitsReport ? reportRestore(link, command, before) : link.outcomeOf(response);
+  if (!awaitsReport) return link.outcomeOf(response);
+  try {
+    return await reportRestore(link, command, before);
+  } catch (error) {
+    // Half of it is done: it was sent, whatever became of the report.
+    if (error instanceof CommandNotSent)
+      return { kind: 'unknown', reason: `the report was not sent: ${error.message}` };
+    throw error;
+  }
 }
 
 async function reportRestore(

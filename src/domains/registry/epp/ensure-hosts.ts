@@ -18,7 +18,9 @@ export async function ensureHosts(
 ): Promise<MutationOutcome | undefined> {
   if (names.length === 0 || link.rules.nameserverModel === 'hostAttr') return undefined;
   const clTRID = transactionIdOf(transactionId, 'host');
-  const check = await link.askRepeatable({ kind: 'host:check', names }, clTRID);
+  const unknown = names.filter((name) => link.objects.get(`host ${name}`) !== true);
+  if (unknown.length === 0) return undefined;
+  const check = await link.askRepeatable({ kind: 'host:check', names: unknown }, clTRID);
   if (!isSuccess(check.code)) return link.outcomeOf(check);
   const missing = readCheckResults(requireData(check, HOST, 'chkData'), 'name').filter(({ available }) => available);
   for (const { value: name } of missing) {
@@ -29,6 +31,7 @@ export async function ensureHosts(
       ? { ...outcome, explanation: explainMissingHost(name) }
       : outcome;
   }
+  for (const name of unknown) link.objects.set(`host ${name}`, true);
   return undefined;
 }
 

@@ -1,6 +1,9 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
+import type { Database } from '../../../kernel/db/database.ts';
 import type { RegistryMember, SingleRegistry } from '../registry.ts';
+import { createCommandAllowance } from '../turns/command-allowance.ts';
+import type { CommandRate } from '../turns/command-window.ts';
 import {
   createDomain,
   decideTransfer,
@@ -31,13 +34,22 @@ export type EppRegistryOptions = EppClientOptions &
     readonly autoRenewGraceDays?: number | undefined;
     /** See `RegistryMember`. */
     readonly warnBelowCents?: number | undefined;
+    /** What it takes of all processes of the service together, which share a database. Default: anything. */
+    readonly commandRate?: CommandRate | undefined;
+    readonly db?: Database | undefined;
   };
 
+/** Where each command counts, what it answers is remembered for so long. */
+const MEMORY_MS = 60_000;
+
 export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
-  const client = new EppClient(options);
+  const { clock = systemClock, commandRate: rate, db, id = 'epp' } = options;
+  const allowance =
+    rate === undefined || db === undefined ? undefined : createCommandAllowance({ db, clock, rate, registry: id });
+  const client = new EppClient({ ...options, clock, allowance });
   const contactModel = options.contactModel ?? 'objects';
   const link = new RegistryLink(client, {
-    clock: options.clock ?? systemClock,
+    clock,
     clientId: options.clientId,
     nameserverModel: options.nameserverModel ?? 'hostObj',
     dnssecInterface: options.dnssecInterface ?? 'dsData',
@@ -49,13 +61,14 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
+    memoryMs: options.memoryMs ?? (rate === undefined ? 0 : MEMORY_MS),
   });
   const habits = {
     autoRenewGraceDays: options.autoRenewGraceDays,
     requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
   };
   const member: RegistryMember = {
-    id: options.id ?? 'epp',
+    id,
     zones: options.zones,
     habits,
     warnBelowCents: options.warnBelowCents,

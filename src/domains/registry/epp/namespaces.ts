@@ -21,6 +21,9 @@ export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
 export const CHANGE_POLL = 'urn:ietf:params:xml:ns:changePoll-1.0';
 
+/** RFC 9154: a name may have no auth code. */
+export const SECURE_AUTH_INFO = 'urn:ietf:params:xml:ns:epp:secure-authinfo-transfer-1.0';
+
 /** Verisign's mapping of a registrar's account, which several registries have: its balance, and messages that it is low. */
 export const BALANCE = 'http://www.verisign.com/epp/balance-1.0';
 export const LOW_BALANCE = 'http://www.verisign.com/epp/lowbalance-poll-1.0';
@@ -29,7 +32,7 @@ export const LOW_BALANCE = 'http://www.verisign.com/epp/lowbalance-poll-1.0';
 export const ACCOUNT_URIS: readonly string[] = [BALANCE, LOW_BALANCE];
 export const OBJECT_URIS: readonly string[] = [DOMAIN, CONTACT, HOST];
 /** What every registry may have, without being told more. */
-export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, ...FEE_URIS, LOGIN_SEC, CHANGE_POLL];
+export const EXTENSION_URIS: readonly string[] = [SEC_DNS, RGP, ...FEE_URIS, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO];
 
 /** Servers that have agreed on several versions differ in which one they answer with. */
 export function withOneFee(uris: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 /** What the registry's answers, and their absence, mean to callers of the port. */
-import { type MutationOutcome, RegistryUnavailable, type RejectionCode } from '../registry.ts';
+import { type MutationOutcome, RegistryBusy, RegistryUnavailable, type RejectionCode } from '../registry.ts';
 import { isSuccess } from '../result-codes.ts';
-import { AnswerLost, CommandNotSent } from './client/errors.ts';
+import { AnswerLost, CommandNotSent, TurnNotCome } from './client/errors.ts';
 import type { Response } from './commands/response.ts';
 import { EppFault } from './epp-fault.ts';
 import { FrameError } from './frames.ts';
@@ -62,6 +62,7 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
   } catch (error) {
     if (error instanceof XmlError || error instanceof FrameError)
       return { kind: 'rejected', code: 'other', reason: `not sent: ${error.message}` };
+    if (error instanceof TurnNotCome) return { kind: 'unknown', reason: `not sent: ${error.message}`, isUnsent: true };
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
     if (!isRegistryError(error)) throw error;
     return { kind: 'unknown', reason: error.message };
@@ -74,7 +75,9 @@ export async function read<Value>(work: () => Promise<Value>): Promise<Value> {
     return await work();
   } catch (error) {
     if (error instanceof RegistryUnavailable || !isRegistryError(error)) throw error;
-    throw new RegistryUnavailable(error.message, error);
+    throw error instanceof TurnNotCome
+      ? new RegistryBusy(error.message, error)
+      : new RegistryUnavailable(error.message, error);
   }
 }
 

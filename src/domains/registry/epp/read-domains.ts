@@ -132,6 +132,9 @@ export async function askFee(
   const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
   const uri = fees === undefined ? undefined : await link.feeUri(timeoutMs);
   if (uri === undefined) return undefined;
+  const key = `${command} ${years} ${name}`;
+  const recalled = link.fees.get(key);
+  if (recalled !== undefined) return recalled;
   const question = { uri, currency: fees?.currency, commands: [{ name: command, years }] };
   const response = await link.askRepeatable(
     { kind: 'domain:check', names: [name], fees: question },
@@ -139,7 +142,9 @@ export async function askFee(
     timeoutMs,
   );
   if (response.code >= INTERNAL_FAILURE) throw refusalOf(response);
-  return feesIn([response], fees?.currency).get(name)?.[command];
+  const fee = feesIn([response], fees?.currency).get(name)?.[command];
+  if (fee !== undefined) link.fees.set(key, fee);
+  return fee;
 }
 
 /** Whoever buys waits for it, before anything is charged. */

@@ -25,7 +25,7 @@ export async function ensureContact(
   link: RegistryLink,
   command: CreateCommand,
 ): Promise<{ readonly id: string | undefined } | { readonly outcome: MutationOutcome }> {
-  const { name, registrant, isPrivate, transactionId } = command;
+  const { name, registrant, isPrivate } = command;
   const { clientId, contactModel } = link.rules;
   if (contactModel === 'none') return { id: undefined };
   const missing = REQUIRED_CONTACT.filter((field) => !registrant[field]);
@@ -33,17 +33,30 @@ export async function ensureContact(
     return { outcome: rejected('policy', `the registry needs the registrant's ${missing.join(' and ')}`) };
   }
   const id = contactIdOf(clientId, name, registrant);
+  const key = `contact ${id} ${isPrivate}`;
+  if (link.objects.get(key) === true) return { id };
+  const made = await makeContact(link, command, { id, contactModel });
+  if (made === undefined) link.objects.set(key, true);
+  return made === undefined ? { id } : { outcome: made };
+}
+
+/** What keeps it from being made, or undefined. */
+async function makeContact(
+  link: RegistryLink,
+  { isPrivate, registrant, transactionId }: CreateCommand,
+  { contactModel, id }: { readonly id: string; readonly contactModel: 'objects' | 'no_disclose' },
+): Promise<MutationOutcome | undefined> {
   const clTRID = transactionIdOf(transactionId, 'contact');
   const created = await link.askRepeatable(
     contactOf(id, registrant, contactModel === 'objects' ? !isPrivate : undefined),
     clTRID,
   );
-  if (isSuccess(created.code)) return { id };
-  if (created.code !== OBJECT_EXISTS) return { outcome: link.outcomeOf(created) };
-  if (contactModel === 'no_disclose') return { id };
+  if (isSuccess(created.code)) return undefined;
+  if (created.code !== OBJECT_EXISTS) return link.outcomeOf(created);
+  if (contactModel === 'no_disclose') return undefined;
   // It may be there from an earlier registration of the name, with another privacy setting.
   const updated = await link.askRepeatable(disclosureOf(id, isPrivate), clTRID);
-  return isSuccess(updated.code) ? { id } : { outcome: link.outcomeOf(updated) };
+  return isSuccess(updated.code) ? undefined : link.outcomeOf(updated);
 }
 
 /** Asks for the contact's data to be kept from the public, or not. */

@@ -11,6 +11,7 @@ import { findFeeBalance } from './commands/fee.ts';
 import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
 import type { DnssecInterface } from './commands/sec-dns.ts';
+import { Memory } from './memory.ts';
 import { FEE_URIS } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -44,22 +45,34 @@ export interface RegistryRules {
   readonly checkBatchSize: number;
   /** Checks that take longer are `unknown`. */
   readonly checkTimeoutMs: number;
+  /**
+   * How long what it has answered is not asked again: that a host or a contact is there, and what a name costs. 0: it is asked each time.
+   */
+  readonly memoryMs: number;
 }
 
-/** What the answers to paid commands of this process have told of our account. */
-interface Account {
+/** By the links to all registries of one server. */
+interface Shared {
+  /** Each remembers what its registry has answered. */
+  readonly links: Map<string, RegistryLink>;
+  /** Of our account, as the answers to paid commands of this process have told it. */
   lastBalance?: RegistryBalance | undefined;
 }
 
 export class RegistryLink {
   readonly rules: RegistryRules;
   readonly #client: EppClient;
-  readonly #account: Account;
+  readonly #shared: Shared;
   readonly #subProduct: string | undefined;
+  /** Hosts and contacts that are there. */
+  readonly objects: Memory<true>;
+  readonly fees: Memory<RegistryFee>;
 
-  constructor(client: EppClient, rules: RegistryRules, account: Account = {}, subProduct?: string) {
+  constructor(client: EppClient, rules: RegistryRules, shared: Shared = { links: new Map() }, subProduct?: string) {
+    this.objects = new Memory(rules.clock, rules.memoryMs);
+    this.fees = new Memory(rules.clock, rules.memoryMs);
     this.#client = client;
-    this.#account = account;
+    this.#shared = shared;
     this.#subProduct = subProduct;
     this.rules = rules;
   }
@@ -77,7 +90,10 @@ export class RegistryLink {
 
   #forSubProduct(subProduct: string | undefined): RegistryLink {
     if (subProduct === undefined) return this;
-    return new RegistryLink(this.#client, this.rules, this.#account, subProduct);
+    const { links } = this.#shared;
+    const link = links.get(subProduct) ?? new RegistryLink(this.#client, this.rules, this.#shared, subProduct);
+    links.set(subProduct, link);
+    return link;
   }
 
   /** For what may be sent twice: reads, and creating what has an id of our choice. */
@@ -89,7 +105,7 @@ export class RegistryLink {
   /** For what must not be sent twice unchecked. Throws `AnswerLost` when it was sent and not answered. */
   async askOnce(command: EppCommand, clTRID: string): Promise<Response> {
     const response = await this.#client.execute(this.#address(command), { clTRID, isRepeatable: false });
-    this.#account.lastBalance = findFeeBalance(response.extensions) ?? this.#account.lastBalance;
+    this.#shared.lastBalance = findFeeBalance(response.extensions) ?? this.#shared.lastBalance;
     return response;
   }
 
@@ -110,7 +126,7 @@ export class RegistryLink {
 
   /** As the answer to the last paid command of this process told it; undefined: none has. */
   get lastBalance(): RegistryBalance | undefined {
-    return this.#account.lastBalance;
+    return this.#shared.lastBalance;
   }
 
   /** The namespace of the fee extension that both sides speak; undefined: the registry has none. Throws as `supports`. */
@@ -148,7 +164,7 @@ export function stepOf(clTRID: string | undefined): string | undefined {
   return clTRID?.split('.').at(-1);
 }
 
-/** For objects that must have one and never need it: random and not stored; `update` sets another. */
+/** For objects that must have one and never need it: random (RFC 9154 4.1: at least 128 bits) and not stored; `update` sets another. */
 export function mintAuthInfo(): string {
-  return `${randomBytes(11).toString('base64url')}!`;
+  return `${randomBytes(16).toString('base64url')}!`;
 }

@@ -11,11 +11,11 @@ import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
-import { SEC_DNS } from './namespaces.ts';
+import { SEC_DNS, SECURE_AUTH_INFO } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
-import { type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
+import { mintAuthInfo, type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
@@ -57,7 +57,11 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   );
   if (obstacle !== undefined) return obstacle;
 
-  const updates: Step[] = planUpdates(found.domain, command, link.rules).map((update) => ({
+  const { authCode } = command;
+  // Registries that do not know names without one get one that nobody knows.
+  const authInfo = authCode === null ? ((await link.supports(SECURE_AUTH_INFO)) ? '' : mintAuthInfo()) : authCode;
+  const change: Change = { ...command, authInfo };
+  const updates: Step[] = planUpdates(found.domain, change, link.rules).map((update) => ({
     send: () => askOutcome(link, update, transactionId),
     takeBack: () => askOutcome(link, inverseOf(update), transactionId),
     endsWhenPending: update.add?.nameservers !== undefined || update.remove?.nameservers !== undefined,
@@ -88,6 +92,9 @@ async function askOutcome(
   return link.outcomeOf(await link.askOnce(update, transactionIdOf(transactionId, 'update')));
 }
 
+/** `authInfo`: empty for none. */
+type Change = Omit<UpdateCommand, 'authCode'> & { readonly authInfo: string | undefined };
+
 /** All but an auth code, which goes alone. */
 function inverseOf({ add, ds, name, remove }: DomainUpdateCommand): DomainUpdateCommand {
   const inverse: DomainUpdateCommand = { kind: 'domain:update', name, add: remove, remove: add };
@@ -98,7 +105,7 @@ function inverseOf({ add, ds, name, remove }: DomainUpdateCommand): DomainUpdate
  * None, one or two commands: a name with clientUpdateProhibited takes no change but the removal of that status (RFC 5731
  * 2.3), so the lock is lifted first and put back with the change.
  */
-function planUpdates(domain: RegistryDomain, command: UpdateCommand, rules: Rules): DomainUpdateCommand[] {
+function planUpdates(domain: RegistryDomain, command: Change, rules: Rules): DomainUpdateCommand[] {
   const statuses = new Set(domain.statuses);
   // Of our lock only this is missing after an update that was cut off between its two commands.
   const isHalfLocked = LOCK.every((status) => status === UPDATE_LOCK || statuses.has(status));
@@ -122,7 +129,7 @@ function planUpdates(domain: RegistryDomain, command: UpdateCommand, rules: Rule
 /** Undefined where nothing differs. */
 function planChange(
   domain: RegistryDomain,
-  command: UpdateCommand,
+  command: Change,
   { nameserverModel, dnssecInterface }: Rules,
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
@@ -143,16 +150,19 @@ function planChange(
   };
   const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain, command.dsRecords, dnssecInterface);
   const items = { add: itemsOf(add, nameserverModel), remove: itemsOf(remove, nameserverModel) };
-  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authCode === undefined) {
+  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authInfo === undefined) {
     return undefined;
   }
-  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authCode };
+  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authInfo };
 }
 
 type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;
 
 /** Nameservers that stay, and whose addresses change: attributes are replaced as a whole. */
-function movedAttributes({ hosts: present = [], nameservers }: RegistryDomain, command: UpdateCommand): string[] {
+function movedAttributes(
+  { hosts: present = [], nameservers }: RegistryDomain,
+  command: Pick<UpdateCommand, 'hosts' | 'nameservers'>,
+): string[] {
   return (command.hosts ?? []).flatMap(({ addresses, name }) => {
     const stays = nameservers.includes(name) && command.nameservers?.includes(name) !== false;
     const old = present.find((host) => host.name === name)?.addresses ?? [];

@@ -38,6 +38,8 @@ export interface CommandContext extends Habits {
   readonly delays: RegistryDelays;
   readonly prices: PriceList;
   readonly credit: CreditOf;
+  /** Restorations want a report. */
+  readonly restoreReports: boolean;
   /** Beside those of policy.ts. */
   readonly reservedNames: ReadonlySet<string>;
 }

@@ -12,7 +12,7 @@ import {
 } from './command-context.ts';
 import { checkContacts, createContact, deleteContact, infoContact, updateContact } from './contacts.ts';
 import { createDomain } from './create-domain.ts';
-import { deleteDomain, restoreDomain } from './delete-domain.ts';
+import { deleteDomain, reportRestore, restoreDomain } from './delete-domain.ts';
 import { listDueNames, lockDomain } from './domain-store.ts';
 import { checkHosts, createHost, deleteHost, infoHost, nameHost, updateHost } from './hosts.ts';
 import { infoDomain } from './info-domain.ts';
@@ -34,6 +34,8 @@ export interface RegistryCoreOptions {
   readonly delays?: Partial<RegistryDelays>;
   /** Names are renewed at the end of their term, which can be taken back for so many days. Default: they are not. */
   readonly autoRenewGraceDays?: number | undefined;
+  /** Restorations want a report. Default: they are done at once. */
+  readonly restoreReports?: boolean | undefined;
   readonly special?: SpecialNames | undefined;
   /** Default: nobody's is limited. */
   readonly credit?: CreditOf | undefined;
@@ -46,12 +48,28 @@ const DUE_BATCH = 200;
 
 /** All of its state is in the database: any number of these, in any number of processes, are one registry. */
 export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
-  const { db, clock, delays = {}, autoRenewGraceDays, credit = () => undefined, messages = {}, special = {} } = options;
+  const {
+    db,
+    clock,
+    delays = {},
+    autoRenewGraceDays,
+    restoreReports = false,
+    credit = () => undefined,
+    messages = {},
+    special = {},
+  } = options;
   const prices = withPremiumNames(options.prices, special.premium);
   const reservedNames = special.reserved ?? new Set<string>();
   /** Messages that have come once. Of this process: a restart may bring one a third time. */
   const repeated = new Set<string>();
-  const rules = { prices, credit, reservedNames, delays: { ...defaultDelays, ...delays }, autoRenewGraceDays };
+  const rules = {
+    prices,
+    credit,
+    reservedNames,
+    delays: { ...defaultDelays, ...delays },
+    autoRenewGraceDays,
+    restoreReports,
+  };
 
   function createContext(session: Session, svTRID: string): CommandContext {
     return { ...rules, db: registryDb(db), now: clock.now(), session, svTRID };
@@ -108,6 +126,7 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
     updateDomain: (session, command) => runChange(session, (context) => updateDomain(context, command)),
     deleteDomain: (session, { name }) => runChange(session, (context) => deleteDomain(context, name)),
     restoreDomain: (session, command) => runChange(session, (context) => restoreDomain(context, command)),
+    reportRestore: (session, { name }) => runChange(session, (context) => reportRestore(context, name)),
 
     checkContacts: (session, ids) => runRead(session, (context) => checkContacts(context, ids)),
     infoContact: (session, contact) => runRead(session, (context) => infoContact(context, contact)),

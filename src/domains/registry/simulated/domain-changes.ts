@@ -22,7 +22,7 @@ export function changesOf(domain: DomainInfo, command: UpdateCommand, registrant
       ? {}
       : { dsRecords: { set: dsRecords } }),
     ...(registrant === undefined ? {} : { registrant }),
-    ...(authCode === undefined || authCode === domain.authInfo ? {} : { authInfo: authCode }),
+    ...(authCode === undefined || authCode === domain.authInfo ? {} : { authInfo: authCode ?? '' }),
   };
 }
 

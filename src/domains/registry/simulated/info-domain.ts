@@ -3,6 +3,7 @@ import { type CommandContext, isSameSecret } from './command-context.ts';
 import { ADD_GRACE_DAYS, type DomainState } from './life-cycle.ts';
 import type { DomainInfo } from './registry-core.ts';
 import { completed, Refusal, type Result } from './replies.ts';
+import type { Phase } from './tables.ts';
 
 /** What the caller may see of the name. */
 export function infoDomain(
@@ -37,11 +38,14 @@ export function infoDomain(
   });
 }
 
+/** In the words of RFC 5731. RFC 3915 says more of them. */
+const LEAVING: readonly Phase[] = ['redemption', 'pendingRestore', 'pendingDelete'];
+
 /** RFC 5731 2.3. */
 function statusesOf(domain: DomainState): string[] {
   const statuses = [...domain.clientStatuses];
   if (domain.phase === 'expired') statuses.push('serverHold');
-  if (domain.phase === 'redemption' || domain.phase === 'pendingDelete') statuses.push('pendingDelete');
+  if (LEAVING.includes(domain.phase)) statuses.push('pendingDelete');
   if (domain.pending !== null) statuses.push(domain.pending.command === 'create' ? 'pendingCreate' : 'pendingRenew');
   if (domain.transfer?.status === 'pending') statuses.push('pendingTransfer');
   if (domain.nameservers.length === 0) statuses.push('inactive');
@@ -51,6 +55,7 @@ function statusesOf(domain: DomainState): string[] {
 /** RFC 3915 3.1. */
 function rgpStatusesOf(domain: DomainState, now: Date): string[] {
   if (domain.phase === 'redemption') return ['redemptionPeriod'];
+  if (domain.phase === 'pendingRestore') return ['pendingRestore'];
   if (domain.phase === 'pendingDelete') return ['pendingDelete'];
   if (isInAddGrace(domain, now)) return ['addPeriod'];
   return domain.autoRenewUntil !== null && now < domain.autoRenewUntil ? ['autoRenewPeriod'] : [];

@@ -10,6 +10,8 @@
  *                │           │ 30 days     └── restored ──▶ active ────┘
  *                └── 5 days ─ pendingDelete
  *
+ * Where restorations want a report, the name is `pendingRestore` until that comes; after seven days without it, it is in redemption again.
+ *
  * Deleted within five days of its creation it is gone at once. What is pending (a renewal, a transfer) ends at its own time,
  * and when the name enters redemption. Names of the registrar `elsewhere` are renewed at the end of each term.
  *
@@ -24,6 +26,8 @@ import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from 
 import type { PendingCommand, Phase, TransferRecord } from './tables.ts';
 
 export const ADD_GRACE_DAYS = 5;
+/** RFC 3915 3.1: within which a report has to come. */
+export const RESTORE_REPORT_DAYS = 7;
 const EXPIRED_DAYS = 30;
 const REDEMPTION_DAYS = 30;
 const PENDING_DELETE_DAYS = 5;
@@ -118,6 +122,8 @@ function endOfPhase(domain: DomainState): Step | undefined {
       return { at: addDays(domain.expiresAt, EXPIRED_DAYS), take: enterRedemption };
     case 'redemption':
       return { at: domain.phaseUntil ?? domain.expiresAt, take: enterPendingDelete };
+    case 'pendingRestore':
+      return { at: domain.phaseUntil ?? domain.expiresAt, take: returnToRedemption };
     case 'pendingDelete':
       return { at: domain.phaseUntil ?? domain.expiresAt, take: purge };
   }
@@ -226,6 +232,12 @@ export function enterRedemption(domain: DomainState, at: Date): Aged {
     phaseUntil: addDays(at, REDEMPTION_DAYS),
   };
   return { domain: after, notices, charges };
+}
+
+/** No report came in time (RFC 3915 3.1). */
+function returnToRedemption(domain: DomainState, at: Date): Aged {
+  const after: DomainState = { ...domain, phase: 'redemption', phaseUntil: addDays(at, REDEMPTION_DAYS) };
+  return { domain: after, notices: [lifeCycleNotice(domain, 'redemption', at)] };
 }
 
 function enterPendingDelete(domain: DomainState, at: Date): Aged {

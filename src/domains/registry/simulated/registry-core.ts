@@ -93,6 +93,11 @@ export interface FeeAgreement {
   readonly feeCents?: number | undefined;
 }
 
+/** `awaitsReport`: it is not done, and will cost what is said. */
+export interface RestoredDomain extends RenewedDomain {
+  readonly awaitsReport: boolean;
+}
+
 export interface DomainCheck {
   readonly name: string;
   readonly state: 'available' | 'taken' | 'reserved' | 'invalid' | 'not_served';
@@ -359,8 +364,10 @@ export interface RegistryCore {
   updateDomain(session: Session, command: UpdateDomain): Promise<Reply<undefined>>;
   /** 1000: gone at once (within the five days after its creation). 1001: in its redemption period. */
   deleteDomain(session: Session, domain: { name: string }): Promise<Reply<undefined>>;
-  /** RFC 3915's restore request; done at once, so no report is asked for. 2304 outside the redemption period. */
-  restoreDomain(session: Session, command: { name: string } & FeeAgreement): Promise<Reply<RenewedDomain>>;
+  /** RFC 3915's restore request. 2304 outside the redemption period. */
+  restoreDomain(session: Session, command: { name: string } & FeeAgreement): Promise<Reply<RestoredDomain>>;
+  /** Where the request is not done without it. 2304 where none waits for it. */
+  reportRestore(session: Session, domain: { name: string }): Promise<Reply<RestoredDomain>>;
 
   checkContacts(session: Session, ids: readonly string[]): Promise<Reply<ObjectCheck[]>>;
   /** For its sponsor, the sponsor of a name that uses it, and any holder of the authInfo; 2201 for others. */

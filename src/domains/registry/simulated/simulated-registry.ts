@@ -27,6 +27,7 @@ import {
   type RegistryTransfer,
   RegistryUnavailable,
   type RenewCommand,
+  type RestoreCommand,
   type SingleRegistry,
   type TransferCommand,
   type UpdateCommand,
@@ -221,9 +222,9 @@ class SimulatedRegistry implements SingleRegistry {
     return this.#change('delete', name, () => this.#delete(this.#session(transactionId), name));
   }
 
-  restore({ name, transactionId }: { name: string; transactionId: string }): Promise<MutationOutcome> {
+  restore({ fee, name, transactionId }: RestoreCommand): Promise<MutationOutcome> {
     return this.#change('restore', name, async () =>
-      outcomeOf(await this.#core.restoreDomain(this.#session(transactionId), { name })),
+      outcomeOf(await this.#core.restoreDomain(this.#session(transactionId), { name, feeCents: fee?.cents })),
     );
   }
 
@@ -429,6 +430,11 @@ function premiumFees(fees: Fees): NonNullable<Availability['fees']> {
 }
 
 function premiumFee(fees: Fees, command: FeeCommand, years: number): RegistryFee {
-  const cents = { create: fees.createCents * years, renew: fees.renewCents * years, transfer: fees.transferCents };
+  const cents = {
+    create: fees.createCents * years,
+    renew: fees.renewCents * years,
+    transfer: fees.transferCents,
+    restore: fees.restoreCents,
+  };
   return { currency: 'EUR', cents: cents[command], isPremium: true };
 }

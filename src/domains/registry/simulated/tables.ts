@@ -35,7 +35,7 @@ export interface TransferRecord {
   readonly expiresAt: Date;
 }
 
-export type Phase = 'creating' | 'active' | 'expired' | 'redemption' | 'pendingDelete';
+export type Phase = 'creating' | 'active' | 'expired' | 'redemption' | 'pendingRestore' | 'pendingDelete';
 
 interface ObjectColumns {
   roid: Generated<string>;

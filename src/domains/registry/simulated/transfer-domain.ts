@@ -23,7 +23,8 @@ export async function requestTransfer(
   const { delays, now, session } = context;
   const domain = await lockDomainState(context, command.name);
   const { name } = domain;
-  if (!isSameSecret(command.authInfo, domain.authInfo)) throw new Refusal(2202, `that is not the auth code of ${name}`);
+  if (domain.authInfo === '' || !isSameSecret(command.authInfo, domain.authInfo))
+    throw new Refusal(2202, `that is not the auth code of ${name}`);
   if (domain.sponsor === session.registrarId) throw new Refusal(2106, `${name} is with this registrar already`);
   if (domain.transfer?.status === 'pending') throw new Refusal(2300, `${name} is being transferred already`);
   requireSettled(domain);

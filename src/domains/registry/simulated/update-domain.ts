@@ -35,7 +35,8 @@ export async function updateDomain(context: CommandContext, command: UpdateDomai
   const statuses = changeStatuses(domain, command);
   // RFC 5731 2.3: a command that takes the status away may change other things too.
   if (statuses.includes('clientUpdateProhibited')) requireNoStatus(domain, 'clientUpdateProhibited');
-  if (command.authInfo !== undefined) requireAuthInfo(command.authInfo);
+  // Empty: it is taken away.
+  if (command.authInfo !== undefined && command.authInfo !== '') requireAuthInfo(command.authInfo);
   const changed: DomainState = {
     ...domain,
     clientStatuses: statuses,

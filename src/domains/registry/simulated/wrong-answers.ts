@@ -57,6 +57,7 @@ export function answerWrongly(core: RegistryCore, choose: ChooseWrongAnswer): Re
     updateDomain: sometimes('update', core.updateDomain),
     deleteDomain: sometimes('delete', core.deleteDomain),
     restoreDomain: sometimes('restore', core.restoreDomain),
+    reportRestore: sometimes('restore', core.reportRestore),
   };
 }
 

@@ -3,9 +3,9 @@ import { after, test } from 'node:test';
 import { startSmtpServer } from '../../../../test/fakes/smtp-server.ts';
 import { startDomains, type TestWorkspace } from '../../../../test/support/domains.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
+import { makeAuthCode } from '../../auth-codes/make-auth-code.ts';
 import { createSmtpMailer } from '../../mail/index.ts';
 import { addFault, registryDb } from '../../registry/simulated/index.ts';
-import { makeAuthCode } from './make-auth-code.ts';
 import { maskAddress } from './mask-address.ts';
 
 const logged: string[] = [];
@@ -39,7 +39,7 @@ function codeIn(content = ''): string | undefined {
   const text = content
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return /^\S{20}(?=\r$)/m.exec(text.slice(text.indexOf('\r\n\r\n') + 4))?.[0];
+  return /^\S{22}(?=\r$)/m.exec(text.slice(text.indexOf('\r\n\r\n') + 4))?.[0];
 }
 
 test('the registrant is mailed the code that the registry has, and nobody else learns it', async () => {
@@ -119,7 +119,7 @@ test('only the owner’s write token has a code mailed, of a domain that the reg
 test('codes have every kind of character that a registry may ask for, and differ', () => {
   const codes = Array.from({ length: 1_000 }, makeAuthCode);
   for (const code of codes) {
-    assert.match(code, /^[A-Za-z2-9!#%+_-]{20}$/);
+    assert.match(code, /^[A-Za-z2-9!#%+_-]{22}$/);
     for (const kind of [/[A-Z]/, /[a-z]/, /\d/, /[!#%+_-]/]) assert.match(code, kind);
   }
   assert.equal(new Set(codes).size, codes.length);

@@ -13,7 +13,7 @@ export function authCodeOperations(deps: AuthCodeDependencies) {
       summary: 'Mail the auth code to the registrant',
       description:
         'Makes a new code, gives it to the registry, and mails it to the address that the workspace signed up with; no ' +
-        'answer has it. A domain with `registrar_lock` on is refused. At most three times a minute for one domain.',
+        'answer has it. It works for two weeks, or as long as the operator says; the registry forgets it then. A domain with `registrar_lock` on is refused. At most three times a minute for one domain.',
       idempotent: true,
       params: AuthCodePath,
       reply: SentAuthCode,

@@ -12,7 +12,8 @@ export const SentAuthCode = component(
     domain: Type.String(),
     sent_to: Type.String({ description: 'The registrant’s address, masked: `a***@example.com`.' }),
     status: oneOf(['Completed', 'Pending'], {
-      description: '`Pending`: the registry has taken the code, and it works in seconds to minutes.',
+      description:
+        '`Pending`: the registry has taken the code, and it works in seconds to minutes; or it cannot be asked at this moment, and the mail comes later.',
     }),
   }),
 );

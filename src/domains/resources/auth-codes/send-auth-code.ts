@@ -1,32 +1,27 @@
 /**
  * POST /domains/{name}/auth-code. Each call makes a code, gives it to the registry and mails it to the registrant; it is
  * kept nowhere here, and neither an answer nor a log has it. Where the mail is not sent, the registry has a code that is
- * known to none, and the next call replaces it.
+ * known to none, and the next call replaces it. Its time ends by itself: see src/domains/auth-codes.
  */
-import { toUnicode } from 'tr46';
-import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { createMeter } from '../../../kernel/http/rate-limit.ts';
 import { answerOnce } from '../../answer-once.ts';
-import type { BackgroundWork } from '../../background-work.ts';
+import { type AuthCodeParts, type GivenCode, giveAuthCode } from '../../auth-codes/index.ts';
+import { type BackgroundWork, LATE } from '../../background-work.ts';
 import { CHANGE_MS, startDeadline } from '../../deadline.ts';
 import type { AnswerStore } from '../../idempotency-store.ts';
-import type { Mailer, Message } from '../../mail/index.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { ownDomain } from '../../portfolio/index.ts';
 import { getRegistrant } from '../../registrant.ts';
 import type { Registry, RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import { readAtRegistry, updateAtRegistry } from '../settings/index.ts';
-import { makeAuthCode } from './make-auth-code.ts';
+import { errorOf, notKnown, readAtRegistry } from '../settings/index.ts';
 import { maskAddress } from './mask-address.ts';
 import type { SentAuthCode } from './schema.ts';
 
-export interface AuthCodeDependencies {
-  readonly db: Database;
+export interface AuthCodeDependencies extends AuthCodeParts {
   readonly registry: Registry;
-  readonly mailer: Mailer;
   readonly answers: AnswerStore;
   readonly background: BackgroundWork;
 }
@@ -51,10 +46,11 @@ export function sendAuthCode(deps: AuthCodeDependencies) {
       const info = await readAtRegistry(deps.registry, row);
       requireUnlocked(info);
       const owner = await getRegistrant(workspaceDb(deps.db, workspaceId));
-      const authCode = makeAuthCode();
-      const outcome = await updateAtRegistry(deps, info, { authCode }, deadline);
-      await mail(deps.mailer, compose(owner, row.name, authCode));
-      const status = outcome === 'pending' ? 'Pending' : 'Completed';
+      const given = await deps.background.within(giveAuthCode(deps, row), deadline.leftMs);
+      if (given === LATE) throw notKnown('no answer in time');
+      if (given.kind === 'not_set') throw errorOf(given.outcome, info);
+      if (given.kind === 'set') await mail(given);
+      const status = given.kind === 'set' && given.outcome === 'completed' ? 'Completed' : 'Pending';
       return { domain: row.name, sent_to: maskAddress(owner.email), status };
     });
 }
@@ -68,30 +64,13 @@ function requireUnlocked({ name, statuses }: RegistryDomain): void {
   });
 }
 
-async function mail(mailer: Mailer, message: Message): Promise<void> {
+async function mail(given: Extract<GivenCode, { kind: 'set' }>): Promise<void> {
   try {
-    await mailer.send(message);
+    await given.mail();
   } catch (error) {
     throw new ApiError('internal', {
       message: 'The auth code was not mailed. Repeat the call: it makes and mails a new one.',
       cause: error,
     });
   }
-}
-
-function compose(owner: { name: string; email: string }, name: string, authCode: string): Message {
-  const { domain: unicode } = toUnicode(name);
-  const shown = unicode === name ? name : `${unicode} (${name})`;
-  const text = `Hello ${owner.name},
-
-you, or a program with a token of your workspace, asked for the auth code of ${shown}:
-
-${authCode}
-
-It allows a transfer of the domain to another registrar: pass it on to nobody else. It replaces earlier
-codes, and the next one that is asked for replaces it.
-
-If you did not expect this message, turn the registrar lock of the domain on and revoke the token.
-`;
-  return { to: owner.email, subject: `Auth code of ${unicode}`, text };
 }

@@ -16,7 +16,7 @@ export function priceOf({ now, prices, terms }: PriceParts, fees: Availability['
   const ordinary = { create: terms.registerCents, renew: terms.renewCents, transfer: terms.transferCents };
   const years = { create: 1, renew: 1, transfer: transferYears };
   let isPremium = false;
-  const centsFor = (command: FeeCommand): number | undefined => {
+  const centsFor = (command: Exclude<FeeCommand, 'restore'>): number | undefined => {
     const fee = fees?.[command];
     if (fee === undefined || !prices.isPremium(tld, { command, years: years[command], fee }, now)) {
       return ordinary[command];

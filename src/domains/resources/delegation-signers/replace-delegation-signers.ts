@@ -32,7 +32,7 @@ async function replace(deps: SignerDependencies, { caller, params, body }: Reque
   const before = await readAtRegistry(registry, row);
   if (areSame(before.dsRecords, dsRecords)) return showSigners(row, before, clock.now());
   await requireSignedElsewhere(deps, row, before);
-  const outcome = await updateAtRegistry(deps, before, { dsRecords }, deadline);
+  const outcome = await updateAtRegistry(deps, row, { change: { dsRecords }, info: before }, deadline);
   const isPending = outcome === 'pending';
   const after = isPending ? before : { ...before, dsRecords };
   if (!isPending) await keep(deps, row, after);

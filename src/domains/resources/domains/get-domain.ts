@@ -3,12 +3,14 @@ import { HttpReply } from '../../../kernel/http/operation.ts';
 import { READ_MS } from '../../deadline.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts';
-import { RegistryUnavailable } from '../../registry/registry.ts';
+import { toEuros } from '../../prices/money.ts';
+import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
+import { offerRestoration } from '../../restorations/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import { renderDetails } from './render-domain.ts';
-import type { DomainDetails } from './schema.ts';
+import type { DomainDetails, Restoration } from './schema.ts';
 
 /**
  * What the registry reports now. While it does not answer within a moment, what it reported last, at `syncedAt`. Throws
@@ -24,8 +26,24 @@ export function getDomain(deps: DomainDependencies) {
     const details: DomainDetails = {
       ...renderDetails(row, row.snapshot, deps.nameservers, now),
       renewal: renewalOf(deps.prices, row, await findRenewalOrder(scoped, row.id), now),
+      restoration: await showRestoration(deps, row, row.snapshot),
     };
     return new HttpReply(200, details, { 'cache-control': 'private, no-store' });
+  };
+}
+
+async function showRestoration(
+  deps: DomainDependencies,
+  row: DomainRow,
+  info: RegistryDomain,
+): Promise<Restoration | null> {
+  const offer = await offerRestoration(deps, row, info);
+  if (offer === undefined) return null;
+  return {
+    price: toEuros(offer.priceCents),
+    currency: 'EUR',
+    duration: offer.years,
+    until: offer.until.toISOString(),
   };
 }
 

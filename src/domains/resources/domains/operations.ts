@@ -6,6 +6,7 @@ import { getDomain } from './get-domain.ts';
 import { listDomains } from './list-domains.ts';
 import { registerDomain } from './register-domain.ts';
 import { renewDomain } from './renew-domain.ts';
+import { restoreDomain } from './restore-domain.ts';
 import {
   Deletion,
   DeletionQuery,
@@ -15,6 +16,7 @@ import {
   DomainPath,
   Registration,
   RenewalOrder,
+  RestorationOrder,
   Spending,
   TransferOrder,
 } from './schema.ts';
@@ -99,6 +101,21 @@ export function domainOperations(deps: DomainDependencies & ResendDependencies) 
       reply: Spending,
       errors: ['already_in_portfolio', 'transfer_failed', ...SPENDING_ERRORS],
       handler: transferDomain(deps),
+    }),
+    workspace.turn({
+      id: 'domains.restore',
+      method: 'POST',
+      path: '/api/v1/domains/{name}/restore',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Restore a deleted domain',
+      description: `Within its redemption period, at the price that \`restoration\` of GET /domains/{name} says. Auto-renew stays off. ${SPENDS}`,
+      idempotent: true,
+      params: DomainPath,
+      body: RestorationOrder,
+      reply: Spending,
+      errors: ['restore_failed', 'pending_operation', ...SPENDING_ERRORS],
+      handler: restoreDomain(deps),
     }),
     workspace.turn({
       id: 'domains.delete',

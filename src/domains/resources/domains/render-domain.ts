@@ -31,7 +31,7 @@ export function renderDetails(
   info: RegistryDomain,
   own: readonly string[],
   now: Date,
-): Omit<DomainDetails, 'renewal'> {
+): Omit<DomainDetails, 'renewal' | 'restoration'> {
   return {
     ...renderEntry({ ...row, snapshot: info }, own, now),
     unicode: toUnicode(row.name).domain,

@@ -73,6 +73,19 @@ export const DomainList = Type.Object({
 });
 export type DomainList = Static<typeof DomainList>;
 
+const Restoration = component(
+  'Restoration',
+  Type.Object({
+    price: Type.Number({ description: 'What POST …/restore confirms, in EUR.' }),
+    currency: oneOf(['EUR']),
+    duration: Type.Integer({
+      description: 'Years that the registry adds, as its term is over; 0: none. The price has them.',
+    }),
+    until: timestamp({ description: 'About when it is too late: registries do not tell the moment.' }),
+  }),
+);
+export type Restoration = Static<typeof Restoration>;
+
 export const DomainDetails = component(
   'DomainDetails',
   Type.Object({
@@ -91,6 +104,9 @@ export const DomainDetails = component(
       }),
     ),
     renewal: Renewal,
+    restoration: nullable(Restoration, {
+      description: 'What brings it back, while it is in its redemption period; null: it is not, or cannot be.',
+    }),
   }),
 );
 export type DomainDetails = Static<typeof DomainDetails>;
@@ -131,6 +147,9 @@ export type Registration = Static<typeof Registration>;
 export const RenewalOrder = closedObject({ duration: Type.Optional(duration), ...payment });
 export type RenewalOrder = Static<typeof RenewalOrder>;
 
+export const RestorationOrder = closedObject(payment);
+export type RestorationOrder = Static<typeof RestorationOrder>;
+
 export const TransferOrder = closedObject({
   auth_code: Type.String({ minLength: 1, maxLength: 255, description: 'The EPP code of the present registrar.' }),
   ...payment,
@@ -141,7 +160,7 @@ export const Spending = component(
   'Spending',
   Type.Object({
     domain: Type.String(),
-    kind: oneOf(['registration', 'renewal', 'transfer']),
+    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration']),
     status: oneOf(['Completed', 'Pending'], {
       description: '`Pending`: the registry has taken it, and completes it in seconds to minutes; a transfer, in days.',
     }),

@@ -15,7 +15,7 @@ export const Order = component(
   'Order',
   Type.Object({
     id: Type.String(),
-    kind: oneOf(['registration', 'renewal', 'transfer']),
+    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration']),
     origin: oneOf(['request', 'auto_renew'], { description: 'Who asked for it: a call, or auto-renew.' }),
     domain: Type.String({ description: 'In punycode, lower case.' }),
     duration: Type.Integer({ description: 'Years.' }),

@@ -6,6 +6,7 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { answerOnce } from '../../answer-once.ts';
+import { dropWaiting } from '../../changes/index.ts';
 import { CHANGE_MS, type Deadline, READ_MS, startDeadline } from '../../deadline.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
@@ -38,10 +39,22 @@ async function change(deps: SettingsDependencies, { caller, params, body }: Requ
   const withHosts = requested.nameservers !== undefined || requested.glue !== undefined;
   const before = await readAtRegistry(deps.registry, row, { withHosts });
   const planned = await planChange(deps, { row, requested, info: before });
+  await dropWaiting(deps, row, membersOf(requested));
   if (Object.keys(planned).length === 0) return saveSettings(deps, { row, requested, seen: before, isPending: false });
-  const outcome = await updateAtRegistry(deps, before, planned, deadline);
+  const outcome = await updateAtRegistry(deps, row, { change: planned, info: before }, deadline);
   const seen = await readAfterwards(deps, row, { deadline, withHosts });
   return saveSettings(deps, { row, requested, seen, isPending: outcome === 'pending' });
+}
+
+/** Those of a change at the registry that these settings lead to. */
+function membersOf({ dnssec, glue, nameservers, registrar_lock: lock, whois_privacy: privacy }: RequestedSettings) {
+  return [
+    ...(dnssec === undefined ? [] : (['dsRecords'] as const)),
+    ...(glue === undefined ? [] : (['hosts'] as const)),
+    ...(nameservers === undefined ? [] : (['nameservers'] as const)),
+    ...(lock === undefined ? [] : (['locked'] as const)),
+    ...(privacy === undefined ? [] : (['isPrivate'] as const)),
+  ];
 }
 
 function readRequested(body: SettingsChange, row: DomainRow, own: readonly string[]): RequestedSettings {

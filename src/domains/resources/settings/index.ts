@@ -1,3 +1,3 @@
 /** What other resources use of the settings: changes at the registry. */
 export type { SettingsDependencies } from './dependencies.ts';
-export { readAtRegistry, updateAtRegistry } from './update-at-registry.ts';
+export { errorOf, notKnown, readAtRegistry, updateAtRegistry } from './update-at-registry.ts';

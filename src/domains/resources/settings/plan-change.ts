@@ -1,5 +1,6 @@
 /** Which of the requested settings the registry has to change, and whether the rest is possible. */
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { WaitingChange } from '../../changes/index.ts';
 import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import { isBelow } from '../../registry/host-steps.ts';
@@ -7,7 +8,6 @@ import type { RegistryDomain, RegistryHost } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { SettingsDependencies } from './dependencies.ts';
 import { isSameGlue } from './read-glue.ts';
-import type { RegistryChange } from './update-at-registry.ts';
 
 /** What a caller requests, its nameservers normalized. Absent: unchanged. */
 export interface RequestedSettings {
@@ -30,7 +30,7 @@ export interface Plan {
  * What the registry has to change; empty when nothing. Throws `no_hosted_zone`, `bad_request` and `pending_operation`
  * for what is not possible, before anything is changed.
  */
-export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<RegistryChange> {
+export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<WaitingChange> {
   const { row, requested, info } = plan;
   const { glue, registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
   const signing = await findSigning(deps, row);

@@ -2,18 +2,17 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { type BackgroundWork, LATE } from '../../background-work.ts';
+import { type ChangeDependencies, dropWaiting, keepWaiting, type WaitingChange } from '../../changes/index.ts';
 import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import { explainRefusal, type Refusal } from '../../registry/explain-refusal.ts';
 import {
+  type MutationOutcome,
   type ReadOptions,
   type Registry,
   type RegistryDomain,
   RegistryUnavailable,
-  type UpdateCommand,
 } from '../../registry/registry.ts';
-
-export type RegistryChange = Omit<UpdateCommand, 'name' | 'transactionId'>;
 
 /** RFC 5731 2.3: the registry accepts nothing more before it has finished. */
 const UNDER_WAY = ['pendingCreate', 'pendingRenew', 'pendingTransfer', 'pendingUpdate', 'pendingDelete'];
@@ -46,21 +45,23 @@ export async function readAtRegistry(
   });
 }
 
-interface Changing {
-  readonly registry: Pick<Registry, 'update'>;
+interface Changing extends ChangeDependencies {
   readonly background: BackgroundWork;
 }
 
 /**
- * Changes it; `pending` is done later. Throws `pending_operation` while another operation is pending, `bad_request`
+ * Changes it; `pending` is done later: by the registry, or sent again where our account there has no credit. Throws `pending_operation` while another operation is pending, `bad_request`
  * with the registry's reason, and `internal` when the outcome is not known in time: the call can be repeated then.
  */
 export async function updateAtRegistry(
-  { background, registry }: Changing,
-  info: RegistryDomain,
-  change: RegistryChange,
+  deps: Changing,
+  row: DomainRow,
+  { change, info }: { readonly change: WaitingChange; readonly info: RegistryDomain },
   deadline: Deadline,
 ): Promise<'completed' | 'pending'> {
+  const { background, registry } = deps;
+  // Whatever waits of the same members is not wanted any more.
+  await dropWaiting(deps, row, Object.keys(change) as (keyof WaitingChange)[]);
   const sent = registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
   const outcome = await background.within(sent, deadline.leftMs);
   if (outcome === LATE) throw notKnown('no answer in time');
@@ -69,22 +70,31 @@ export async function updateAtRegistry(
     case 'pending':
       return outcome.kind;
     case 'rejected':
-      throw refusalOf(outcome, info);
+      if (outcome.code !== 'no_credit') throw errorOf(outcome, info);
+      await keepWaiting(deps, row, change);
+      return 'pending';
     case 'unknown':
-      throw notKnown(outcome.reason);
+      throw errorOf(outcome, info);
     default:
       return outcome satisfies never;
   }
 }
 
-function notKnown(cause: string): ApiError {
+/** `info` is from just before. */
+export function errorOf(
+  outcome: Extract<MutationOutcome, { kind: 'rejected' | 'unknown' }>,
+  info: RegistryDomain,
+): ApiError {
+  return outcome.kind === 'unknown' ? notKnown(outcome.reason) : refusalOf(outcome, info);
+}
+
+export function notKnown(cause: string): ApiError {
   return new ApiError('internal', {
     message: 'The registry did not answer, so it is not known whether this was changed. Repeat the call.',
     cause,
   });
 }
 
-/** `info` is from just before. */
 function refusalOf(rejection: Refusal, { name, statuses }: RegistryDomain): ApiError {
   const { code, reason } = rejection;
   const underWay = statuses.find((status) => UNDER_WAY.includes(status));

@@ -10,12 +10,14 @@ import {
   type Script,
   type ScriptedEpp,
 } from '../../../../../test/support/scripted-epp.ts';
+import { inBackground, inTurnSince } from '../../turns/command-turn.ts';
 import type { EppCommand } from '../commands/command.ts';
 import { encodeFrame } from '../frames.ts';
 import { EPP, OBJECT_URIS, RGP } from '../namespaces.ts';
 import { element } from '../xml/element.ts';
 import { writeXml } from '../xml/write-xml.ts';
 import { EppClient, type EppClientOptions } from './epp-client.ts';
+import { TurnNotCome } from './errors.ts';
 
 /** What the present test has opened. */
 const open: { client: EppClient; server: ScriptedEpp }[] = [];
@@ -259,4 +261,41 @@ test('what is no EPP server is no session', async () => {
     await assert.rejects(client.services(), { name: 'CommandNotSent' });
     assert.deepEqual(commands, []);
   }
+});
+
+test('a registry that takes so many commands gets orders first, oldest first, then what is asked now, then sweeps', async () => {
+  let isFree = false;
+  const allowance = { take: async () => (isFree ? undefined : 1) };
+  const sent: string[] = [];
+  const { client } = await openScripted(
+    (command, clTRID) => {
+      if (command === 'hello' || command.kind !== 'domain:delete') return undefined;
+      sent.push(command.name);
+      return answerWith(1000, clTRID);
+    },
+    { allowance },
+  );
+  const send = (clTRID: string) =>
+    client.execute({ kind: 'domain:delete', name: `${clTRID}.com` }, { clTRID, isRepeatable: false });
+  const [now, hour] = [Date.now(), 3_600_000];
+  const stopped = new AbortController();
+  const unwanted = inBackground(() => send('unwanted'), { signal: stopped.signal });
+  const all = [
+    inBackground(() => send('sweep')),
+    send('asked'),
+    inTurnSince(new Date(now - hour), () => send('newer')),
+    inTurnSince(new Date(now - 2 * hour), () => send('older')),
+    inBackground(() => send('overdue'), { since: new Date(now - hour) }),
+  ];
+  stopped.abort();
+  await assert.rejects(unwanted, TurnNotCome);
+  isFree = true;
+  await Promise.all(all);
+  assert.deepEqual(sent, ['older.com', 'newer.com', 'overdue.com', 'asked.com', 'sweep.com']);
+});
+
+test('a command whose turn does not come was not sent, and is not taken for one that a registry away did not get', async () => {
+  const { client } = await openScripted(() => undefined, { allowance: { take: async () => 1 }, queueTimeoutMs: 300 });
+  await client.services(60_000);
+  await assert.rejects(client.execute(deletion, unrepeatable), TurnNotCome);
 });

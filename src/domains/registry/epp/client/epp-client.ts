@@ -1,8 +1,9 @@
 /**
  * Commands to a registry over a few connections that are kept open: one command at a time on each, the others wait in one
- * bounded queue. A connection that ends is opened again, at growing intervals.
+ * bounded queue, in the order of their turns. A connection that ends is opened again, at growing intervals.
  *
  *   a command that was not sent            waits for the next connection
+ *   one beyond what the registry takes     waits for its turn, which all processes share
  *   one whose answer was lost, repeatable  is sent again
  *   one whose answer was lost, otherwise   ends as `AnswerLost`: the caller has to find its outcome
  *
@@ -10,16 +11,21 @@
  * each time that it says so.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
 import { backoffMs } from '../../../../kernel/retry/backoff.ts';
+import type { CommandAllowance } from '../../turns/command-allowance.ts';
+import { currentTurn } from '../../turns/command-turn.ts';
 import type { EppCommand } from '../commands/command.ts';
 import type { Response } from '../commands/response.ts';
 import { type AgreedServices, EppConnection, type EppEndpoint } from './connection.ts';
-import { AnswerLost, CommandNotSent } from './errors.ts';
+import { AnswerLost, CommandNotSent, TurnNotCome } from './errors.ts';
 import { type Job, JobQueue } from './job-queue.ts';
 
 export interface EppClientOptions extends EppEndpoint {
   readonly logger: Logger;
+  /** Default: the system's. */
+  readonly clock?: Clock;
   /** Registries allow few. Default 1. */
   readonly connections?: number;
   /** Commands that may wait; further ones are `CommandNotSent` at once. Default 100. */
@@ -36,6 +42,10 @@ export interface EppClientOptions extends EppEndpoint {
   readonly reconnectDelayMaxMs?: number;
   /** Before the first new try where the registry has had too many commands (2502), doubled with each. Default 1,000. */
   readonly limitDelayMs?: number;
+  /** What the registry takes of all processes together. Default: anything. */
+  readonly allowance?: CommandAllowance | undefined;
+  /** The longest wait between two looks whether there is a turn. Default 500. */
+  readonly turnLookMs?: number;
 }
 
 export interface CommandOptions {
@@ -47,6 +57,7 @@ export interface CommandOptions {
 
 const MAX_TRIES = 3;
 const QUEUE_TIMEOUT_MS = 20_000;
+const NOT_WANTED = 'nobody waits for it any more';
 const UNAWAITED = 'and none is waited for until there is one again';
 
 export class EppClient {
@@ -105,17 +116,19 @@ export class EppClient {
 
   /** Throws `CommandNotSent` or `AnswerLost`. An answer is an answer, whatever its code. */
   execute(command: EppCommand, options: CommandOptions): Promise<Response> {
-    const { maxQueued = 100, queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
+    const { clock = systemClock, maxQueued = 100, queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
+    const { rank, signal } = currentTurn(clock.now());
     if (this.#stopping.signal.aborted) return Promise.reject(new CommandNotSent('the client has stopped'));
     if (this.#hasGivenUp())
       return Promise.reject(this.#notSent(`no connection within ${queueTimeoutMs} ms, ${UNAWAITED}`));
-    if (this.#queue.length >= maxQueued)
-      return Promise.reject(new CommandNotSent(`${maxQueued} commands wait already`));
+    if (this.#queue.length >= maxQueued) return Promise.reject(new TurnNotCome(`${maxQueued} commands wait already`));
+    if (signal?.aborted === true) return Promise.reject(new TurnNotCome(NOT_WANTED));
     return new Promise((resolve, reject) => {
       const job: Job = {
         command,
         clTRID: options.clTRID,
         isRepeatable: options.isRepeatable,
+        rank,
         tries: 0,
         isInFlight: false,
         isLate: false,
@@ -126,19 +139,31 @@ export class EppClient {
           this.#queue.remove(job);
           clearTimeout(queueTimer);
           clearTimeout(answerTimer);
+          signal?.removeEventListener('abort', giveUp);
           if (result instanceof Error) reject(result);
           else resolve(result);
         },
       };
       const queueTimer = setTimeout(() => {
         job.isLate = true;
-        if (!job.isInFlight) job.settle(this.#notSent(`no connection within ${queueTimeoutMs} ms`));
+        if (!job.isInFlight) job.settle(this.#notInTime(queueTimeoutMs));
       }, queueTimeoutMs);
+      const giveUp = () => {
+        job.isLate = true;
+        if (!job.isInFlight) job.settle(new TurnNotCome(NOT_WANTED));
+      };
+      signal?.addEventListener('abort', giveUp);
       const { timeoutMs } = options;
       const answerTimer =
         timeoutMs === undefined
           ? undefined
-          : setTimeout(() => job.settle(this.#notSent(`no answer within ${timeoutMs} ms`)), timeoutMs);
+          : setTimeout(
+              () =>
+                job.settle(
+                  job.tries === 0 ? this.#notInTime(timeoutMs) : this.#notSent(`no answer within ${timeoutMs} ms`),
+                ),
+              timeoutMs,
+            );
       this.#queue.add(job);
     });
   }
@@ -147,6 +172,13 @@ export class EppClient {
   #hasGivenUp(): boolean {
     const { queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
     return this.#awaySince !== undefined && performance.now() - this.#awaySince > queueTimeoutMs;
+  }
+
+  /** Where there are sessions, others were served first. */
+  #notInTime(timeoutMs: number): CommandNotSent {
+    return this.#options.allowance !== undefined && this.#connections.size > 0
+      ? new TurnNotCome(`the registry takes so many commands, and its turn did not come within ${timeoutMs} ms`)
+      : this.#notSent(`no connection within ${timeoutMs} ms`);
   }
 
   #failLate(timeoutMs: number): never {
@@ -210,7 +242,7 @@ export class EppClient {
     let [isAnswered, isLimited] = [false, false];
     this.#connections.add(connection);
     while (!ends.aborted) {
-      const job = await this.#queue.take(ends, keepAliveMs);
+      const job = await this.#takeJob(ends, keepAliveMs);
       if (job !== undefined) {
         const end = await this.#exchange(job, connection);
         isAnswered ||= end === 'answered';
@@ -222,6 +254,36 @@ export class EppClient {
     return { isAnswered, isLimited };
   }
 
+  /** The next job whose turn it is; undefined when the signal is aborted or the time is up first. */
+  async #takeJob(signal: AbortSignal, timeoutMs: number): Promise<Job | undefined> {
+    const { allowance, turnLookMs = 500 } = this.#options;
+    const endMs = performance.now() + timeoutMs;
+    for (let leftMs = timeoutMs; leftMs > 0 && !signal.aborted; leftMs = endMs - performance.now()) {
+      await this.#queue.wait(signal, leftMs);
+      if (signal.aborted) break;
+      const { first } = this.#queue;
+      if (first === undefined) continue;
+      const againMs = await this.#askTurn(allowance, first.rank);
+      // A better one may have come meanwhile.
+      if (againMs === undefined) {
+        const job = this.#queue.shift();
+        if (job !== undefined) return job;
+      } else await wait(Math.min(againMs, turnLookMs), undefined, { signal }).catch(() => undefined);
+    }
+    this.#queue.passOn();
+    return undefined;
+  }
+
+  async #askTurn(allowance: CommandAllowance | undefined, rank: number): Promise<number | undefined> {
+    try {
+      return await allowance?.take(rank);
+    } catch (error) {
+      const { logger, host } = this.#options;
+      logger.error({ err: error, host }, 'whether the registry takes a command now is not known; it is asked again');
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+
   async #exchange(job: Job, connection: EppConnection): Promise<'answered' | 'limited' | 'failed'> {
     job.tries += 1;
     job.isInFlight = true;
@@ -231,8 +293,11 @@ export class EppClient {
         job.settle(response);
         return 'answered';
       }
-      this.#retry(job, this.#notSent(`${response.code}: ${response.message}`));
-      if (response.code === 2502) return 'limited';
+      if (response.code !== 2502) this.#retry(job, this.#notSent(`${response.code}: ${response.message}`));
+      else {
+        this.#retry(job, new TurnNotCome(`${response.code}: ${response.message}`));
+        return 'limited';
+      }
     } catch (error) {
       if (error instanceof CommandNotSent || (error instanceof AnswerLost && job.isRepeatable)) this.#retry(job, error);
       else job.settle(error instanceof Error ? error : new CommandNotSent(String(error)));

@@ -6,6 +6,9 @@ export class CommandNotSent extends Error {
   }
 }
 
+/** Nor was it meant to be yet: the registry takes so many commands, and others came first. */
+export class TurnNotCome extends CommandNotSent {}
+
 /** The command left and no answer to it came: it may or may not have been carried out. */
 export class AnswerLost extends Error {
   readonly clTRID: string;

@@ -7,6 +7,8 @@ export interface Job {
   readonly clTRID: string;
   /** Sending it twice does what sending it once does. */
   readonly isRepeatable: boolean;
+  /** Its place in the line: the lower, the sooner. */
+  readonly rank: number;
   /** Times that it was handed to a connection. */
   tries: number;
   /** A connection has it. */
@@ -18,45 +20,53 @@ export interface Job {
   readonly settle: (result: Response | Error) => void;
 }
 
-/** Jobs in the order of their arrival, for several connections to take from. */
+/** Jobs by their ranks, and those of one rank in the order of their arrival, for several connections to take from. */
 export class JobQueue {
   readonly #jobs: Job[] = [];
-  readonly #takers = new Set<(job: Job) => void>();
+  /** Woken one at a time, each after all others. */
+  readonly #waiters = new Set<() => void>();
 
   get length(): number {
     return this.#jobs.length;
   }
 
+  /** The next job, which stays in the queue. */
+  get first(): Job | undefined {
+    return this.#jobs[0];
+  }
+
   add(job: Job): void {
-    const [taker] = this.#takers;
-    if (taker === undefined) this.#jobs.push(job);
-    else taker(job);
+    const at = this.#jobs.findIndex(({ rank }) => rank > job.rank);
+    this.#jobs.splice(at < 0 ? this.#jobs.length : at, 0, job);
+    this.#wakeOne();
   }
 
   /** A job that could not be sent keeps its place before the others. */
   putBack(job: Job): void {
-    const [taker] = this.#takers;
-    if (taker === undefined) this.#jobs.unshift(job);
-    else taker(job);
+    const at = this.#jobs.findIndex(({ rank }) => rank >= job.rank);
+    this.#jobs.splice(at < 0 ? this.#jobs.length : at, 0, job);
+    this.#wakeOne();
   }
 
-  /** The next job; undefined when the signal is aborted or the time is up first. */
-  take(signal: AbortSignal, timeoutMs: number): Promise<Job | undefined> {
-    if (signal.aborted) return Promise.resolve(undefined);
-    const first = this.#jobs.shift();
-    if (first !== undefined) return Promise.resolve(first);
+  /** Takes the next job out. */
+  shift(): Job | undefined {
+    return this.#jobs.shift();
+  }
+
+  /** Resolves when there is a job, which another may take first, the signal is aborted or the time is up. */
+  wait(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    if (signal.aborted || this.#jobs.length > 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const done = (job: Job | undefined) => {
+      const done = () => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
-        this.#takers.delete(done);
-        resolve(job);
+        signal.removeEventListener('abort', done);
+        this.#waiters.delete(done);
+        resolve();
       };
-      const giveUp = () => done(undefined);
-      const timer = setTimeout(giveUp, timeoutMs);
+      const timer = setTimeout(done, timeoutMs);
       timer.unref();
-      signal.addEventListener('abort', giveUp);
-      this.#takers.add(done);
+      signal.addEventListener('abort', done);
+      this.#waiters.add(done);
     });
   }
 
@@ -69,5 +79,15 @@ export class JobQueue {
   /** Removes and returns all queued jobs. */
   drain(): Job[] {
     return this.#jobs.splice(0);
+  }
+
+  /** For one that was woken and takes nothing. */
+  passOn(): void {
+    if (this.#jobs.length > 0) this.#wakeOne();
+  }
+
+  #wakeOne(): void {
+    const [waiter] = this.#waiters;
+    waiter?.();
   }
 }

@@ -23,7 +23,9 @@ import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
   authInfoElement,
+  changedAuthInfoElement,
   findAuthInfo,
+  findChangedAuthInfo,
   findYears,
   optional,
   requireDate,
@@ -205,9 +207,10 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
 }
 
 function encodeUpdate(command: DomainUpdateCommand) {
-  const change = [optional(DOMAIN, 'registrant', command.registrant), authInfoElement(DOMAIN, command.authInfo)].filter(
-    (member) => member !== undefined,
-  );
+  const change = [
+    optional(DOMAIN, 'registrant', command.registrant),
+    changedAuthInfoElement(DOMAIN, command.authInfo),
+  ].filter((member) => member !== undefined);
   // An update without any of the three is no valid document; RFC 3915 sends an empty `chg` with a restoration.
   const needsChange = command.add === undefined && command.remove === undefined;
   return {
@@ -234,7 +237,7 @@ function decodeUpdate({ object, extensions }: { object: XmlElement; extensions: 
     add: readItems(findChild(object, 'add')),
     remove: readItems(findChild(object, 'rem')),
     registrant: findText(change, 'registrant'),
-    authInfo: change === undefined ? undefined : findAuthInfo(change),
+    authInfo: change === undefined ? undefined : findChangedAuthInfo(change),
     ds: ds === undefined ? undefined : readDsUpdate(ds, nameOf(object)),
     restore: findRestore(extensions),
     fee: findFee(extensions),

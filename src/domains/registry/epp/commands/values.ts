@@ -91,6 +91,16 @@ export function findAuthInfo(parent: XmlElement): string | undefined {
   return password.text === '' ? undefined : password.text;
 }
 
+/** In a change: an empty one is taken away (RFC 9154 4.3). */
+export function changedAuthInfoElement(uri: string, password: string | undefined): XmlElement | undefined {
+  return password === '' ? element(uri, 'authInfo', [element(uri, 'null')]) : authInfoElement(uri, password);
+}
+
+export function findChangedAuthInfo(parent: XmlElement): string | undefined {
+  const authInfo = findChild(parent, 'authInfo');
+  return authInfo !== undefined && findChild(authInfo, 'null') !== undefined ? '' : findAuthInfo(parent);
+}
+
 export function authInfoElement(uri: string, password: string | undefined): XmlElement | undefined {
   return password === undefined ? undefined : element(uri, 'authInfo', [element(uri, 'pw', password)]);
 }

@@ -10,8 +10,8 @@ export type Delivery =
   | { readonly kind: 'silent' }
   /** It is carried out at once, and answered so much later. */
   | { readonly kind: 'slow'; readonly delayMs: number }
-  /** It is not carried out, and the session ends with that code. */
-  | { readonly kind: 'refused'; readonly code: 2500 | 2502 }
+  /** It is not carried out; 2500 and 2502 end the session. */
+  | { readonly kind: 'refused'; readonly code: 2104 | 2500 | 2502 }
   /** It is carried out, and the connection is cut in place of an answer. */
   | { readonly kind: 'cut' };
 

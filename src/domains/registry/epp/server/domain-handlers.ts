@@ -169,11 +169,18 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
   const { core, session } = context;
   const { name, add, remove, registrant, authInfo, ds, restore } = command;
   if (restore !== undefined) {
-    if (restore.operation === 'report') throw new EppFault(2304, 'no restoration waits for a report');
     if (add !== undefined || remove !== undefined) throw new EppFault(2306, 'a restoration goes alone');
+    if (restore.operation === 'report') {
+      // RFC 3915 4.2.5: what they state is the registrar's affair.
+      if (restore.report.statements.length !== 2) throw new EppFault(2003, 'a report has two statements');
+      return answerOf(await core.reportRestore(session, { name }));
+    }
     const reply = await core.restoreDomain(session, { name, ...agreedCents(command.fee) });
-    return answerOf(reply, ({ feeCents }) => ({
-      extensions: paidExtension(context, command.fee, 'updData', feeCents),
+    return answerOf(reply, ({ awaitsReport, feeCents }) => ({
+      extensions: [
+        ...(awaitsReport ? [rgpStatusElement('upData', ['pendingRestore'])] : []),
+        ...paidExtension(context, command.fee, 'updData', feeCents),
+      ],
     }));
   }
   requireInterface(context.habits, ds?.by);

@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 
 /** Without 0, O, 1, I and l: people type them. The marks are ones that every registry and XML take as they are. */
 const CLASSES = ['ABCDEFGHJKLMNPQRSTUVWXYZ', 'abcdefghijkmnopqrstuvwxyz', '23456789', '!#%+-_'] as const;
-const LENGTH = 20;
+/** RFC 9154 4.1: at least 128 random bits. */
+const LENGTH = 22;
 
 /**
- * A fresh auth code (RFC 5731's authInfo): 20 characters with a capital, a small letter, a digit and a mark among them,
- * which the rules of registries agree on. About 115 random bits.
+ * A fresh auth code (RFC 5731's authInfo): 22 characters with a capital, a small letter, a digit and a mark among them,
+ * which the rules of registries agree on. About 131 random bits.
  */
 export function makeAuthCode(): string {
   const any = CLASSES.join('');

@@ -1,0 +1,96 @@
+/** Sends changes again that waited for credit, until the registry has made or refused them. */
+import { toUnicode } from 'tr46';
+import { mintId } from '../../kernel/ids/ids.ts';
+import type { Logger } from '../../kernel/log/log.ts';
+import type { Mailer } from '../mail/index.ts';
+import type { DomainRow } from '../portfolio/index.ts';
+import { getRegistrant } from '../registrant.ts';
+import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { type ChangeDependencies, dropWaiting, keepWaiting, nextChangeLook } from './waiting-change.ts';
+
+interface ResendDependencies extends ChangeDependencies {
+  readonly logger: Logger;
+  readonly mailer: Mailer;
+}
+
+const BATCH_SIZE = 20;
+/** Nobody else sends it for so long: longer than any command to the registry takes. */
+const CLAIM_MS = 60_000;
+
+/** Those that are due, once. Any number of processes may do so at a time. */
+export async function resendChanges(deps: ResendDependencies, signal?: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
+    if (signal?.aborted === true) return;
+    const row = await claim(deps, workspaceId, id);
+    if (row !== undefined) await send(deps, row);
+  }
+}
+
+async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
+  const { clock, db, logger, registry } = deps;
+  const { change_wanted: change, change_wanted_at: wantedAt, name } = row;
+  if (change === null) return;
+  const outcome = await registry.update({ ...change, name, transactionId: mintId('upd') });
+  const members = Object.keys(change) as (keyof typeof change)[];
+  if (outcome.kind === 'rejected' && outcome.code === 'no_credit') return keepWaiting(deps, row, {});
+  if (outcome.kind === 'unknown') {
+    const now = clock.now();
+    const again = { change_look_at: nextChangeLook(wantedAt ?? now, now) };
+    await workspaceDb(db, row.workspace_id).updateTable('domains').set(again).where('id', '=', row.id).execute();
+    return;
+  }
+  await dropWaiting(deps, row, members);
+  // What it shows now is read with the next sweep.
+  const unread = { synced_at: null };
+  await workspaceDb(db, row.workspace_id).updateTable('domains').set(unread).where('id', '=', row.id).execute();
+  if (outcome.kind !== 'rejected') return;
+  logger.warn(
+    { domain: name, code: outcome.code, reason: outcome.reason },
+    'the registry refused a change that waited',
+  );
+  await tellOwner(deps, row, outcome);
+}
+
+/** Who was answered that the change is pending. */
+async function tellOwner({ db, logger, mailer }: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
+  const owner = await getRegistrant(workspaceDb(db, row.workspace_id));
+  const { domain: unicode } = toUnicode(row.name);
+  const text = `Hello ${owner.name},
+
+you asked for the settings of ${unicode} to be changed. Its registry has refused that: they are as they were.
+
+${explainRefusal('settings', row.name, refusal)}
+
+See GET /domains/${row.name}, and PATCH /domains/${row.name}/settings to ask again.
+`;
+  try {
+    await mailer.send({ to: owner.email, subject: `The settings of ${unicode} were not changed`, text });
+  } catch (error) {
+    logger.error({ err: error, domain: row.name }, 'the owner of a name was not told that its change was refused');
+  }
+}
+
+function listDue({ clock, db }: ResendDependencies) {
+  return systemDb(db)
+    .selectFrom('domains')
+    .select(['id', 'workspace_id'])
+    .where('change_look_at', '<=', clock.now())
+    .where('state', '=', 'active')
+    .orderBy('change_look_at')
+    .limit(BATCH_SIZE)
+    .execute();
+}
+
+/** Undefined: another process has it. */
+function claim({ clock, db }: ResendDependencies, workspaceId: string, id: string): Promise<DomainRow | undefined> {
+  const now = clock.now();
+  return workspaceDb(db, workspaceId)
+    .updateTable('domains')
+    .set({ change_look_at: new Date(now.getTime() + CLAIM_MS) })
+    .where('id', '=', id)
+    .where('state', '=', 'active')
+    .where('change_look_at', '<=', now)
+    .returningAll()
+    .executeTakeFirst();
+}

@@ -1,0 +1,77 @@
+/**
+ * A change that the registry has not made because our account there has no credit (2104) is nobody's fault but ours: it is written down with
+ * the name, and sent again until it is made or refused. One a name: a later one is added to it, and takes what it says itself out of it.
+ */
+import type { Clock } from '../../kernel/clock/clock.ts';
+import type { Database } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
+import { noteCreditRefusal } from '../balances/index.ts';
+import { type DomainRow, lockDomain } from '../portfolio/index.ts';
+import type { Registry, UpdateCommand } from '../registry/registry.ts';
+import { memberOf } from '../registry/routing-registry.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+
+/** Auth codes are kept nowhere. */
+export type WaitingChange = Omit<UpdateCommand, 'name' | 'transactionId' | 'authCode'>;
+
+export interface ChangeDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly registry: Pick<Registry, 'update' | 'members'>;
+}
+
+/** Before it is sent again: as long as it has waited, but at least and at most so long. */
+const MIN_AGAIN_MS = 30_000;
+const MAX_AGAIN_MS = 1_800_000;
+
+export function nextChangeLook(wantedAt: Date, now: Date): Date {
+  const age = now.getTime() - wantedAt.getTime();
+  return new Date(now.getTime() + Math.min(Math.max(age, MIN_AGAIN_MS), MAX_AGAIN_MS));
+}
+
+/** Has it sent later, and the operator told that there is no credit. */
+export async function keepWaiting(deps: ChangeDependencies, row: DomainRow, change: WaitingChange): Promise<void> {
+  const { clock, db, registry } = deps;
+  const now = clock.now();
+  await db.transaction(async (tx) => {
+    const scoped = workspaceDb(tx, row.workspace_id);
+    const held = await lockDomain(scoped, row.id);
+    const wantedAt = held?.change_wanted_at ?? now;
+    await scoped
+      .updateTable('domains')
+      .set({
+        change_wanted: json({ ...held?.change_wanted, ...change }),
+        change_wanted_at: wantedAt,
+        change_look_at: nextChangeLook(wantedAt, now),
+      })
+      .where('id', '=', row.id)
+      .execute();
+  });
+  const member = memberOf(registry, row.name);
+  if (member !== undefined) await noteCreditRefusal({ clock, db }, member.id);
+}
+
+/** Takes these members out of what waits: something else is wanted of them by now. */
+export async function dropWaiting(
+  { db }: Pick<ChangeDependencies, 'db'>,
+  row: DomainRow,
+  members: readonly (keyof WaitingChange)[],
+): Promise<void> {
+  if (row.change_wanted === null) return;
+  await db.transaction(async (tx) => {
+    const scoped = workspaceDb(tx, row.workspace_id);
+    const held = await lockDomain(scoped, row.id);
+    if (held === undefined || held.change_wanted === null) return;
+    const rest = Object.fromEntries(
+      Object.entries(held.change_wanted).filter(([member]) => !members.some((dropped) => dropped === member)),
+    );
+    const isEmpty = Object.keys(rest).length === 0;
+    await scoped
+      .updateTable('domains')
+      .set(
+        isEmpty ? { change_wanted: null, change_wanted_at: null, change_look_at: null } : { change_wanted: json(rest) },
+      )
+      .where('id', '=', row.id)
+      .execute();
+  });
+}
