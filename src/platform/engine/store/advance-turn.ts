@@ -14,7 +14,6 @@ import { FEED_CHANNEL } from '../../feed/follow-feed.ts';
 import type { Actor, JsonObject } from '../../tables.ts';
 import { insertMessagesSql, summarizeSql } from '../../threads/index.ts';
 import { recordUsageSql } from '../../usage/index.ts';
-import { foldWholeAnswers } from '../timeline/whole-answer.ts';
 import {
   LeaseLostError,
   type RunFailure,
@@ -25,6 +24,7 @@ import {
   type Warning,
 } from '../turn.ts';
 import type { RunRow } from './run-row.ts';
+import { foldWholeAnswers, type StoredFrame } from './stored-frame.ts';
 
 export interface StepRecord {
   readonly position: number;
@@ -43,13 +43,6 @@ export interface StepRecord {
   readonly cost_micros?: number | null;
   readonly started_at?: string;
   readonly finished_at?: string | null;
-}
-
-export interface StoredFrame {
-  readonly seq: number;
-  readonly type: string;
-  readonly data: JsonObject;
-  readonly created_at: string;
 }
 
 export interface ApprovalRequest {

@@ -9,7 +9,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { type EventSink, type EventSource, eventFrame } from '../../../kernel/http/event-stream.ts';
 import { isStorageFault, STORAGE_RETRY_AFTER_SECONDS } from '../../../kernel/http/storage-faults.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import type { StoredFrame } from '../store/advance-turn.ts';
+import type { StoredFrame } from '../store/stored-frame.ts';
 import { isSettled } from '../turn.ts';
 import { CLOSING_TYPES, RESTING_TYPES, type ShownFrame, showStoredFrame } from './frames.ts';
 import type { LiveTurn } from './live-turn.ts';

@@ -1,7 +1,7 @@
 /** The frames of a timeline: as commits add them, as the store keeps them, as readers get them. */
 import { eventFrame } from '../../../kernel/http/event-stream.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { StoredFrame } from '../store/advance-turn.ts';
+import type { StoredFrame } from '../store/stored-frame.ts';
 
 /** Frames that end a timeline for good. */
 export const CLOSING_TYPES: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { StoredFrame } from '../store/advance-turn.ts';
+import type { StoredFrame } from '../store/stored-frame.ts';
 import { showStoredFrame } from './frames.ts';
 import { LiveTurn } from './live-turn.ts';
 

@@ -3,8 +3,8 @@
  * are not stored yet. Adjacent deltas of one message merge into one row; its `seq` is the last delta's.
  */
 import type { JsonObject } from '../../tables.ts';
-import type { StoredFrame } from '../store/advance-turn.ts';
 import type { RunRow } from '../store/run-row.ts';
+import type { StoredFrame } from '../store/stored-frame.ts';
 import type { TurnKey } from '../turn.ts';
 import { type NewFrame, ShownFrame, showStoredFrame } from './frames.ts';
 

@@ -3,8 +3,7 @@
 import type { Executor } from '../../../kernel/db/database.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { JsonObject, RunStatus } from '../../tables.ts';
-import type { StoredFrame } from '../store/advance-turn.ts';
-import { unfoldRow } from './whole-answer.ts';
+import { type StoredFrame, unfoldRow } from '../store/stored-frame.ts';
 
 /** Rows read at once: a long timeline passes through in pieces. */
 const PAGE = 500;

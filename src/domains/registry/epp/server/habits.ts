@@ -16,6 +16,7 @@ import {
   OBJECT_URIS,
   RGP,
   SEC_DNS,
+  SECURE_AUTH_INFO,
 } from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
@@ -42,7 +43,8 @@ export const DEFAULT_HABITS: ServerHabits = {
 
 export function extensionUrisOf({ dnssec, feeUris, subProducts }: ServerHabits): string[] {
   const secDns = dnssec === 'none' ? [] : [SEC_DNS];
-  return [...secDns, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, ...(subProducts === undefined ? [] : [NAME_STORE])];
+  const nameStore = subProducts === undefined ? [] : [NAME_STORE];
+  return [...secDns, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO, ...nameStore];
 }
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {

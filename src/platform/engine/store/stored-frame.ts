@@ -1,9 +1,15 @@
 /**
- * An answer that comes in one piece has its text in two frames of one commit: the piece, and `message.completed`. The store
- * keeps it once, in the latter, which names the former.
+ * Frames as rows. An answer that comes in one piece has its text in two frames of one commit: the piece, and `message.completed`.
+ * The store keeps it once, in the latter, which names the former.
  */
 import type { JsonObject } from '../../tables.ts';
-import type { StoredFrame } from '../store/advance-turn.ts';
+
+export interface StoredFrame {
+  readonly seq: number;
+  readonly type: string;
+  readonly data: JsonObject;
+  readonly created_at: string;
+}
 
 /** Where `message.completed` names the frame of the piece. */
 const PIECE = 'piece';
