@@ -41,6 +41,8 @@ export interface GivenDependencies {
   readonly publisher: ZonePublisher;
   readonly delegations: Delegations;
   readonly aliasTargets: AliasTargets;
+  /** See `DnssecReconcilerOptions`. */
+  readonly keyLifetimeMs?: number | undefined;
   readonly payments: Payments;
   readonly mailer: Mailer;
   /** The service's own nameservers, lower case and sorted: a name that has just these is hosted here. */

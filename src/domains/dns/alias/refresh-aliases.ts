@@ -33,7 +33,7 @@ export interface AliasDependencies {
 }
 
 /** How long addresses are served that cannot be looked up any more. */
-export const KEPT_MS = 86_400_000;
+const KEPT_MS = 86_400_000;
 /** Seconds: nothing is looked up more often, and nothing is trusted for longer without a look. */
 const SHORTEST_SECONDS = 30;
 const LONGEST_SECONDS = 3_600;

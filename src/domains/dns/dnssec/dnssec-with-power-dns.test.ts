@@ -21,7 +21,9 @@ import { createZoneReconciler, type ZoneReconciler } from '../index.ts';
 import { createPowerDnsPublisher } from '../powerdns/power-dns-publisher.ts';
 import type { ZonePublisher } from '../publisher.ts';
 import { zoneChanged } from '../zone-store.ts';
-import { createDnssecReconciler, type DnssecReconciler, requestDnssec } from './index.ts';
+import { createDnssecReconciler, type DnssecReconciler, listKeys, requestDnssec, requestRoll } from './index.ts';
+
+const HOUR_MS = 3_600_000;
 
 const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;
 
@@ -130,6 +132,49 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   it('a zone that is not there cannot be signed, and unsigning it is no error', async () => {
     await assert.rejects(publisher.sign('missing.example'), /publish it before it is signed/);
     await publisher.unsign('missing.example');
+  });
+
+  it('a new key takes the place of the old one, and answers validate at every step of it', async () => {
+    const old = world.registry.dsOf(name);
+    const keys = async () => (await digShort(server.port, name, 'DNSKEY')).length;
+    const isValid = async (anchors: readonly DsRecord[]) => {
+      for (const [query, type] of [
+        [name, 'A'],
+        [`www.${name}`, 'A'],
+        [`nothing.${name}`, 'A'],
+        [name, 'DNSKEY'],
+      ] as const) {
+        assert.match(await validate(anchors, query, type), /fully validated/, `${query} ${type}`);
+      }
+    };
+    assert.equal((await requestRoll(database.db, name))?.roll_state, 'signing');
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 2);
+    assert.deepEqual(world.registry.dsOf(name), old);
+    await isValid(old);
+    // An hour for the longest TTL, and one for the servers.
+    world.clock.advance(2 * HOUR_MS - 1);
+    await reconciler.advanceDue();
+    assert.deepEqual(world.registry.dsOf(name), old, 'answers with the old signature alone may be remembered');
+    world.clock.advance(1);
+    await reconciler.advanceDue();
+    const changed = world.registry.dsOf(name);
+    assert.deepEqual([changed.length, changed[0]?.digest === old[0]?.digest], [1, false]);
+    await isValid(old);
+    await isValid(changed);
+    world.clock.advance(DS_TTL_MS - 1);
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 2);
+    await isValid(old);
+    world.clock.advance(1);
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 1);
+    await isValid(changed);
+    await assert.rejects(isValid(old));
+    assert.deepEqual(await publisher.sign(name), changed);
+    await assert.rejects(publisher.retireKeys(name, old), /does not sign .* with the key that is to stay/);
+    const [shown] = await listKeys(database.db, { all: true, limit: 10 });
+    assert.deepEqual([shown?.name, shown?.roll_state, shown?.key_since], [name, null, world.clock.now()]);
   });
 
   it('turned off, the DS records go first and the keys when nobody remembers those', async () => {
