@@ -248,6 +248,7 @@ interface ZonesTable {
   roll_step_at: Date | null;
   roll_ds_records: JsonDefault<DsRecord[]>;
   key_since: Date | null;
+  serial_renewed_at: Date | null;
   close_at: Date | null;
   is_closed: Generated<boolean>;
   delegation_look_at: Date | null;

@@ -3,6 +3,7 @@ import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/perio
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';
 import { claimDueZone } from './dnssec-store.ts';
+import { renewSerials } from './renew-serials.ts';
 import { DNSSEC_REQUESTED } from './request-dnssec.ts';
 import { rollOldKeys } from './request-roll.ts';
 
@@ -65,6 +66,7 @@ class Reconciler implements DnssecReconciler {
 
   async advanceDue(signal?: AbortSignal): Promise<number> {
     const { clock, db, publisher } = this.#context;
+    if (publisher.supportsDnssec) await renewSerials(db, clock.now());
     if (this.#keyLifetimeMs !== undefined && publisher.supportsDnssec) {
       await rollOldKeys(db, new Date(clock.now().getTime() - this.#keyLifetimeMs));
     }

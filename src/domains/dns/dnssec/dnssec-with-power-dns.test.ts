@@ -13,7 +13,9 @@ import {
   insertZone,
   type TestZone,
 } from '../../../../test/support/dnssec-zones.ts';
+import { findNsdPort, hasNsd, nsdMissing, startNsd } from '../../../../test/support/nsd.ts';
 import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../../test/support/power-dns.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -24,6 +26,7 @@ import { zoneChanged } from '../zone-store.ts';
 import { createDnssecReconciler, type DnssecReconciler, listKeys, requestDnssec, requestRoll } from './index.ts';
 
 const HOUR_MS = 3_600_000;
+const skipNsd = hasNsd() ? false : nsdMissing;
 
 const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;
 
@@ -77,14 +80,19 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   }
 
   /** What delv makes of the answer, with these DS records for trust anchor as a validator has them from the parent. */
-  async function validate(dsRecords: readonly DsRecord[], query: string, type: string): Promise<string> {
+  async function validate(
+    dsRecords: readonly DsRecord[],
+    query: string,
+    type: string,
+    port = server.port,
+  ): Promise<string> {
     const file = join(folder, 'anchors');
     const anchors = dsRecords.map(
       ({ keyTag, algorithm, digestType, digest }) =>
         `"${name}." static-ds ${keyTag} ${algorithm} ${digestType} "${digest}";`,
     );
     await writeFile(file, `trust-anchors { ${anchors.join(' ')} };\n`);
-    return delv(server.port, ['-a', file, `+root=${name}`, query, type]);
+    return delv(port, ['-a', file, `+root=${name}`, query, type]);
   }
 
   it('answers validate by the DS records at the registry, as soon as those are there', async () => {
@@ -132,6 +140,34 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   it('a zone that is not there cannot be signed, and unsigning it is no error', async () => {
     await assert.rejects(publisher.sign('missing.example'), /publish it before it is signed/);
     await publisher.unsign('missing.example');
+  });
+
+  it('a secondary that copies the signed zone answers validly, and copies it again once it is told that it changed', {
+    skip: skipNsd,
+  }, async (t) => {
+    const dsRecords = world.registry.dsOf(name);
+    const port = await findNsdPort();
+    const nsd = await startNsd({ port, primaryPort: server.port, zones: [name] });
+    t.after(() => nsd.close());
+    const serialAt = async (at: number) => (await digShort(at, name, 'SOA').catch(() => []))[0]?.split(' ')[2];
+    const copied = await eventually(() => serialAt(port), 'the secondary has the zone');
+    assert.equal(copied, await serialAt(server.port));
+    for (const [query, type] of [
+      [name, 'A'],
+      [`x.any.${name}`, 'TXT'],
+      [`nothing.${name}`, 'A'],
+    ] as const) {
+      assert.match(await validate(dsRecords, query, type, port), /fully validated/, `${query} ${type}`);
+    }
+    world.clock.advance(3 * 24 * HOUR_MS - 1);
+    await reconciler.advanceDue();
+    await zones.publishNow(name);
+    assert.equal(await serialAt(server.port), copied);
+    world.clock.advance(1);
+    await Promise.all([reconciler.advanceDue(), reconciler.advanceDue()]);
+    await zones.publishNow(name);
+    assert.equal(await serialAt(server.port), String(Number(copied) + 1));
+    assert.match(await validate(dsRecords, name, 'A'), /fully validated/);
   });
 
   it('a new key takes the place of the old one, and answers validate at every step of it', async () => {
