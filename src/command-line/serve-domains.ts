@@ -28,6 +28,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
       resolvers: config.dnsServers,
       allowsPrivate: config.domains.aliasPrivateAddresses === 'allow',
     }),
+    keyLifetimeMs: config.domains.dnssecKeyDays === undefined ? undefined : config.domains.dnssecKeyDays * 86_400_000,
     payments: await openPayments(config.domains, `${publicUrl}${BASE_PATH}/docs`, parts.logger),
     mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,

@@ -42,6 +42,8 @@ export interface GivenDependencies {
   readonly publisher: ZonePublisher;
   readonly delegations: Delegations;
   readonly aliasTargets: AliasTargets;
+  /** See `DnssecReconcilerOptions`. */
+  readonly keyLifetimeMs?: number | undefined;
   readonly payments: Payments;
   readonly mailer: Mailer;
   /** The way to webhooks, whose addresses are their owners’. */

@@ -18,6 +18,8 @@ const publisher = (): ZonePublisher => ({
   remove: async () => undefined,
   sign: async () => [],
   unsign: async () => undefined,
+  addKey: async () => [],
+  retireKeys: async () => undefined,
   start: async () => undefined,
   stop: async () => undefined,
 });

@@ -272,6 +272,11 @@ interface ZonesTable {
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;
   dnssec_lapsed_leases: Generated<number>;
+  roll_state: 'signing' | 'parent' | 'retiring' | null;
+  roll_step_at: Date | null;
+  roll_ds_records: JsonDefault<DsRecord[]>;
+  key_since: Date | null;
+  serial_renewed_at: Date | null;
   close_at: Date | null;
   is_closed: Generated<boolean>;
   delegation_look_at: Date | null;

@@ -27,6 +27,9 @@ const VERBS = [
   ['domains', 'epp-server'],
   ['domains', 'name'],
   ['domains', 'order'],
+  ['domains', 'dnssec'],
+  ['domains', 'dnssec', 'roll'],
+  ['domains', 'dnssec', 'list'],
 ];
 
 for (const verb of VERBS) {

@@ -40,6 +40,10 @@ export async function insertZone(db: Database, name: string): Promise<TestZone> 
 export interface MemorySigner {
   sign(name: string): Promise<readonly DsRecord[]>;
   unsign(name: string): Promise<void>;
+  addKey(name: string, known: readonly DsRecord[]): Promise<readonly DsRecord[]>;
+  retireKeys(name: string, kept: readonly DsRecord[]): Promise<void>;
+  /** Key tags, the oldest first. */
+  keysOf(name: string): readonly number[];
   hasKey(name: string): boolean;
 }
 
@@ -47,7 +51,7 @@ export interface DnssecWorld {
   readonly clock: ManualClock;
   readonly registry: MemoryRegistry;
   readonly signer: MemorySigner;
-  /** What happened, in order: `sign`, `ds 1` (the registry has one DS record now), `unsign`. */
+  /** What happened, in order: `sign`, `ds 1` (the registry has one DS record now), `key 2` (a second one), `retire`, `unsign`. */
   readonly events: string[];
   /** Times at which validators would have taken answers of a zone for forged: must be none. */
   readonly breaches: string[];
@@ -60,35 +64,104 @@ export function createDnssecWorld(start = new Date('2026-11-21T12:00:00Z')): Dns
   const clock = createManualClock(start);
   const events: string[] = [];
   const breaches: string[] = [];
-  const keys = new Map<string, number>();
+  const keys = new Map<string, readonly number[]>();
+  const memory = createMemory(clock, breaches);
   let lastKey = 0;
   const registry = createMemoryRegistry(clock, (name) => {
     const dsRecords = registry.dsOf(name);
     events.push(`ds ${dsRecords.length}`);
-    if (dsRecords.some(({ keyTag }) => keyTag !== keys.get(name)))
-      breaches.push(`${name}: a DS record without its key`);
+    memory.note(name, { ds: dsRecords.map(({ keyTag }) => keyTag) });
   });
+  const setKeys = (name: string, tags: readonly number[]) => {
+    keys.set(name, tags);
+    memory.note(name, { keys: tags });
+  };
+  const newKey = (name: string, event: string) => {
+    lastKey += 1;
+    events.push(event);
+    setKeys(name, [...keysOf(name), lastKey]);
+  };
+  const keysOf = (name: string) => keys.get(name) ?? [];
+  const dsOf = (tags: readonly number[]): DsRecord[] =>
+    tags.map((keyTag) => ({ keyTag, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) }));
   const signer: MemorySigner = {
     async sign(name) {
-      if (!keys.has(name)) {
-        lastKey += 1;
-        keys.set(name, lastKey);
-        events.push('sign');
-      }
-      return [{ keyTag: keys.get(name) ?? 0, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) }];
+      if (keysOf(name).length === 0) newKey(name, 'sign');
+      return dsOf(keysOf(name));
     },
     async unsign(name) {
-      if (!keys.delete(name)) return;
+      if (keysOf(name).length === 0) return;
       events.push('unsign');
+      setKeys(name, []);
       const lastHadDs = registry.lastHadDs(name);
       if (lastHadDs !== undefined && clock.now().getTime() - lastHadDs.getTime() < DS_TTL_MS) {
         breaches.push(`${name}: a key dropped while resolvers may remember its DS record`);
       }
     },
-    hasKey: (name) => keys.has(name),
+    async addKey(name, known) {
+      const tags = new Set(known.map(({ keyTag }) => keyTag));
+      const isNew = (tag: number) => !tags.has(tag);
+      if (!keysOf(name).some(isNew)) newKey(name, `key ${keysOf(name).length + 1}`);
+      return dsOf(keysOf(name).filter(isNew));
+    },
+    async retireKeys(name, kept) {
+      const tags = new Set(kept.map(({ keyTag }) => keyTag));
+      const left = keysOf(name).filter((tag) => tags.has(tag));
+      if (left.length === keysOf(name).length) return;
+      events.push('retire');
+      setKeys(name, left);
+    },
+    keysOf,
+    hasKey: (name) => keysOf(name).length > 0,
   };
   const options = { registry, zones: signer, publisher: { supportsDnssec: true }, clock, logger: silent };
   return { clock, registry, signer, events, breaches, options };
+}
+
+interface Remembered {
+  readonly tags: readonly number[];
+  readonly since: number;
+}
+
+/** Of the keys of a zone and of what is signed with them. */
+const ANSWER_TTL_MS = 3_600_000;
+
+/** What validators may remember of zones: whatever they put together of it has to fit. */
+function createMemory(clock: ManualClock, breaches: string[]) {
+  const zones = new Map<string, { ds: Remembered[]; keys: Remembered[] }>();
+  return {
+    note(name: string, { ds, keys }: { readonly ds?: readonly number[]; readonly keys?: readonly number[] }): void {
+      const now = clock.now().getTime();
+      const zone = zones.get(name) ?? { ds: [], keys: [] };
+      zones.set(name, zone);
+      if (ds !== undefined) zone.ds.push({ tags: ds, since: now });
+      // Without keys there are no signatures that those of later keys could be taken for.
+      if (keys !== undefined)
+        zone.keys = keys.length === 0 ? [{ tags: [], since: now }] : [...zone.keys, { tags: keys, since: now }];
+      const signed = rememberedAt(zone.keys, now - ANSWER_TTL_MS).filter(({ tags }) => tags.length > 0);
+      const current = zone.keys.at(-1);
+      for (const parent of rememberedAt(zone.ds, now - DS_TTL_MS).filter(({ tags }) => tags.length > 0)) {
+        for (const zoneKeys of current?.tags.length === 0 ? [current] : signed) {
+          if (!parent.tags.some((tag) => zoneKeys.tags.includes(tag))) {
+            breaches.push(`${name}: the DS record of ${parent.tags} and the keys ${zoneKeys.tags}`);
+          }
+        }
+      }
+      for (const [index, one] of signed.entries()) {
+        for (const other of signed.slice(index + 1)) {
+          if (!one.tags.some((tag) => other.tags.includes(tag))) {
+            breaches.push(`${name}: signatures of ${one.tags} and the keys ${other.tags}`);
+          }
+        }
+      }
+    },
+  };
+}
+
+/** What there was at that time, and since. */
+function rememberedAt(history: readonly Remembered[], from: number): readonly Remembered[] {
+  const first = history.findLastIndex(({ since }) => since <= from);
+  return history.slice(Math.max(first, 0));
 }
 
 export interface DnssecBench {

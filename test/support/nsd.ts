@@ -22,7 +22,8 @@ export interface NsdOptions {
   readonly port: number;
   readonly primaryPort: number;
   readonly zones: readonly string[];
-  readonly key: { readonly name: string; readonly algorithm: string; readonly secret: Uint8Array };
+  /** Absent: transfers are asked for without one. */
+  readonly key?: { readonly name: string; readonly algorithm: string; readonly secret: Uint8Array };
 }
 
 export const findNsdPort = findDnsPort;
@@ -31,14 +32,17 @@ export const findNsdPort = findDnsPort;
 export async function startNsd({ port, primaryPort, zones, key }: NsdOptions): Promise<Nsd> {
   const folder = await mkdtemp(join(tmpdir(), 'ironcraft-nsd-'));
   const file = (name: string) => `"${join(folder, name)}"`;
+  const keyName = key?.name ?? 'NOKEY';
   const lines = [
     `server:\n  ip-address: 127.0.0.1\n  port: ${port}\n  username: ""\n  chroot: ""\n  server-count: 1`,
     `  zonesdir: "${folder}"\n  database: ""\n  pidfile: ${file('pid')}\n  xfrdfile: ${file('xfrd')}\n  xfrdir: "${folder}"`,
     `  zonelistfile: ${file('zones')}\nremote-control:\n  control-enable: no`,
-    `key:\n  name: "${key.name}"\n  algorithm: ${key.algorithm}\n  secret: "${Buffer.from(key.secret).toString('base64')}"`,
+    key === undefined
+      ? ''
+      : `key:\n  name: "${key.name}"\n  algorithm: ${key.algorithm}\n  secret: "${Buffer.from(key.secret).toString('base64')}"`,
     ...zones.map(
       (name) =>
-        `zone:\n  name: "${name}"\n  zonefile: "${name}"\n  request-xfr: 127.0.0.1@${primaryPort} ${key.name}\n  allow-notify: 127.0.0.1 ${key.name}`,
+        `zone:\n  name: "${name}"\n  zonefile: "${name}"\n  request-xfr: 127.0.0.1@${primaryPort} ${keyName}\n  allow-notify: 127.0.0.1 ${keyName}`,
     ),
   ];
   await writeFile(join(folder, 'nsd.conf'), `${lines.join('\n')}\n`);

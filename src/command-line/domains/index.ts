@@ -1,6 +1,7 @@
 /** The verbs of the domain service. */
 import type { Command } from 'commander';
 import type { Finish } from '../command-error.ts';
+import { addDnssec } from './dnssec.ts';
 import { addEppServer } from './epp-server.ts';
 import { addEscrow } from './escrow.ts';
 import { addMessages } from './messages.ts';
@@ -17,6 +18,7 @@ export function addDomains(program: Command, finish: Finish): void {
   addWallets(domains);
   addNames(domains);
   addOrders(domains);
+  addDnssec(domains);
   addMessages(domains);
   addPortfolio(domains, finish);
   addRegistries(domains, finish);

@@ -33,6 +33,13 @@ export interface ZonePublisher {
   sign(zoneName: string): Promise<readonly DsRecord[]>;
   /** Stops signing and drops the keys. Only once the parent has no DS record any more. */
   unsign(zoneName: string): Promise<void>;
+  /**
+   * Signs the zone with a key more, unless it has one whose DS records are not among the `known`; what its parent must hold of those. Throws
+   * where DNSSEC is not supported.
+   */
+  addKey(zoneName: string, known: readonly DsRecord[]): Promise<readonly DsRecord[]>;
+  /** Drops the keys whose DS records are not among the `kept`, of which there must be one. */
+  retireKeys(zoneName: string, kept: readonly DsRecord[]): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { RecordSet, ZoneContent } from './publisher.ts';
 import { listRecords, type StoredRecord, type ZoneRef } from './zone-store.ts';
 
 /** Seconds. Changes are rare and have to show soon. */
-const OWN_RECORDS_TTL = 3_600;
+export const OWN_RECORDS_TTL = 3_600;
 /** How long a resolver may remember that a name is not there (RFC 2308 4). */
 const NEGATIVE_TTL = 300;
 

@@ -43,6 +43,14 @@ class RecordingPublisher implements ZonePublisher {
     await this.#alone(name, `unsign ${name}`);
   }
 
+  async addKey(name: string) {
+    return this.sign(name);
+  }
+
+  async retireKeys(name: string): Promise<void> {
+    await this.unsign(name);
+  }
+
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
 

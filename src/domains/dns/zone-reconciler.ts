@@ -33,6 +33,9 @@ export interface ZoneReconciler {
   sign(zoneName: string): Promise<readonly DsRecord[]>;
   /** Stops signing. Only once the parent has no DS record any more. */
   unsign(zoneName: string): Promise<void>;
+  /** Publishes the zone, and has it signed with a key more. See `ZonePublisher`, as for `retireKeys`. */
+  addKey(zoneName: string, known: readonly DsRecord[]): Promise<readonly DsRecord[]>;
+  retireKeys(zoneName: string, kept: readonly DsRecord[]): Promise<void>;
   /** Publishes every zone that lags and whose retry is due; for tests, which control the clock. */
   sweep(): Promise<void>;
   start(): Promise<void>;
@@ -109,6 +112,14 @@ class Reconciler implements ZoneReconciler {
 
   unsign(zoneName: string): Promise<void> {
     return this.#withPublishedZone(zoneName, ({ name }) => this.#options.publisher.unsign(name));
+  }
+
+  addKey(zoneName: string, known: readonly DsRecord[]): Promise<readonly DsRecord[]> {
+    return this.#withPublishedZone(zoneName, ({ name }) => this.#options.publisher.addKey(name, known));
+  }
+
+  retireKeys(zoneName: string, kept: readonly DsRecord[]): Promise<void> {
+    return this.#withPublishedZone(zoneName, ({ name }) => this.#options.publisher.retireKeys(name, kept));
   }
 
   #withPublishedZone<T>(zoneName: string, work: (zone: ZoneRow) => Promise<T>): Promise<T> {

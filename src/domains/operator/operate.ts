@@ -10,6 +10,7 @@ import { systemDb } from '../workspace-scope.ts';
 import { createBalanceVerbs, type KnownRegistry } from './balance-verbs.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
 import { createEscrowVerbs } from './escrow-verbs.ts';
+import { createKeyVerbs } from './key-verbs.ts';
 import { listBookings } from './list-bookings.ts';
 import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
@@ -41,6 +42,7 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
     ...createOrderVerbs({ db, clock }),
     ...createPortfolioVerbs({ db, registry }),
     ...createMessageVerbs({ db }),
+    ...createKeyVerbs({ db }),
     ...createEscrowVerbs({ db }),
     ...createBalanceVerbs({ db, registries }),
     async mint_token({ workspace: wanted, scope, name }) {

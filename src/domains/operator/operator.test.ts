@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { startDomains } from '../../../test/support/domains.ts';
 import { openTestLogger } from '../../../test/support/test-log.ts';
+import { createHostedZone } from '../../../test/support/zones.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import {
   askOperator,
@@ -33,6 +34,28 @@ async function openSocket(t: TestContext) {
   t.after(() => socket.close());
   return { folder, path, socket };
 }
+
+test('a new key is begun for a zone that is signed, and for no other', async () => {
+  const operator = createOperator(dependencies);
+  const zone = await createHostedZone(db, 'signed-here.com');
+  await assert.rejects(async () => operator.roll_key({ name: zone.name }), /DNSSEC is on for/);
+  await assert.rejects(async () => operator.roll_key({ name: '..' }), OperatorError);
+  const text = `update domains.zones set dnssec = 'on', ds_handed_at = '2027-01-01T00:00:00Z' where name = $1`;
+  await db.query({ text, values: [zone.name] });
+  const listed = async (all: boolean) =>
+    (await operator.zone_keys({ all })).zones.filter(({ name }) => name === zone.name);
+  assert.deepEqual([await listed(false), (await listed(true)).length], [[], 1]);
+  const rolled = await operator.roll_key({ name: 'Signed-Here.com' });
+  const shown = {
+    name: zone.name,
+    dnssec: 'on',
+    key_since: '2027-01-01T00:00:00.000Z',
+    next_look_at: null,
+    problem: null,
+  };
+  assert.deepEqual(rolled, { ...shown, roll_state: 'signing' });
+  assert.equal((await listed(true))[0]?.name, zone.name);
+});
 
 async function signUp(): Promise<{ id: string; email: string }> {
   const email = `${crypto.randomUUID()}@example.com`;

@@ -40,6 +40,16 @@ const order = Type.Object({
   settled_by_hand: Type.Union([Type.String(), Type.Null()]),
 });
 
+const zoneKey = Type.Object({
+  name: Type.String(),
+  dnssec: Type.String(),
+  /** `signing`, `parent` or `retiring`; null: no new key is under way. */
+  roll_state: Type.Union([Type.String(), Type.Null()]),
+  key_since: Type.Union([Type.String(), Type.Null()]),
+  next_look_at: Type.Union([Type.String(), Type.Null()]),
+  problem: Type.Union([Type.String(), Type.Null()]),
+});
+
 /** `workspace` is a workspace's id or a user's e-mail address; it may be left out where there is one workspace. */
 const verbs = {
   mint_token: {
@@ -153,6 +163,10 @@ const verbs = {
       ),
     }),
   },
+  /** Begins a new key of a signed zone. */
+  roll_key: { request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }), answer: zoneKey },
+  /** Of zones whose key is being changed, or of all that are signed. */
+  zone_keys: { request: Type.Object({ all: Type.Boolean() }), answer: Type.Object({ zones: Type.Array(zoneKey) }) },
   /** It is seen to. */
   dismiss_message: {
     request: Type.Object({ number: Type.Integer() }),

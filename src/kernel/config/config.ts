@@ -160,6 +160,8 @@ export interface DomainsConfig {
   readonly dnsPort: number;
   readonly dnsGuard: DnsGuardConfig;
   readonly dnsSecondaries: readonly DnsSecondary[];
+  /** Keys of zones that are older are changed; undefined: none is by itself. */
+  readonly dnssecKeyDays: number | undefined;
   /** Whether ALIAS records may lead to private addresses, loopback too. */
   readonly aliasPrivateAddresses: 'allow' | 'deny';
   /** Present exactly when DNS is `powerdns`. The key is a secret. */
@@ -443,6 +445,9 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     dnsSecondaries,
     aliasPrivateAddresses: read<'allow' | 'deny'>('IRONCRAFT_DOMAINS_ALIAS_PRIVATE_ADDRESSES', 'deny', (given) =>
       parseChoice(given, ['allow', 'deny']),
+    ),
+    dnssecKeyDays: read<number | undefined>('IRONCRAFT_DOMAINS_DNSSEC_KEY_DAYS', undefined, (given) =>
+      parseInteger(given, 7, 3_650),
     ),
     dnsGuard: Object.freeze({
       rate: read('IRONCRAFT_DOMAINS_DNS_RATE', 0, (given) => parseInteger(given, 0, 1_000_000)),

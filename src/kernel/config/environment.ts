@@ -415,6 +415,12 @@ export const ENVIRONMENT = [
     secret: true,
   },
   {
+    name: 'IRONCRAFT_DOMAINS_DNSSEC_KEY_DAYS',
+    default: '',
+    meaning:
+      'Days, 7 to 3650, after which the key of a signed zone is changed; absent: when `domains dnssec roll` is run',
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_ALIAS_PRIVATE_ADDRESSES',
     default: 'deny',
     meaning:

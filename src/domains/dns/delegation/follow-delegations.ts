@@ -97,7 +97,8 @@ async function withdraw({ db, logger }: FollowDependencies, zone: FollowedZone):
     const { rowCount } = await tx.query({
       text: `update domains.zones
         set is_withdrawn = true, delegation_look_at = null, dnssec = 'off', ds_records = '[]', ds_handed_at = null,
-          ds_pending_since = null, ds_removed_at = null, dnssec_next_look_at = null
+          ds_pending_since = null, ds_removed_at = null, dnssec_next_look_at = null, roll_state = null, roll_step_at = null,
+          roll_ds_records = '[]', key_since = null
         where workspace_id = $1 and domain_id = $2 and delegation_look_at is not null and not is_closed`,
       values: [workspaceId, domainId],
     });

@@ -23,6 +23,8 @@
  *   `disabling` too when off is requested.
  * - A process holds the zone's lease while it works on it (dnssec-store.ts), and writes only what the owner still wants.
  *
+ * A zone that is on gets new keys by roll-key.ts.
+ *
  * A resolver may remember unsigned answers for their TTL after the parent has DS records. It remembers them as unsigned
  * and valid, so `enabling` does not wait for them.
  */
@@ -30,11 +32,14 @@ import { disableDnssec } from './disable-dnssec.ts';
 import { type DnssecContext, postpone } from './dnssec-step.ts';
 import { type ClaimedZone, releaseZone } from './dnssec-store.ts';
 import { enableDnssec } from './enable-dnssec.ts';
+import { rollKey } from './roll-key.ts';
+
+const STEPS = { enabling: enableDnssec, disabling: disableDnssec, on: rollKey } as const;
 
 /** Takes the zone as far as it gets now, and releases its lease. Rejects only when the database fails. */
 export async function advanceDnssec(context: DnssecContext, zone: ClaimedZone): Promise<void> {
   try {
-    await (zone.state === 'enabling' ? enableDnssec(context, zone) : disableDnssec(context, zone));
+    await STEPS[zone.state](context, zone);
   } catch (error) {
     context.logger.warn(
       { err: error, zone: zone.name, state: zone.state },

@@ -3,11 +3,15 @@ import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/perio
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';
 import { claimDueZone } from './dnssec-store.ts';
+import { renewSerials } from './renew-serials.ts';
 import { DNSSEC_REQUESTED } from './request-dnssec.ts';
+import { rollOldKeys } from './request-roll.ts';
 
 export interface DnssecReconcilerOptions extends Omit<DnssecContext, 'dsTtlMs'> {
   /** Default 24 hours: no registry that we know of gives its DS records a longer TTL. */
   readonly dsTtlMs?: number;
+  /** A key that is older is changed. Default: none is by itself. */
+  readonly keyLifetimeMs?: number | undefined;
   /** How often to look for zones whose time has come. Default 5,000. */
   readonly sweepIntervalMs?: number;
 }
@@ -28,19 +32,22 @@ const DS_TTL_MS = 86_400_000;
 const CONCURRENCY = 4;
 
 export function createDnssecReconciler(options: DnssecReconcilerOptions): DnssecReconciler {
-  return new Reconciler({ ...options, dsTtlMs: options.dsTtlMs ?? DS_TTL_MS }, options.sweepIntervalMs ?? 5_000);
+  return new Reconciler({ ...options, dsTtlMs: options.dsTtlMs ?? DS_TTL_MS });
 }
 
 class Reconciler implements DnssecReconciler {
   readonly #context: DnssecContext;
+  readonly #keyLifetimeMs: number | undefined;
   readonly #worker: PeriodicWorker;
   #unlisten: (() => Promise<void>) | undefined;
 
-  constructor(context: DnssecContext, sweepIntervalMs: number) {
+  constructor(options: DnssecReconcilerOptions & DnssecContext) {
+    const context = options;
     this.#context = context;
+    this.#keyLifetimeMs = options.keyLifetimeMs;
     this.#worker = createPeriodicWorker({
       name: 'dnssec',
-      intervalMs: sweepIntervalMs,
+      intervalMs: options.sweepIntervalMs ?? 5_000,
       pass: async (signal) => void (await this.advanceDue(signal)),
       logger: context.logger,
     });
@@ -58,6 +65,11 @@ class Reconciler implements DnssecReconciler {
   }
 
   async advanceDue(signal?: AbortSignal): Promise<number> {
+    const { clock, db, publisher } = this.#context;
+    if (publisher.supportsDnssec) await renewSerials(db, clock.now());
+    if (this.#keyLifetimeMs !== undefined && publisher.supportsDnssec) {
+      await rollOldKeys(db, new Date(clock.now().getTime() - this.#keyLifetimeMs));
+    }
     let count = 0;
     const workers: Promise<void>[] = [];
     const work = async (): Promise<void> => {

@@ -18,7 +18,7 @@ export interface DnssecContext {
   readonly db: Database;
   readonly registry: Pick<Registry, 'info' | 'update'>;
   /** Publish the zone first, and keep publishing and signing apart. */
-  readonly zones: Pick<ZoneReconciler, 'sign' | 'unsign'>;
+  readonly zones: Pick<ZoneReconciler, 'sign' | 'unsign' | 'addKey' | 'retireKeys'>;
   readonly publisher: Pick<ZonePublisher, 'supportsDnssec'>;
   readonly clock: Clock;
   readonly logger: DnssecLogger;

@@ -6,7 +6,9 @@ import { appendEvent } from '../../events/index.ts';
 import { countLapsed, isFree } from '../../lapsed-leases.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { systemDb } from '../../workspace-scope.ts';
+import { OWN_RECORDS_TTL } from '../zone-content.ts';
 import type { DnssecState } from './request-dnssec.ts';
+import type { RollState } from './request-roll.ts';
 
 /** Far longer than a step with all its retries takes: a process that lets it lapse has died. */
 const LEASE_MS = 600_000;
@@ -17,12 +19,16 @@ export interface ClaimedZone {
   readonly workspaceId: string;
   readonly domainId: string;
   readonly name: string;
-  readonly state: 'enabling' | 'disabling';
+  /** `on`: a new key is under way. */
+  readonly state: 'enabling' | 'disabling' | 'on';
   /** The DS records that were last sent to the registry, or were about to be. */
   readonly dsRecords: readonly DsRecord[];
   readonly dsHandedAt: Date | null;
   readonly dsPendingSince: Date | null;
   readonly dsRemovedAt: Date | null;
+  readonly rollState: RollState | null;
+  readonly rollStepAt: Date | null;
+  readonly rollDsRecords: readonly DsRecord[];
   readonly attempts: number;
   /** Names the lease: the next one of the zone begins when this one is given back or has lapsed. */
   readonly leaseUntil: Date;
@@ -34,6 +40,10 @@ export interface ZoneProgress {
   readonly dsHandedAt?: Date | null;
   readonly dsPendingSince?: Date | null;
   readonly dsRemovedAt?: Date | null;
+  readonly rollState?: RollState | null;
+  readonly rollStepAt?: Date | null;
+  readonly rollDsRecords?: readonly DsRecord[];
+  readonly keySince?: Date;
   readonly refusal?: string;
   readonly failure?: string | null;
   readonly attempts?: number;
@@ -49,6 +59,9 @@ interface ClaimedRow {
   ds_handed_at: Date | null;
   ds_pending_since: Date | null;
   ds_removed_at: Date | null;
+  roll_state: RollState | null;
+  roll_step_at: Date | null;
+  roll_ds_records: DsRecord[];
   dnssec_attempts: number;
 }
 
@@ -59,7 +72,7 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
     with due as (
       select z.workspace_id, z.domain_id from domains.zones z
       join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state <> 'gone'
-      where z.dnssec in ('enabling', 'disabling')
+      where (z.dnssec in ('enabling', 'disabling') or (z.dnssec = 'on' and z.roll_state is not null))
         and (z.dnssec_next_look_at is null or z.dnssec_next_look_at <= ${now})
         and ${isFree(LEASE, now)}
       order by z.dnssec_next_look_at nulls first limit 1
@@ -68,7 +81,7 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
     update domains.zones z set dnssec_lease_until = ${leaseUntil}, dnssec_lapsed_leases = ${countLapsed(LEASE)} from due
     where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
     returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
-      z.ds_removed_at, z.dnssec_attempts`.execute(systemDb(db));
+      z.ds_removed_at, z.roll_state, z.roll_step_at, z.roll_ds_records, z.dnssec_attempts`.execute(systemDb(db));
   const row = rows[0];
   if (row === undefined) return undefined;
   return {
@@ -80,6 +93,9 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
     dsHandedAt: row.ds_handed_at,
     dsPendingSince: row.ds_pending_since,
     dsRemovedAt: row.ds_removed_at,
+    rollState: row.roll_state,
+    rollStepAt: row.roll_step_at,
+    rollDsRecords: row.roll_ds_records,
     attempts: row.dnssec_attempts,
     leaseUntil,
   };
@@ -89,6 +105,7 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
 export async function saveProgress(executor: Executor, zone: ClaimedZone, progress: ZoneProgress): Promise<boolean> {
   const { state, dsRecords, dsHandedAt, dsPendingSince, dsRemovedAt, refusal, failure, attempts, nextLookAt } =
     progress;
+  const { keySince, rollDsRecords, rollState, rollStepAt } = progress;
   const { numUpdatedRows } = await systemDb(executor)
     .updateTable('zones')
     .set({
@@ -97,6 +114,10 @@ export async function saveProgress(executor: Executor, zone: ClaimedZone, progre
       ...(dsHandedAt !== undefined && { ds_handed_at: dsHandedAt }),
       ...(dsPendingSince !== undefined && { ds_pending_since: dsPendingSince }),
       ...(dsRemovedAt !== undefined && { ds_removed_at: dsRemovedAt }),
+      ...(rollState !== undefined && { roll_state: rollState }),
+      ...(rollStepAt !== undefined && { roll_step_at: rollStepAt }),
+      ...(rollDsRecords !== undefined && { roll_ds_records: json(rollDsRecords) }),
+      ...(keySince !== undefined && { key_since: keySince }),
       ...(refusal !== undefined && { dnssec_refusal: refusal }),
       ...(failure !== undefined && { dnssec_failure: failure }),
       ...(attempts !== undefined && { dnssec_attempts: attempts }),
@@ -133,4 +154,15 @@ export async function saveAndTell(
     if (isSaved) await appendEvent(tx, zone.workspaceId, { type, data: { domain: zone.name, ...reason } });
     return isSaved;
   });
+}
+
+/** How long any answer of the zone may be remembered; that of its keys has the TTL of its own records. */
+export async function longestTtlMs(db: Database, { workspaceId, domainId }: ClaimedZone): Promise<number> {
+  const found = await systemDb(db)
+    .selectFrom('dns_records')
+    .select(({ fn }) => fn.max('ttl').as('ttl'))
+    .where('workspace_id', '=', workspaceId)
+    .where('domain_id', '=', domainId)
+    .executeTakeFirst();
+  return Math.max(found?.ttl ?? 0, OWN_RECORDS_TTL) * 1_000;
 }

@@ -13,7 +13,9 @@ import {
   insertZone,
   type TestZone,
 } from '../../../../test/support/dnssec-zones.ts';
+import { findNsdPort, hasNsd, nsdMissing, startNsd } from '../../../../test/support/nsd.ts';
 import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../../test/support/power-dns.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { DsRecord } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -21,7 +23,10 @@ import { createZoneReconciler, type ZoneReconciler } from '../index.ts';
 import { createPowerDnsPublisher } from '../powerdns/power-dns-publisher.ts';
 import type { ZonePublisher } from '../publisher.ts';
 import { zoneChanged } from '../zone-store.ts';
-import { createDnssecReconciler, type DnssecReconciler, requestDnssec } from './index.ts';
+import { createDnssecReconciler, type DnssecReconciler, listKeys, requestDnssec, requestRoll } from './index.ts';
+
+const HOUR_MS = 3_600_000;
+const skipNsd = hasNsd() ? false : nsdMissing;
 
 const skip = (!hasPowerDns() && powerDnsMissing) || (!hasDelv() && delvMissing) || false;
 
@@ -75,14 +80,19 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   }
 
   /** What delv makes of the answer, with these DS records for trust anchor as a validator has them from the parent. */
-  async function validate(dsRecords: readonly DsRecord[], query: string, type: string): Promise<string> {
+  async function validate(
+    dsRecords: readonly DsRecord[],
+    query: string,
+    type: string,
+    port = server.port,
+  ): Promise<string> {
     const file = join(folder, 'anchors');
     const anchors = dsRecords.map(
       ({ keyTag, algorithm, digestType, digest }) =>
         `"${name}." static-ds ${keyTag} ${algorithm} ${digestType} "${digest}";`,
     );
     await writeFile(file, `trust-anchors { ${anchors.join(' ')} };\n`);
-    return delv(server.port, ['-a', file, `+root=${name}`, query, type]);
+    return delv(port, ['-a', file, `+root=${name}`, query, type]);
   }
 
   it('answers validate by the DS records at the registry, as soon as those are there', async () => {
@@ -130,6 +140,77 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
   it('a zone that is not there cannot be signed, and unsigning it is no error', async () => {
     await assert.rejects(publisher.sign('missing.example'), /publish it before it is signed/);
     await publisher.unsign('missing.example');
+  });
+
+  it('a secondary that copies the signed zone answers validly, and copies it again once it is told that it changed', {
+    skip: skipNsd,
+  }, async (t) => {
+    const dsRecords = world.registry.dsOf(name);
+    const port = await findNsdPort();
+    const nsd = await startNsd({ port, primaryPort: server.port, zones: [name] });
+    t.after(() => nsd.close());
+    const serialAt = async (at: number) => (await digShort(at, name, 'SOA').catch(() => []))[0]?.split(' ')[2];
+    const copied = await eventually(() => serialAt(port), 'the secondary has the zone');
+    assert.equal(copied, await serialAt(server.port));
+    for (const [query, type] of [
+      [name, 'A'],
+      [`x.any.${name}`, 'TXT'],
+      [`nothing.${name}`, 'A'],
+    ] as const) {
+      assert.match(await validate(dsRecords, query, type, port), /fully validated/, `${query} ${type}`);
+    }
+    world.clock.advance(3 * 24 * HOUR_MS - 1);
+    await reconciler.advanceDue();
+    await zones.publishNow(name);
+    assert.equal(await serialAt(server.port), copied);
+    world.clock.advance(1);
+    await Promise.all([reconciler.advanceDue(), reconciler.advanceDue()]);
+    await zones.publishNow(name);
+    assert.equal(await serialAt(server.port), String(Number(copied) + 1));
+    assert.match(await validate(dsRecords, name, 'A'), /fully validated/);
+  });
+
+  it('a new key takes the place of the old one, and answers validate at every step of it', async () => {
+    const old = world.registry.dsOf(name);
+    const keys = async () => (await digShort(server.port, name, 'DNSKEY')).length;
+    const isValid = async (anchors: readonly DsRecord[]) => {
+      for (const [query, type] of [
+        [name, 'A'],
+        [`www.${name}`, 'A'],
+        [`nothing.${name}`, 'A'],
+        [name, 'DNSKEY'],
+      ] as const) {
+        assert.match(await validate(anchors, query, type), /fully validated/, `${query} ${type}`);
+      }
+    };
+    assert.equal((await requestRoll(database.db, name))?.roll_state, 'signing');
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 2);
+    assert.deepEqual(world.registry.dsOf(name), old);
+    await isValid(old);
+    // An hour for the longest TTL, and one for the servers.
+    world.clock.advance(2 * HOUR_MS - 1);
+    await reconciler.advanceDue();
+    assert.deepEqual(world.registry.dsOf(name), old, 'answers with the old signature alone may be remembered');
+    world.clock.advance(1);
+    await reconciler.advanceDue();
+    const changed = world.registry.dsOf(name);
+    assert.deepEqual([changed.length, changed[0]?.digest === old[0]?.digest], [1, false]);
+    await isValid(old);
+    await isValid(changed);
+    world.clock.advance(DS_TTL_MS - 1);
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 2);
+    await isValid(old);
+    world.clock.advance(1);
+    await reconciler.advanceDue();
+    assert.equal(await keys(), 1);
+    await isValid(changed);
+    await assert.rejects(isValid(old));
+    assert.deepEqual(await publisher.sign(name), changed);
+    await assert.rejects(publisher.retireKeys(name, old), /does not sign .* with the key that is to stay/);
+    const [shown] = await listKeys(database.db, { all: true, limit: 10 });
+    assert.deepEqual([shown?.name, shown?.roll_state, shown?.key_since], [name, null, world.clock.now()]);
   });
 
   it('turned off, the DS records go first and the keys when nobody remembers those', async () => {

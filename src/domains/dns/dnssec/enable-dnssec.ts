@@ -54,6 +54,7 @@ async function finish(context: DnssecContext, zone: ClaimedZone, dsRecords: read
     dsRecords,
     dsHandedAt: zone.dsHandedAt ?? context.clock.now(),
     dsPendingSince: null,
+    keySince: zone.dsHandedAt ?? context.clock.now(),
     failure: null,
     attempts: 0,
     nextLookAt: null,

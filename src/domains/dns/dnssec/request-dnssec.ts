@@ -1,5 +1,6 @@
 /** The owner's request to switch DNSSEC on or off. The reconciler carries it out: see advance-dnssec.ts. */
 import type { Transaction } from '../../../kernel/db/database.ts';
+import { json } from '../../../kernel/db/values.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
 import type { ZonePublisher } from '../publisher.ts';
@@ -48,6 +49,10 @@ export async function requestDnssec(
     .set({
       dnssec,
       ds_pending_since: null,
+      // A new key that is under way goes with all others, or is as good as any.
+      roll_state: null,
+      roll_step_at: null,
+      roll_ds_records: json([]),
       ds_removed_at: null,
       dnssec_refusal: null,
       dnssec_failure: null,

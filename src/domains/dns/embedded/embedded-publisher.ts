@@ -91,6 +91,14 @@ class EmbeddedServer implements EmbeddedPublisher {
     await this.sign();
   }
 
+  async addKey(): Promise<never> {
+    return this.sign();
+  }
+
+  async retireKeys(): Promise<void> {
+    await this.sign();
+  }
+
   async start(): Promise<void> {
     const { db, logger } = this.#options;
     this.#unlisten = await db.listen(

@@ -6,7 +6,7 @@ import type { DsRecord } from '../../registry/registry.ts';
 import type { RecordSet, ZoneContent, ZonePublisher } from '../publisher.ts';
 import { batchChanges, diffRecordSets, type RecordSetChange, toServed } from './diff-record-sets.ts';
 import { PowerDnsClient, type PowerDnsClientOptions } from './power-dns-client.ts';
-import { signZone, unsignZone } from './sign-zone.ts';
+import { addKey, retireKeys, signZone, unsignZone } from './sign-zone.ts';
 import { readZone, type ServedZone, type ZoneSettings, zonePath } from './zone-api.ts';
 
 export type PowerDnsPublisherOptions = PowerDnsClientOptions;
@@ -42,6 +42,14 @@ class PowerDnsPublisher implements ZonePublisher {
 
   unsign(zoneName: string): Promise<void> {
     return unsignZone(this.#client, zoneName);
+  }
+
+  addKey(zoneName: string, known: readonly DsRecord[]): Promise<readonly DsRecord[]> {
+    return addKey(this.#client, zoneName, known);
+  }
+
+  retireKeys(zoneName: string, kept: readonly DsRecord[]): Promise<void> {
+    return retireKeys(this.#client, zoneName, kept);
   }
 
   async start(): Promise<void> {

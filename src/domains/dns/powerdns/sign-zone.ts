@@ -19,12 +19,50 @@ export async function signZone(client: PowerDnsClient, zoneName: string): Promis
     await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone: hasKey });
   }
   await touchZone(client, zoneName);
-  const digests = signingKeys(await getKeys(client, zoneName)).flatMap(({ dnskey, ds = [] }) =>
-    ds.map((text) => withKey(parseDs(text), dnskey)),
-  );
-  const dsRecords = digests.filter(({ digestType }) => digestType === SHA_256);
+  const dsRecords = signingKeys(await getKeys(client, zoneName)).flatMap(digestsOf);
   if (dsRecords.length === 0) throw new Error(`PowerDNS gives no SHA-256 digest for the keys of ${zoneName}`);
   return dsRecords.sort((a, b) => a.keyTag - b.keyTag);
+}
+
+/** DS records, by SHA-256, of the keys whose DS records are not among the `known`: a new one where there is none. */
+export async function addKey(
+  client: PowerDnsClient,
+  zoneName: string,
+  known: readonly DsRecord[],
+): Promise<DsRecord[]> {
+  const readNew = async () =>
+    signingKeys(await getKeys(client, zoneName))
+      .flatMap(digestsOf)
+      .filter((record) => !isAmong(record, known));
+  if ((await readNew()).length === 0) {
+    const isDone = async () => (await readNew()).length > 0;
+    await client.write('POST', `${zonePath(zoneName)}/cryptokeys`, newKey, { isDone });
+    await touchZone(client, zoneName);
+  }
+  const added = await readNew();
+  if (added.length === 0) throw new Error(`PowerDNS shows no new key of ${zoneName}`);
+  return added.sort((a, b) => a.keyTag - b.keyTag);
+}
+
+/** Throws where none of the zone's keys would be left. */
+export async function retireKeys(client: PowerDnsClient, zoneName: string, kept: readonly DsRecord[]): Promise<void> {
+  const keys = await getKeys(client, zoneName);
+  const isKept = (key: ServedKey) => digestsOf(key).some((record) => isAmong(record, kept));
+  if (!signingKeys(keys).some(isKept))
+    throw new Error(`PowerDNS does not sign ${zoneName} with the key that is to stay`);
+  const retired = keys.filter((key) => !isKept(key));
+  for (const { id } of retired) {
+    await client.write('DELETE', `${zonePath(zoneName)}/cryptokeys/${id}`, undefined, { mayBeAbsent: true });
+  }
+  if (retired.length > 0) await touchZone(client, zoneName);
+}
+
+function digestsOf({ dnskey, ds = [] }: ServedKey): DsRecord[] {
+  return ds.map((text) => withKey(parseDs(text), dnskey)).filter(({ digestType }) => digestType === SHA_256);
+}
+
+function isAmong({ digest, keyTag }: DsRecord, records: readonly DsRecord[]): boolean {
+  return records.some((record) => record.keyTag === keyTag && record.digest.toUpperCase() === digest);
 }
 
 /** Drops all keys. A zone that is not there is no error. */

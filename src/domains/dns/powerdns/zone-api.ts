@@ -21,6 +21,7 @@ const Zone = Type.Object({
 
 const Keys = Type.Array(
   Type.Object({
+    id: Type.Integer(),
     active: Type.Boolean(),
     published: Type.Optional(Type.Boolean()),
     /** `<flags> 3 <algorithm> <base64>`. */

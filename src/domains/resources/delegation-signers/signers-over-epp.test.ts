@@ -102,6 +102,10 @@ describe('a registry that takes keys alone', () => {
     const set = await workspace.put(path, { ds_records: [one.given] });
     assert.equal(set.status, 200, set.text);
     assert.deepEqual((await workspace.get(path)).body.ds_records, [one.reported]);
+    service.deliver(({ kind }) => (kind === 'domain:update' ? { kind: 'refused', code: 2500 } : undefined));
+    const same = await workspace.put(path, { ds_records: [one.given] });
+    assert.equal(same.status, 200, 'a key that is there is not sent again for another digest of it');
+    service.deliver(undefined);
     assert.equal((await workspace.put(path, { ds_records: [one.given, two.given] })).status, 200);
     const byTag = (records: { key_tag: number; digest: string }[]) => records.map(({ digest }) => digest).sort();
     assert.deepEqual(byTag((await workspace.get(path)).body.ds_records), byTag([one.reported, two.reported]));

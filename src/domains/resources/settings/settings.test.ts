@@ -20,6 +20,8 @@ const publisher: ZonePublisher & { supportsDnssec: boolean } = {
   remove: async () => undefined,
   sign: async () => Promise.reject(new Error('not today')),
   unsign: async () => undefined,
+  addKey: async () => Promise.reject(new Error('not today')),
+  retireKeys: async () => undefined,
   start: async () => undefined,
   stop: async () => undefined,
 };
