@@ -19,6 +19,7 @@ import { watchRegistries } from './registry/watch-registries.ts';
 import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
+import { autoTopUpOperations } from './resources/auto-top-up/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
@@ -47,6 +48,7 @@ export interface Domains extends ServiceLifecycle {
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
   lookAtBalances(): Promise<void>;
+  topUpWallets(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -68,6 +70,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...transferOutOperations(deps),
     ...walletOperations(),
     ...topUpOperations(deps),
+    ...autoTopUpOperations(deps),
     ...receiptOperations(),
     ...orderOperations(),
     ...eventOperations(),
@@ -123,6 +126,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     watchTransfers: workers.watchTransfers,
     followDelegations: workers.followDelegations,
     lookAtBalances: workers.lookAtBalances,
+    topUpWallets: workers.topUpWallets,
     operations,
     ...createLifecycle({
       app,

@@ -30,7 +30,7 @@ import {
 } from './renewals/index.ts';
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
-import { defineLedgerAudit, definePayments } from './wallet/index.ts';
+import { defineLedgerAudit, definePayments, runAutoTopUps } from './wallet/index.ts';
 
 export interface Workers {
   readonly orders: OrderWorker;
@@ -41,6 +41,7 @@ export interface Workers {
   watchTransfers(): Promise<void>;
   followDelegations(): Promise<void>;
   lookAtBalances(): Promise<void>;
+  topUpWallets(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -93,6 +94,12 @@ export function createWorkers(deps: Dependencies): Workers {
     pass: () => lookAtBalances(deps),
     logger: deps.logger,
   });
+  const topUps = createPeriodicWorker({
+    name: 'automatic top-ups',
+    intervalMs: TOP_UPS_INTERVAL_MS,
+    pass: (signal) => runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -111,6 +118,7 @@ export function createWorkers(deps: Dependencies): Workers {
     watchTransfers: transfers.runPass.bind(transfers),
     followDelegations: delegations.runPass.bind(delegations),
     lookAtBalances: balances.runPass.bind(balances),
+    topUpWallets: topUps.runPass.bind(topUps),
     resendDeletions: deletions.runPass.bind(deletions),
     async start() {
       await zones.start();
@@ -122,11 +130,13 @@ export function createWorkers(deps: Dependencies): Workers {
       delegations.start();
       notices.start();
       balances.start();
+      topUps.start();
       await webhooks.start();
     },
     async stop() {
       await Promise.all([
         webhooks.stop(),
+        topUps.stop(),
         notices.stop(),
         balances.stop(),
         delegations.stop(),
@@ -145,6 +155,7 @@ const DELETIONS_INTERVAL_MS = 2_000;
 const TRANSFERS_INTERVAL_MS = 2_000;
 /** Whether a registry is due to be asked. */
 const BALANCES_INTERVAL_MS = 30_000;
+const TOP_UPS_INTERVAL_MS = 2_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;

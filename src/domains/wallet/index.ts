@@ -1,9 +1,18 @@
 /** The wallet as other parts use it. */
 export {
+  type AutoTopUpRow,
+  findSettings,
+  lockSettings,
+  monthOf,
+  runAutoTopUps,
+  sumCharges,
+} from './auto-top-up/index.ts';
+export {
   capture,
   credit,
   hold,
   holdCharge,
+  lockWallet,
   openWallet,
   readWallet,
   refundHeld,
