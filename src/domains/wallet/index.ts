@@ -12,7 +12,6 @@ export {
   credit,
   hold,
   holdCharge,
-  lockWallet,
   openWallet,
   readWallet,
   refundHeld,
