@@ -13,10 +13,11 @@ const MINUTE_MS = 60_000;
 const stripe = await startStripe();
 const logger = createLogger({ logLevel: 'silent' });
 const returnUrl = 'https://domains.example/api/v1/docs';
-const payments = createStripePayments({ secretKey: stripe.secretKey, apiUrl: stripe.url, returnUrl, logger });
+const access = { secretKey: stripe.secretKey, apiUrl: stripe.url, returnUrl, logger };
 // The server has no payment provider at work: each run is the test's own.
-const service = await startOrders({ payments: { ...payments, isConfigured: false } });
+const service = await startOrders({ payments: { ...createStripePayments(access), isConfigured: false } });
 const { clock, db } = service;
+const payments = createStripePayments({ ...access, clock });
 after(async () => {
   await service.close();
   await stripe.close();
@@ -114,7 +115,8 @@ describe('a wallet that falls below its threshold', () => {
     test(`whose charge got no answer (${fault}) is charged once all the same`, async () => {
       const workspace = await prepare();
       await buy(workspace);
-      stripe.failNext(fault);
+      // The client of the payment provider repeats a call by itself where a connection that it kept is cut off.
+      stripe.failNext(...(fault.startsWith('drop') ? [fault, fault] : [fault]));
       await run();
       for (let minutes = 0; minutes < 3; minutes += 1) {
         clock.advance(MINUTE_MS);
@@ -129,7 +131,7 @@ describe('a wallet that falls below its threshold', () => {
   test('whose answer was lost for longer than the payment provider keeps keys is charged once', async () => {
     const workspace = await prepare();
     await buy(workspace);
-    stripe.failNext('drop_after');
+    stripe.failNext('drop_after', 'drop_after');
     await run();
     clock.advance(2 * DAY_MS);
     stripe.forgetKeys();
