@@ -19,6 +19,7 @@ import { watchRegistries } from './registry/watch-registries.ts';
 import type { RenewalWorker, UnpaidNames } from './renewals/index.ts';
 import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
+import { autoTopUpOperations } from './resources/auto-top-up/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
@@ -50,6 +51,7 @@ export interface Domains extends ServiceLifecycle {
   followDelegations(): Promise<void>;
   refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
+  topUpWallets(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -71,6 +73,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...transferOutOperations(deps),
     ...walletOperations(),
     ...topUpOperations(deps),
+    ...autoTopUpOperations(deps),
     ...receiptOperations(),
     ...orderOperations(),
     ...eventOperations(),
@@ -129,6 +132,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     followDelegations: workers.followDelegations,
     refreshAliases: workers.refreshAliases,
     lookAtBalances: workers.lookAtBalances,
+    topUpWallets: workers.topUpWallets,
     operations,
     ...createLifecycle({
       app,

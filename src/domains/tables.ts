@@ -78,7 +78,7 @@ interface LedgerEntriesTable {
 interface PaymentsTable {
   workspace_id: Generated<string>;
   id: string;
-  kind: 'charge' | 'refund' | 'top_up';
+  kind: 'charge' | 'refund' | 'top_up' | 'auto_top_up';
   order_id: string | null;
   attempt: Generated<number>;
   amount_cents: number;
@@ -90,6 +90,31 @@ interface PaymentsTable {
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
   has_receipt: Generated<boolean>;
+  saved_card: ColumnType<SavedCard | null, string | undefined, string>;
+}
+
+/** By the payment provider's names. */
+export interface SavedCard {
+  readonly customer: string;
+  readonly card: string;
+}
+
+interface AutoTopUpsTable {
+  workspace_id: Generated<string>;
+  customer_reference: string | null;
+  card_reference: string | null;
+  page_reference: string | null;
+  page_url: string | null;
+  page_opened_at: Date | null;
+  page_looked_at: Date | null;
+  enabled: Generated<boolean>;
+  threshold_cents: number | null;
+  amount_cents: number | null;
+  monthly_limit_cents: number | null;
+  failure: Json<{ kind: string; message: string } | null> | null;
+  untold_payment_id: string | null;
+  limit_told_in: Date | null;
+  updated_at: Generated<Date>;
 }
 
 export type RenewalState =
@@ -406,6 +431,7 @@ export interface WorkspaceTables {
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_attempts: WebhookAttemptsTable;
+  auto_top_ups: AutoTopUpsTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -438,4 +464,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'webhooks',
   'webhook_deliveries',
   'webhook_attempts',
+  'auto_top_ups',
 ] as const);

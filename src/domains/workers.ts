@@ -34,7 +34,7 @@ import {
 } from './renewals/index.ts';
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
-import { defineLedgerAudit, definePayments } from './wallet/index.ts';
+import { defineLedgerAudit, definePayments, runAutoTopUps } from './wallet/index.ts';
 
 export interface Workers {
   readonly orders: OrderWorker;
@@ -48,6 +48,7 @@ export interface Workers {
   followDelegations(): Promise<void>;
   refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
+  topUpWallets(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -118,6 +119,12 @@ export function createWorkers(deps: Dependencies): Workers {
     pass: (signal) => inBackground(() => lookAtBalances(deps), { signal }),
     logger: deps.logger,
   });
+  const topUps = createPeriodicWorker({
+    name: 'automatic top-ups',
+    intervalMs: TOP_UPS_INTERVAL_MS,
+    pass: (signal) => runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -137,6 +144,7 @@ export function createWorkers(deps: Dependencies): Workers {
     followDelegations: delegations.runPass.bind(delegations),
     refreshAliases: aliases.runPass.bind(aliases),
     lookAtBalances: balances.runPass.bind(balances),
+    topUpWallets: topUps.runPass.bind(topUps),
     resendDeletions: deletions.runPass.bind(deletions),
     resendChanges: changes.runPass.bind(changes),
     lookAfterAuthCodes: authCodes.runPass.bind(authCodes),
@@ -153,11 +161,13 @@ export function createWorkers(deps: Dependencies): Workers {
       aliases.start();
       notices.start();
       balances.start();
+      topUps.start();
       await webhooks.start();
     },
     async stop() {
       await Promise.all([
         webhooks.stop(),
+        topUps.stop(),
         notices.stop(),
         balances.stop(),
         aliases.stop(),
@@ -183,6 +193,7 @@ const TRANSFERS_INTERVAL_MS = 2_000;
 const BALANCES_INTERVAL_MS = 30_000;
 /** A new record is looked up so soon. */
 const ALIASES_INTERVAL_MS = 2_000;
+const TOP_UPS_INTERVAL_MS = 2_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;

@@ -135,6 +135,8 @@ function hintsFor({ name, ids, signInCode }: DomainsWorld, number: number): Reco
     ],
     url: ['http://127.0.0.1:1/hook', 'https://10.0.0.1/', 'ftp://x', 'https://[::1]/', 'https://user:pw@127.0.0.1/'],
     events: [['order'], [], ['domain.renewed', 'nope'], ['.']],
+    threshold: [20, '20.00', -1, 1e9],
+    monthly_limit: [500, 1, '1e5'],
     subdomain: ['www', '@', '', '*', '_dmarc', 'a.b.c', 'WWW', 'ä', '*.a', 'x'.repeat(64)],
     zone_file: [
       '$TTL 300\nshop A 192.0.2.8\n',

@@ -125,6 +125,7 @@ export function serveStripe(state: StripeState, asked: StripeRequest): StripeRep
   if (route === 'POST customers') return createCustomer(state, asked);
   if (route === 'POST billing_portal') return createPortal(state, asked);
   if (route === 'POST checkout') return createSession(state, asked);
+  if (route === 'POST payment_methods' && action === 'detach') return detachCard(state, id);
   if (route === 'GET checkout') return found(state.sessions.get(action ?? ''));
   return invalid({ message: `Unrecognized request URL (${asked.method}: ${asked.path}).` }, 404);
 }
@@ -248,6 +249,11 @@ function createCustomer(state: StripeState, { body }: StripeRequest): StripeRepl
   const customer: FakeCustomer = { id: newId('cus'), object: 'customer', name: body.name, metadata };
   state.customers.set(customer.id, customer);
   return { status: 200, body: customer };
+}
+
+function detachCard(state: StripeState, id: string): StripeReply {
+  if (!state.savedCards.delete(id)) return invalid({ code: 'resource_missing', param: 'payment_method' }, 404);
+  return { status: 200, body: { id, object: 'payment_method', customer: null } };
 }
 
 function createPortal(state: StripeState, { body }: StripeRequest): StripeReply {

@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   'wallet.credited',
   'wallet.low',
   'auto_top_up.switched_off',
+  'auto_top_up.limit_reached',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',

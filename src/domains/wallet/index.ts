@@ -1,5 +1,13 @@
 /** The wallet as other parts use it. */
 export {
+  type AutoTopUpRow,
+  findSettings,
+  lockSettings,
+  monthOf,
+  runAutoTopUps,
+  sumCharges,
+} from './auto-top-up/index.ts';
+export {
   capture,
   credit,
   hold,

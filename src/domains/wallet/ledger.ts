@@ -79,6 +79,8 @@ export async function hold(tx: Executor, { workspaceId, orderId, amountCents, de
   checkAmount(amountCents, 0);
   const values = [...eventOf('hold', workspaceId, orderId, description), 'available', 'held', amountCents];
   const { isBooked, availableCents } = await book(tx, bookCovered, values);
+  if (isBooked)
+    await tellIfLow(tx, workspaceId, { beforeCents: availableCents, afterCents: availableCents - amountCents });
   if (isBooked || (await isReferenceBooked(tx, orderId, 'hold'))) return isBooked;
   if (availableCents >= amountCents) throw new Error(`the order ${orderId} holds money of a card already`);
   throw new ApiError('insufficient_balance', {
@@ -125,6 +127,30 @@ export async function readWallet(executor: Executor, workspaceId: string): Promi
   return { availableCents: row.available_cents, heldCents: row.held_cents };
 }
 
+/** Where this booking took the wallet below the threshold that its owner has set. */
+async function tellIfLow(
+  tx: Executor,
+  workspaceId: string,
+  { beforeCents, afterCents }: { readonly beforeCents: number; readonly afterCents: number },
+): Promise<void> {
+  const { rows } = await tx.query<{ threshold_cents: number }>({
+    text: `
+      select threshold_cents from domains.auto_top_ups
+      where workspace_id = $1 and threshold_cents > $2 and threshold_cents <= $3`,
+    values: [workspaceId, afterCents, beforeCents],
+  });
+  const [low] = rows;
+  if (low === undefined) return;
+  const data = { available_cents: afterCents, threshold_cents: low.threshold_cents };
+  await appendEvent(tx, workspaceId, { type: 'wallet.low', data });
+}
+
+/** As `readWallet`, locked until the transaction ends: nothing is booked meanwhile. */
+export async function lockWallet(tx: Executor, workspaceId: string): Promise<Wallet> {
+  await lockRow(tx, workspaceId);
+  return readWallet(tx, workspaceId);
+}
+
 async function endHold(tx: Executor, order: OrderOfWorkspace, event: Event, to: LedgerAccount): Promise<boolean> {
   const { workspaceId, orderId } = order;
   const values = [...eventOf(event, workspaceId, orderId), 'held', to, holdIdOf(orderId)];
@@ -150,12 +176,16 @@ interface Booked {
   readonly availableCents: number;
 }
 
-async function book(tx: Executor, text: string, values: readonly unknown[]): Promise<Booked> {
+async function lockRow(tx: Executor, workspaceId: unknown): Promise<void> {
   const { rowCount } = await tx.query({
     text: 'select from domains.wallets where workspace_id = $1 for no key update',
-    values: [values[0]],
+    values: [workspaceId],
   });
-  if (rowCount === 0) throw new Error(`the workspace ${values[0]} has no wallet`);
+  if (rowCount === 0) throw new Error(`the workspace ${workspaceId} has no wallet`);
+}
+
+async function book(tx: Executor, text: string, values: readonly unknown[]): Promise<Booked> {
+  await lockRow(tx, values[0]);
   const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ text, values });
   const [row] = rows as [{ is_booked: boolean; available_cents: number }];
   return { isBooked: row.is_booked, availableCents: row.available_cents };

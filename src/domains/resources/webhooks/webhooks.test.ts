@@ -242,7 +242,7 @@ test('bad_request: an address that is not public, a selector that means nothing,
   const workspace = await service.createWorkspace();
   for (const url of [
     'https://10.0.0.1/',
-    'http://example.com/',
+    'http://8.8.8.8/',
     'https://[::1]/',
     'ftp://example.com',
     'no url',

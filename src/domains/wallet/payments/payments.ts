@@ -23,11 +23,10 @@ export interface PaymentFailure {
   readonly message: string;
 }
 
-/** What pays: a payment method of the payment provider, or a token that an agent was granted. */
-export interface Instrument {
-  readonly kind: 'payment_method' | 'shared_payment_token';
-  readonly value: string;
-}
+/** What pays: a payment method of the payment provider, a token that an agent was granted, or a card that a customer has saved. */
+export type Instrument =
+  | { readonly kind: 'payment_method' | 'shared_payment_token'; readonly value: string }
+  | { readonly kind: 'saved_card'; readonly value: string; readonly customer: string };
 
 export interface ChargeRequest {
   /** Chosen by us, one per operation and attempt. */
@@ -63,6 +62,21 @@ export interface TopUp {
   readonly url: string;
 }
 
+export interface CardPageRequest {
+  readonly idempotencyKey: string;
+  readonly workspaceId: string;
+  readonly email: string;
+  /** The payment provider's name of the workspace; null: it has none yet. */
+  readonly customer: string | null;
+}
+
+/** A page of the payment provider on which a person saves a card. */
+export interface CardPage extends TopUp {
+  readonly customer: string;
+}
+
+export type CardPageState = { readonly kind: 'open' | 'expired' } | { readonly kind: 'saved'; readonly card: string };
+
 export interface Payments {
   readonly isConfigured: boolean;
   /** Never throws; without configuration it is declined with `payments_unconfigured`. */
@@ -73,4 +87,10 @@ export interface Payments {
   openTopUp(request: TopUpRequest): Promise<TopUp>;
   /** Throws when there is no answer. */
   lookUpTopUp(reference: string): Promise<'open' | 'paid' | 'expired'>;
+  /** Throws ApiError `payment_failed` when it cannot be opened. */
+  openCardPage(request: CardPageRequest): Promise<CardPage>;
+  /** Throws when there is no answer. */
+  lookUpCardPage(reference: string): Promise<CardPageState>;
+  /** The payment provider charges it never again. One that it does not know is no error. Throws ApiError `payment_failed`. */
+  forgetCard(card: string): Promise<void>;
 }

@@ -20,6 +20,9 @@ import { type Clock, systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type {
+  CardPage,
+  CardPageRequest,
+  CardPageState,
   ChargeOutcome,
   ChargeRequest,
   PaymentFailure,
@@ -70,6 +73,23 @@ export function createStripePayments(options: StripePaymentsOptions): Payments {
       const { status, payment_status } = await stripe.checkout.sessions.retrieve(reference);
       if (payment_status === 'paid') return 'paid';
       return status === 'expired' ? 'expired' : 'open';
+    },
+    async openCardPage(request) {
+      try {
+        return await openCardPage(stripe, returnUrl, request);
+      } catch (error) {
+        throw refusalOf(logger, error);
+      }
+    },
+    lookUpCardPage: (reference) => lookUpCardPage(stripe, reference),
+    async forgetCard(card) {
+      try {
+        await stripe.paymentMethods.detach(card);
+      } catch (error) {
+        // It is not there any more, or nobody's.
+        if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
+        throw refusalOf(logger, error);
+      }
     },
   };
 }
@@ -127,11 +147,13 @@ async function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Int
     description,
     metadata: { ...request.metadata, [KEY_IN_METADATA]: idempotencyKey },
   };
-  if (instrument.kind === 'payment_method') {
+  if (instrument.kind !== 'shared_payment_token') {
     return stripe.paymentIntents.create(
       {
         ...common,
         payment_method: instrument.value,
+        // A saved card is charged as its owner's alone.
+        ...(instrument.kind === 'saved_card' ? { customer: instrument.customer } : {}),
         off_session: true,
         // Nobody can be led to another page.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
@@ -257,6 +279,37 @@ function createSession(stripe: Stripe, returnUrl: string, request: TopUpRequest)
     },
     { idempotencyKey },
   );
+}
+
+async function openCardPage(stripe: Stripe, returnUrl: string, request: CardPageRequest): Promise<CardPage> {
+  const { email, idempotencyKey, workspaceId } = request;
+  const metadata = { workspace_id: workspaceId };
+  const customer =
+    request.customer ??
+    (await stripe.customers.create({ email, metadata }, { idempotencyKey: `customer:${workspaceId}` })).id;
+  const { id, url } = await stripe.checkout.sessions.create(
+    {
+      mode: 'setup',
+      currency: 'eur',
+      allowed_payment_method_types: ['card'],
+      customer,
+      success_url: returnUrl,
+      metadata,
+    },
+    { idempotencyKey },
+  );
+  if (url === null) throw new Error('Stripe gave no address of its page');
+  return { reference: id, url, customer };
+}
+
+async function lookUpCardPage(stripe: Stripe, reference: string): Promise<CardPageState> {
+  const { setup_intent: setup, status } = await stripe.checkout.sessions.retrieve(reference, {
+    expand: ['setup_intent'],
+  });
+  const method = typeof setup === 'object' ? setup?.payment_method : undefined;
+  const card = typeof method === 'object' ? method?.id : method;
+  if (status === 'complete' && card !== undefined) return { kind: 'saved', card };
+  return { kind: status === 'expired' ? 'expired' : 'open' };
 }
 
 /** Why a top-up could not be opened, for its caller. */

@@ -15,12 +15,12 @@ export interface TopUpPage {
   readonly page: TopUp;
 }
 
-/** The cents of an amount in EUR. Throws `bad_request` about the member `param`. */
-export function readTopUpAmount(amount: number | string, param: string): number {
+/** The cents of an amount in EUR. Throws `bad_request` about the member `param`. `mostCents`: 10,000 EUR where it is left out. */
+export function readTopUpAmount(amount: number | string, param: string, mostCents = MOST_CENTS): number {
   const cents = parsePrice(amount);
-  if (cents !== undefined && cents >= LEAST_CENTS && cents <= MOST_CENTS) return cents;
+  if (cents !== undefined && cents >= LEAST_CENTS && cents <= mostCents) return cents;
   throw new ApiError('bad_request', {
-    message: `\`${param}\` must be an amount in EUR from 1.00 to 10000.00 with at most two decimals, such as 25 or "25.00".`,
+    message: `\`${param}\` must be an amount in EUR from 1.00 to ${(mostCents / 100).toFixed(2)} with at most two decimals, such as 25 or "25.00".`,
     param,
   });
 }

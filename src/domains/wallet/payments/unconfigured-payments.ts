@@ -14,6 +14,15 @@ export const unconfiguredPayments: Payments = {
   async openTopUp() {
     throw new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind } });
   },
+  async openCardPage() {
+    throw new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind } });
+  },
+  async lookUpCardPage(reference) {
+    throw new Error(`the page ${reference} cannot be looked up: no payment provider is configured`);
+  },
+  async forgetCard() {
+    throw new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind } });
+  },
   async lookUpTopUp(reference) {
     throw new Error(`the top-up ${reference} cannot be looked up: no payment provider is configured`);
   },
