@@ -7,6 +7,7 @@ export {
   openWallet,
   readWallet,
   refundHeld,
+  refundName,
   release,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';

@@ -49,7 +49,7 @@ function membersOf({ dnssec, nameservers, registrar_lock: lock, whois_privacy: p
   return [
     ...(dnssec === undefined ? [] : (['dsRecords'] as const)),
     ...(nameservers === undefined ? [] : (['nameservers'] as const)),
-    ...(lock === undefined ? [] : (['locked'] as const)),
+    ...(lock === undefined ? [] : (['locked', 'transferLocked'] as const)),
     ...(privacy === undefined ? [] : (['isPrivate'] as const)),
   ];
 }
