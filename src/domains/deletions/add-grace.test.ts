@@ -5,6 +5,7 @@ import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet } from '../wallet/index.ts';
+import { workspaceDb } from '../workspace-scope.ts';
 
 const DAY_MS = 86_400_000;
 const FEE_CENTS = 20;
@@ -72,4 +73,16 @@ test('a deletion whose answer was lost gives the money back once, whoever finds 
     assert.equal(await billOf(name), 0);
   }
   assert.deepEqual(await auditLedger(db), []);
+});
+
+test('the days that count are those that were said when the name was registered', async () => {
+  const workspace = await owner('shorter.com');
+  const before = await available(workspace);
+  // As of a registry that is said to give two days, and gives five.
+  const until = new Date(clock.now().getTime() + 2 * DAY_MS);
+  await workspaceDb(db, workspace.workspaceId).updateTable('domains').set({ add_grace_until: until }).execute();
+  await later(3 * DAY_MS);
+  const { body, text } = await workspace.delete('/domains/shorter.com');
+  assert.deepEqual([body.status, body.refunded], ['Deleted', undefined], text);
+  assert.equal(await available(workspace), before);
 });
