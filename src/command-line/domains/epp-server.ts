@@ -30,7 +30,6 @@ interface Options {
   readonly sessionCommands?: number;
   readonly credit?: ReadonlyMap<string, number>;
   readonly autoRenewGraceDays?: number;
-  readonly restoreReports?: true;
   readonly tlds?: readonly string[];
   readonly premium?: ReadonlyMap<string, number>;
   readonly reserved?: ReadonlySet<string>;
@@ -76,7 +75,6 @@ export function addEppServer(domains: Command): void {
     .option('--credit <id=euros...>', 'all that a registrar may spend; then 2104', collectCredit)
     .option('--seed <number>', 'of what goes wrong', parseSeed, 1)
     .option('--auto-renew-grace-days <days>', 'renew names at their end; undone so long', parseGraceDays)
-    .option('--restore-reports', 'want a report of each restoration')
     .option('--tlds <list>', 'set apart by commas; default: all with a price', parseTldList)
     .option('--premium <name=euros...>', 'names with a price of their own', collectPremium)
     .option('--reserved <name...>', 'names that nobody gets', collectNames)
@@ -187,7 +185,6 @@ async function serve({ config, db }: Store, options: Options): Promise<void> {
     clock: systemClock,
     prices: simulatedFees(standardPriceBook(), systemClock, tlds),
     autoRenewGraceDays,
-    restoreReports: options.restoreReports === true,
     special: { premium, reserved },
     credit: creditOf(options.credit),
     messages: { newestFirst: options.newestMessagesFirst === true, twice: options.messagesTwice === true },
