@@ -8,9 +8,9 @@ create unique index orders_one_live_restoration on domains.orders (workspace_id,
 alter table domains.domains
   -- When the name entered its redemption period, as far as we know. Null: it is not in it.
   add column redemption_since timestamptz,
-  -- What its registration cost, to be given back where it is deleted so early that its registry takes that back: the order.
-  add column add_grace_order_id text,
-  add column add_grace_until timestamptz;
+  -- Until when its registry takes its registration back, and what we keep of what it cost. Null: it does not.
+  add column add_grace_until timestamptz,
+  add column add_grace_fee_cents bigint;
 
 -- The simulated registry: restored, as far as the report goes that it may want.
 alter table domains.registry_domains drop constraint registry_domains_phase_check;

@@ -167,8 +167,8 @@ interface DomainsTable {
   auth_code_wanted: Generated<boolean>;
   auth_code_look_at: Date | null;
   redemption_since: Date | null;
-  add_grace_order_id: string | null;
   add_grace_until: Date | null;
+  add_grace_fee_cents: number | null;
 }
 
 /** A transfer that another registrar has asked for: see transfers-out/transfer-out.ts. */

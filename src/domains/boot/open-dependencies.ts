@@ -100,6 +100,7 @@ export async function openRegistry(
   const registry = createEppRegistry({
     ...endpoint,
     autoRenewGraceDays,
+    locksNewNames: true,
     fees: {},
     clock: deps.clock,
     logger: deps.logger,

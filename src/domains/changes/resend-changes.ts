@@ -1,4 +1,4 @@
-/** Sends changes again that waited for credit, until the registry has made or refused them. */
+/** Sends changes that wait for credit, and the locks of new names, until the registry has made or refused them. */
 import { toUnicode } from 'tr46';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -49,7 +49,8 @@ async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
     { domain: name, code: outcome.code, reason: outcome.reason },
     'the registry refused a change that waited',
   );
-  await tellOwner(deps, row, outcome);
+  // Nobody has asked for the lock that every new name gets.
+  if (members.some((member) => member !== 'transferLocked')) await tellOwner(deps, row, outcome);
 }
 
 /** Who was answered that the change is pending. */

@@ -1,6 +1,6 @@
 /**
  * A change that the registry has not made because our account there has no credit (2104) is nobody's fault but ours: it is written down with
- * the name, and sent again until it is made or refused. One a name: a later one is added to it, and takes what it says itself out of it.
+ * the name, and sent again until it is made or refused. So is the lock that a new name gets. One a name: a later one is added to it, and takes what it says itself out of it.
  */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';

@@ -19,7 +19,12 @@ import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 export type DeletionDependencies = Pick<OrderDependencies, 'db' | 'clock' | 'registry' | 'logger'>;
 
 export type DeletionEnd =
-  | { readonly kind: 'deleted' | 'pending'; readonly releaseAt: Date }
+  | {
+      readonly kind: 'deleted' | 'pending';
+      readonly releaseAt: Date;
+      /** What its owner has back. */
+      readonly refundedCents: number;
+    }
   | { readonly kind: 'refused'; readonly code: RejectionCode; readonly explanation: string }
   /** No answer came, or we have no credit there, and it is sent again. */
   | { readonly kind: 'unknown' };
@@ -138,13 +143,13 @@ async function recordDeletion(
   const now = clock.now();
   const releaseAt = row.release_at !== null && row.release_at < now ? row.release_at : now;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  await db.transaction(async (tx) => {
-    if (isGone) await retireDomain(tx, place, now);
+  const refundedCents = await db.transaction(async (tx) => {
+    const backCents = isGone ? await retireDomain(tx, place, now) : 0;
     const isShown = !isGone && info !== 'unknown' && info?.isOurs === true;
     if (isShown) await recordInfo(tx, place, info, { registry, now });
     const db = workspaceDb(tx, row.workspace_id);
     await save(db, row.id, { deletion_wanted_at: null, deletion_look_at: null });
-    if (isGone) return;
+    if (isGone) return backCents;
     await db
       .updateTable('domains')
       .set({
@@ -156,8 +161,9 @@ async function recordDeletion(
       })
       .where('id', '=', row.id)
       .execute();
+    return 0;
   });
-  return { kind: isGone ? 'deleted' : 'pending', releaseAt };
+  return { kind: isGone ? 'deleted' : 'pending', releaseAt, refundedCents };
 }
 
 /** What is being bought can be deleted once it is. */

@@ -5,6 +5,7 @@ import { OperatorError } from '../../kernel/operator/index.ts';
 import { adoptName } from '../orders/index.ts';
 import { EXPIRY_TOLERANCE_MS, findOwner, listActiveAfter } from '../portfolio/index.ts';
 import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { inBackground } from '../registry/turns/command-turn.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace } from './choose-workspace.ts';
 import { readName } from './read-name.ts';
@@ -32,7 +33,8 @@ export function createPortfolioVerbs(deps: PortfolioVerbDependencies): Portfolio
       const findings: Finding[] = [];
       for (const row of rows) {
         const problem = await orSilence(async () => {
-          const info = await askRegistry(row.name);
+          // Customers come first.
+          const info = await inBackground(() => askRegistry(row.name));
           return differenceOf(info, row);
         });
         if (problem !== undefined) findings.push({ name: row.name, problem });

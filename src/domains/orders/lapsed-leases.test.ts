@@ -31,7 +31,7 @@ async function placeOrder(name: string) {
 }
 
 test('an order whose process ended is taken up at once the first time, and then later each time', async () => {
-  const order = await placeOrder('reject-lapsing.com');
+  const order = await placeOrder('slow-lapsing.com');
   let leasedAt = 0;
   assert.equal((await order.lease(leasedAt))?.lapsed_leases, 0);
   for (const [ends, waitMinutes] of [0, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360].entries()) {
@@ -45,7 +45,7 @@ test('an order whose process ended is taken up at once the first time, and then 
 });
 
 test('a lease that is given back ends the count', async () => {
-  const order = await placeOrder('reject-given-back.com');
+  const order = await placeOrder('slow-given-back.com');
   await order.lease(0);
   await order.lease(1);
   assert.equal((await order.lease(4))?.lapsed_leases, 2);

@@ -67,13 +67,13 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
     createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal)),
   );
   const refunds = createWorker('refunds', () => sendRefunds(deps));
-  const queues = registry.members.map((member) =>
-    createWorker(`messages of ${member.id}`, (signal) =>
+  const readers = registry.members.map(
+    (member) => (signal?: AbortSignal) =>
       doDuty(deps, { registry: member.id, duty: 'messages' }, ({ dueAt, isKept }) =>
         inBackground(() => readQueue(deps, member, isKept), { signal, since: dueAt }),
       ),
-    ),
   );
+  const queues = readers.map((read, index) => createWorker(`messages of ${registry.members[index]?.id}`, read));
   const names = registry.members.map((member) =>
     createWorker(`names at ${member.id}`, (signal) =>
       doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
@@ -85,9 +85,9 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   const runAll = (some: readonly PeriodicWorker[]) => Promise.all(some.map((worker) => worker.runPass()));
   return {
     async sweep() {
-      // A pass that is under way may have found that nothing is due.
-      await runAll(queues);
       for (const { id } of registry.members) await expectMessages(deps.db, id, deps.clock.now());
+      await Promise.all(readers.map((read) => read()));
+      // Whoever reads them already is waited for.
       await runAll(queues);
       await runAll([...orders, refunds]);
       await runAll(names);

@@ -3,12 +3,13 @@
  * row is locked first, as in placing an order: in another order the two could deadlock.
  */
 import type { Transaction } from '../../kernel/db/database.ts';
+import { json } from '../../kernel/db/values.ts';
 import { appendEvent } from '../events/index.ts';
 import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
 import { expectMessages } from '../registry/duties.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
-import { addYears } from '../registry/term.ts';
+import { addDays, addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -86,6 +87,7 @@ async function recordTerm(
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
+      ...ofNewName(order, info, parts),
       // The registrar that had the name knows its auth code.
       ...(order.kind === 'transfer' ? { auth_code_until: parts.now, auth_code_look_at: parts.now } : {}),
       // Buying a further term takes back a scheduled release.
@@ -94,6 +96,26 @@ async function recordTerm(
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
     .execute();
+}
+
+/** What its registry gives back for a while, and the lock that is put on it next. */
+function ofNewName(
+  { kind, name }: OrderRow,
+  info: RegistryDomain | undefined,
+  { now, registry }: { readonly registry: Settlement['registry']; readonly now: Date },
+) {
+  if (kind !== 'registration' && kind !== 'transfer') return {};
+  const { addGrace, locksNewNames } = registry.habitsOf(name);
+  const isLocked = info?.statuses.includes('clientTransferProhibited') === true;
+  const createdAt = info === undefined ? now : new Date(info.createdAt);
+  return {
+    ...(kind === 'registration' && addGrace !== undefined
+      ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
+      : {}),
+    ...(locksNewNames === true && !isLocked
+      ? { change_wanted: json({ transferLocked: true }), change_wanted_at: now, change_look_at: now }
+      : {}),
+  };
 }
 
 /** It is as it was before its deletion; auto-renew, which that turned off, is for its owner to turn on. */

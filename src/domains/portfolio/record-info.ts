@@ -7,8 +7,8 @@ import { closeZone, closeZoneLater, followDelegation } from '../dns/index.ts';
 import { appendEvent } from '../events/index.ts';
 import type { ReadOptions, Registry, RegistryDomain } from '../registry/registry.ts';
 import { zoneOf } from '../registry/routing-registry.ts';
-import type { TransferOut } from '../tables.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { refundEarly } from './add-grace.ts';
 import {
   areTooManyMissing,
   confirmMissing,
@@ -79,28 +79,30 @@ export async function dropAcquisition(tx: Transaction, place: Place, now: Date):
 
 /**
  * Takes a name that is not ours any more out of the portfolio. Its zone is kept and served for a while, as it may come back; that of a name
- * that another registrar has is served until its delegation has moved.
+ * that another registrar has is served until its delegation has moved. Answers the cents that its owner gets back: of a name that was deleted
+ * so soon after its registration that the registry takes that back.
  */
-export async function retireDomain(tx: Transaction, place: Place, now: Date): Promise<void> {
-  const transfer = await endDomain(tx, place, now);
+export async function retireDomain(tx: Transaction, place: Place, now: Date): Promise<number> {
+  const ended = await endDomain(tx, place, now);
+  const transfer = ended?.transfer_out;
   await closeZoneLater(tx, place, new Date(now.getTime() + KEPT_MS));
   const isTransferred = transfer?.state === 'approved' || transfer?.state === 'pending';
   if (isTransferred) await followDelegation(tx, place, now);
   const type = isTransferred ? 'domain.transferred_out' : 'domain.deleted';
   await appendEvent(tx, place.workspaceId, { type, data: { domain: place.name } });
+  return isTransferred || ended === undefined ? 0 : refundEarly(tx, place, ended);
 }
 
 /** How long a retired name can be brought back, with its zone. */
 export const KEPT_MS = 60 * 86_400_000;
 
-async function endDomain(tx: Transaction, place: Place, now: Date): Promise<TransferOut | null | undefined> {
-  const ended = await workspaceDb(tx, place.workspaceId)
+async function endDomain(tx: Transaction, place: Place, now: Date): Promise<DomainRow | undefined> {
+  return workspaceDb(tx, place.workspaceId)
     .updateTable('domains')
     .set({ state: 'gone', gone_at: now })
     .where('id', '=', place.domainId)
-    .returning('transfer_out')
+    .returningAll()
     .executeTakeFirst();
-  return ended?.transfer_out;
 }
 
 /**

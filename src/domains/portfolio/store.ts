@@ -72,8 +72,8 @@ export async function insertAcquisition(
       auth_code_until: null,
       auth_code_look_at: null,
       redemption_since: null,
-      add_grace_order_id: null,
       add_grace_until: null,
+      add_grace_fee_cents: null,
     })
     .onConflict((conflict) => conflict.column('name').where(notGone).doNothing())
     .returning('id')

@@ -170,6 +170,8 @@ export interface RestoreCommand extends Command, PaidCommand {}
 export interface UpdateCommand extends Command {
   /** clientTransferProhibited, clientUpdateProhibited and clientDeleteProhibited, together: the registrar lock. */
   readonly locked?: boolean;
+  /** clientTransferProhibited alone: what every new name gets. */
+  readonly transferLocked?: true;
   /** clientHold: the name is taken out of the DNS. */
   readonly held?: boolean;
   readonly isPrivate?: boolean;
@@ -244,6 +246,10 @@ export interface RegistryHabits {
    * does not.
    */
   readonly autoRenewGraceDays: number | undefined;
+  /** A name that is deleted so soon after its registration costs nothing; of what its owner paid we keep a fee, in EUR. Undefined: it costs all the same. */
+  readonly addGrace?: { readonly days: number; readonly feeCents: number } | undefined;
+  /** New names get clientTransferProhibited. */
+  readonly locksNewNames?: boolean | undefined;
   /** What it takes no registrant without, beside name and e-mail address. */
   readonly requiredContact: readonly ('city' | 'country')[];
 }

@@ -13,7 +13,7 @@ import { systemDb } from '../workspace-scope.ts';
 
 const YEARS = Number(process.env.IRONCRAFT_YEARS ?? 1.1);
 /** The same each time, so that a change is judged by what it did. */
-const SEED = Number(process.env.IRONCRAFT_YEARS_SEED ?? 5);
+const SEED = Number(process.env.IRONCRAFT_YEARS_SEED ?? 3);
 const GRACE_DAYS = 45;
 const CUSTOMERS = 4;
 const LONGEST_STEP_DAYS = 9;
@@ -33,6 +33,7 @@ const service = await startOrders({
   mailer: { send: async () => undefined },
   simulated: {
     autoRenewGraceDays: GRACE_DAYS,
+    addGrace: { days: 5, feeCents: 0 },
     delays: { createSeconds: 0, renewSeconds: 0 },
     faults: { before: fault, after: fault },
   },
@@ -77,6 +78,12 @@ const acts = {
     const { owner, name } = random.pick(names);
     await owner.delete(`/domains/${name}?when=${random.pick(['now', 'at_expiry'])}`);
   },
+  /** Registers a name, and gives it up at once. */
+  async regret() {
+    await acts.register();
+    const { owner, name } = names.at(-1) ?? {};
+    await owner?.delete(`/domains/${name}?when=now`);
+  },
   async toggle() {
     if (names.length === 0) return;
     const { owner, name } = random.pick(names);
@@ -113,7 +120,16 @@ test(`${YEARS} years of late payers: what the registry bills is what customers h
   while (clock.now().getTime() < end) {
     steps += 1;
     clock.advance(random.integer(1, LONGEST_STEP_DAYS * 24) * (DAY_MS / 24));
-    const choices = [acts.register, acts.register, acts.renew, acts.payLate, acts.release, acts.toggle, acts.toggle];
+    const choices = [
+      acts.register,
+      acts.register,
+      acts.renew,
+      acts.payLate,
+      acts.release,
+      acts.regret,
+      acts.toggle,
+      acts.toggle,
+    ];
     for (let count = random.integer(0, 3); count > 0; count -= 1) await random.pick(choices)();
     await workAll();
   }
@@ -126,9 +142,11 @@ test(`${YEARS} years of late payers: what the registry bills is what customers h
   }
   await service.assertBooksAreRight();
   const findings = await audit();
-  const { completed, charged, unpaid } = findings;
-  t.diagnostic(`${steps} steps, ${names.length} names, ${completed} orders, ${faultCount} faults, ${charged} charges`);
-  assert.ok(faultCount > 0 && unpaid > 0 && completed > 0, 'every kind of thing happened');
+  const { back, completed, charged, unpaid } = findings;
+  t.diagnostic(
+    `${steps} steps, ${names.length} names, ${completed} orders, ${faultCount} faults, ${charged} charges, ${back} given back`,
+  );
+  assert.ok(faultCount > 0 && unpaid > 0 && completed > 0 && back > 0, 'every kind of thing happened');
   assert.deepEqual(findings.problems, []);
 });
 
@@ -165,6 +183,29 @@ async function audit() {
   for (const { name, phase } of held) {
     if (phase === 'active' && !rows.some((row) => row.name === name)) problems.push(`${name} is lost`);
   }
+  const takenBack = bill.filter(({ kind, years }) => kind === 'create' && years < 0).map(({ name }) => name);
+  const { rows: refunds } = await db.query<{ name: string; cents: number; paid: number }>({
+    text: `select booked.description as name, entry.amount_cents::int as cents,
+        (select sum(amount_cents)::int from domains.orders o where o.name = booked.description and o.state = 'completed') as paid
+      from domains.ledger_transactions booked
+      join domains.ledger_entries entry on entry.transaction_id = booked.id and entry.account = 'available'
+      where booked.kind = 'grace_refund'`,
+    values: [],
+  });
+  for (const { name, cents, paid } of refunds) {
+    if (cents !== paid) problems.push(`${name}: ${cents} of ${paid} cents were given back`);
+    if (!takenBack.includes(name)) problems.push(`${name} was given back, and the registry has billed it`);
+  }
+  for (const name of takenBack) {
+    if (!refunds.some((refund) => refund.name === name))
+      problems.push(`${name} was billed for nothing, and not given back`);
+  }
   const unpaid = bill.filter(({ kind, years }) => kind === 'auto_renew' && years < 0).length;
-  return { problems, completed: paid.reduce((sum, { orders }) => sum + orders, 0), charged: bill.length, unpaid };
+  return {
+    problems,
+    completed: paid.reduce((sum, { orders }) => sum + orders, 0),
+    charged: bill.length,
+    unpaid,
+    back: refunds.length,
+  };
 }

@@ -15,6 +15,7 @@ export {
   openWallet,
   readWallet,
   refundHeld,
+  refundName,
   release,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';

@@ -7,6 +7,7 @@
  *   card ─charge (pay as you go)─────────┼──────────────▶│
  *     ▲                                  └───────────────┤
  *     └──────────────────────refund──────────────────────┘
+ *   sales ─grace_refund─▶ available, of a name that its registry has taken back
  *
  * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), also when several try at the same time:
  * both bookings have an id that follows from the order, and the primary key lets one of them in. A booking locks the wallet's row
@@ -42,6 +43,14 @@ export interface Hold extends OrderOfWorkspace {
   readonly amountCents: number;
   /** What it is for; whatever ends it says the same. */
   readonly description?: string;
+}
+
+export interface NameRefund {
+  readonly workspaceId: string;
+  readonly domainId: string;
+  readonly name: string;
+  /** At least 1. */
+  readonly amountCents: number;
 }
 
 export interface Wallet {
@@ -114,6 +123,17 @@ export async function release(tx: Executor, order: OrderOfWorkspace): Promise<bo
 /** What the order holds goes back to the card that it came from. Throws as `capture`. */
 export async function refundHeld(tx: Executor, order: OrderOfWorkspace): Promise<boolean> {
   return endHold(tx, order, 'refund', 'card');
+}
+
+/** Gives back what a name cost that its registry has taken back: its orders have ended, and what they brought was revenue. */
+export async function refundName(
+  tx: Executor,
+  { amountCents, domainId, name, workspaceId }: NameRefund,
+): Promise<boolean> {
+  checkAmount(amountCents, 1);
+  const reference = `name:${domainId}:grace_refund`;
+  const values = [workspaceId, `${domainId}_grace`, 'grace_refund', reference, name, 'sales', 'available', amountCents];
+  return (await book(tx, bookAmount, values)).isBooked;
 }
 
 /** Throws Error when the workspace has no wallet. */

@@ -122,6 +122,11 @@ async function readRegistry(
     fees: fees === false ? undefined : { currency: fees.currency },
     checkBatchSize: registry.check_batch_size ?? 10,
     autoRenewGraceDays: registry.auto_renew_grace_days,
+    addGrace: registry.add_grace && {
+      days: registry.add_grace.days,
+      feeCents: Math.round((registry.add_grace.fee ?? 0) * 100),
+    },
+    locksNewNames: registry.lock_new_names ?? true,
     warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),
     commandRate: commandRateOf(registry, (problem) => note(`${place}.commands`, problem)),
     codeMeanings: quirks.result_codes ?? {},

@@ -71,6 +71,10 @@ const RegistrySetup = closedObject({
   ),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
+  add_grace: Type.Optional(
+    closedObject({ days: Type.Integer({ minimum: 1, maximum: 30 }), fee: Type.Optional(amount) }),
+  ),
+  lock_new_names: Type.Optional(Type.Boolean()),
   balance: Type.Optional(closedObject({ warn_below: amount })),
   commands: Type.Optional(
     closedObject({

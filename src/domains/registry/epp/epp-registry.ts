@@ -1,7 +1,7 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import type { RegistryMember, SingleRegistry } from '../registry.ts';
+import type { RegistryHabits, RegistryMember, SingleRegistry } from '../registry.ts';
 import { createCommandAllowance } from '../turns/command-allowance.ts';
 import type { CommandRate } from '../turns/command-window.ts';
 import {
@@ -32,6 +32,9 @@ export type EppRegistryOptions = EppClientOptions &
     readonly zones?: readonly string[] | undefined;
     /** See `RegistryHabits`. Default: the registry does not renew by itself. */
     readonly autoRenewGraceDays?: number | undefined;
+    /** See `RegistryHabits`. Default: neither. */
+    readonly addGrace?: RegistryHabits['addGrace'];
+    readonly locksNewNames?: boolean | undefined;
     /** See `RegistryMember`. */
     readonly warnBelowCents?: number | undefined;
     /** What it takes of all processes of the service together, which share a database. Default: anything. */
@@ -65,6 +68,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
   });
   const habits = {
     autoRenewGraceDays: options.autoRenewGraceDays,
+    addGrace: options.addGrace,
+    locksNewNames: options.locksNewNames,
     requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
   };
   const member: RegistryMember = {

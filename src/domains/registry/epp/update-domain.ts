@@ -23,7 +23,8 @@ const UNCHANGEABLE = {
   no_disclose: 'the registry does not let registrars hide what it shows of a registrant',
   none: 'the registry knows nothing of the registrant that it could show',
 } as const;
-const LOCK: readonly string[] = ['clientTransferProhibited', UPDATE_LOCK, 'clientDeleteProhibited'];
+const TRANSFER_LOCK = 'clientTransferProhibited';
+const LOCK: readonly string[] = [TRANSFER_LOCK, UPDATE_LOCK, 'clientDeleteProhibited'];
 
 /** Nothing is sent where nothing differs, so repeating it is safe. Throws what asking throws; see `settle`. */
 export async function updateDomain(link: RegistryLink, command: UpdateCommand): Promise<MutationOutcome> {
@@ -134,7 +135,8 @@ function planChange(
   extraStatuses: readonly string[] = [],
 ): DomainUpdateCommand | undefined {
   const has = new Set(domain.statuses);
-  const locks = command.locked === true ? [...LOCK, ...extraStatuses] : extraStatuses;
+  const lock = command.locked === true ? LOCK : command.transferLocked === true ? [TRANSFER_LOCK] : [];
+  const locks = [...lock, ...extraStatuses];
   const wanted = new Set([...locks, ...(command.held === true ? [HOLD] : [])]);
   const unwanted = [...(command.locked === false ? LOCK : []), ...(command.held === false ? [HOLD] : [])];
   const moved = nameserverModel === 'hostAttr' ? movedAttributes(domain, command) : [];

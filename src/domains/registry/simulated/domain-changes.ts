@@ -36,9 +36,10 @@ export function takenBack(domain: DomainInfo, { dsRecords, nameservers, statuses
 }
 
 /** Undefined where none differs. */
-function statusesOf(domain: DomainInfo, { held, locked }: UpdateCommand): StatusChange | undefined {
+function statusesOf(domain: DomainInfo, { held, locked, transferLocked }: UpdateCommand): StatusChange | undefined {
   const wanted = [
     ...(locked === undefined ? [] : lock.map((status) => [status, locked] as const)),
+    ...(transferLocked === true ? [['clientTransferProhibited', true] as const] : []),
     ...(held === undefined ? [] : [['clientHold', held] as const]),
   ];
   const differing = wanted.filter(([status, isSet]) => domain.statuses.includes(status) !== isSet);

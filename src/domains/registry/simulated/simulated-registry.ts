@@ -58,6 +58,9 @@ export interface SimulatedRegistryOptions {
   readonly delays?: Partial<RegistryDelays>;
   /** See `RegistryCoreOptions`. */
   readonly autoRenewGraceDays?: number | undefined;
+  /** See `RegistryHabits`. Default: neither. */
+  readonly addGrace?: RegistryHabits['addGrace'];
+  readonly locksNewNames?: boolean | undefined;
   readonly special?: SpecialNames;
   /** Default `ironcraft`. */
   readonly registrarId?: string;
@@ -97,6 +100,8 @@ class SimulatedRegistry implements SingleRegistry {
   constructor({ db, clock, logger, options }: SimulatedRegistryDependencies) {
     const {
       autoRenewGraceDays,
+      addGrace,
+      locksNewNames,
       delays = {},
       dueIntervalMs = 1_000,
       faults,
@@ -104,7 +109,7 @@ class SimulatedRegistry implements SingleRegistry {
       registrarId = OUR_REGISTRAR,
       special,
     } = options;
-    this.habits = { autoRenewGraceDays, requiredContact: [] };
+    this.habits = { autoRenewGraceDays, addGrace, locksNewNames, requiredContact: [] };
     this.#core = createRegistryCore({ db, clock, prices, delays, autoRenewGraceDays, special });
     this.#logger = logger;
     this.#registrarId = registrarId;

@@ -13,6 +13,7 @@ import {
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { type DomainRow, lockDomain, ownDomain } from '../../portfolio/index.ts';
+import { toEuros } from '../../prices/money.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Deletion } from './schema.ts';
@@ -20,7 +21,7 @@ import type { Deletion } from './schema.ts';
 type Request = WorkspaceTurn<{ params: { name: string }; query: { when?: 'now' | 'at_expiry' } }>;
 type DeleteDependencies = DomainDependencies & ResendDependencies;
 
-/** Throws `not_found`, `renewal_in_progress`, `pending_at_registry`, `delete_failed`. No money comes back. */
+/** Throws `not_found`, `renewal_in_progress`, `pending_at_registry`, `delete_failed`. Money comes back where the registry takes the name back. */
 export function deleteDomain(deps: DeleteDependencies) {
   return (request: Request): Promise<HttpReply<Deletion>> =>
     answerOnce(deps, request, async () => {
@@ -72,5 +73,6 @@ async function deleteNow(deps: DeleteDependencies, row: DomainRow): Promise<Dele
     });
   }
   const status = end.kind === 'deleted' ? 'Deleted' : 'Pending';
-  return { domain: row.name, status, release_at: end.releaseAt.toISOString() };
+  const refunded = end.refundedCents > 0 ? { refunded: toEuros(end.refundedCents) } : {};
+  return { domain: row.name, status, release_at: end.releaseAt.toISOString(), ...refunded };
 }

@@ -124,7 +124,9 @@ export function domainOperations(deps: DomainDependencies & ResendDependencies) 
       posture: 'workspace',
       scope: 'write',
       summary: 'Delete a domain, or schedule its release',
-      description: 'No money comes back. A release can be taken back until then: turn `auto_renew` on again.',
+      description:
+        'Some registries take a name back for nothing that was registered a few days before: then what it cost comes back into the ' +
+        'wallet, less a fee. Else no money comes back. A release can be taken back until then: turn `auto_renew` on again.',
       idempotent: true,
       params: DomainPath,
       query: DeletionQuery,

@@ -190,5 +190,8 @@ export const Deletion = Type.Object({
       '`Deleted`: it has left the portfolio. `Pending`: the registry has taken the deletion. `ReleaseScheduled`: it is left to expire at `release_at`.',
   }),
   release_at: nullable(timestamp()),
+  refunded: Type.Optional(
+    Type.Number({ description: 'What came back into the wallet, in EUR; absent: nothing, or not yet.' }),
+  ),
 });
 export type Deletion = Static<typeof Deletion>;

@@ -52,7 +52,7 @@ function membersOf({ dnssec, glue, nameservers, registrar_lock: lock, whois_priv
     ...(dnssec === undefined ? [] : (['dsRecords'] as const)),
     ...(glue === undefined ? [] : (['hosts'] as const)),
     ...(nameservers === undefined ? [] : (['nameservers'] as const)),
-    ...(lock === undefined ? [] : (['locked'] as const)),
+    ...(lock === undefined ? [] : (['locked', 'transferLocked'] as const)),
     ...(privacy === undefined ? [] : (['isPrivate'] as const)),
   ];
 }

@@ -19,9 +19,10 @@ const KINDS = `What happened:
 - \`charge\`: a card was charged for an order, and the money set aside.
 - \`capture\`: the order is done, and what was set aside is spent.
 - \`release\`: the order failed, and what was set aside is available again.
-- \`refund\`: the order failed, and what was set aside goes back to the card.`;
+- \`refund\`: the order failed, and what was set aside goes back to the card.
+- \`grace_refund\`: the registry took the domain of the description back for nothing, and what it cost is available again, less a fee.`;
 
-export const movementKinds = ['credit', 'hold', 'charge', 'capture', 'release', 'refund'] as const;
+export const movementKinds = ['credit', 'hold', 'charge', 'capture', 'release', 'refund', 'grace_refund'] as const;
 
 export const WalletMovement = component(
   'WalletMovement',

@@ -1,0 +1,88 @@
+/** Names that are deleted so soon that their registry takes them back for nothing, over EPP: its bill, and our ledger. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { TestWorkspace } from '../../../test/support/domains.ts';
+import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { readBill } from '../registry/simulated/index.ts';
+import { auditLedger, readWallet } from '../wallet/index.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+
+const DAY_MS = 86_400_000;
+const FEE_CENTS = 20;
+
+const service = await startDomainsOverEpp({
+  endpoint: { addGrace: { days: 5, feeCents: FEE_CENTS } },
+  mailer: { send: async () => undefined },
+});
+after(() => service.close());
+const { db, deliver, domains, later, owner } = service;
+const { clock, ours } = service.epp;
+
+const available = async ({ workspaceId }: TestWorkspace) => (await readWallet(db, workspaceId)).availableCents;
+const billOf = async (name: string) =>
+  (await readBill(db, ours.registrarId))
+    .filter((charge) => charge.name === name)
+    .reduce((sum, charge) => sum + charge.amount_cents, 0);
+
+test('what was registered, and renewed, a few days ago comes back less the fee, and the registry bills nothing', async () => {
+  const workspace = await owner();
+  const before = await available(workspace);
+  await workspace.post('/domains', { domain: 'early.com', confirm_price: 23.8, duration: 2 });
+  await workspace.post('/domains/early.com/renew', { confirm_price: 11.9 });
+  assert.equal(await available(workspace), before - 3_570);
+  assert.ok((await billOf('early.com')) > 0);
+  await later(4 * DAY_MS);
+  const { body, text } = await workspace.delete('/domains/early.com');
+  assert.deepEqual([body.status, body.refunded], ['Deleted', 35.5], text);
+  assert.equal(await available(workspace), before - FEE_CENTS);
+  assert.equal(await billOf('early.com'), 0);
+  const [movement] = (await workspace.get('/wallet/ledger')).body.movements;
+  assert.deepEqual(
+    [movement.kind, movement.available_change_cents, movement.description],
+    ['grace_refund', 3_550, 'early.com'],
+  );
+  assert.deepEqual(await auditLedger(db), []);
+});
+
+test('nothing comes back once those days are over', async () => {
+  const workspace = await owner('late.com');
+  const before = await available(workspace);
+  await later(5.1 * DAY_MS);
+  const { body, text } = await workspace.delete('/domains/late.com');
+  assert.deepEqual([body.status, body.refunded], ['Pending', undefined], text);
+  for (let count = 0; count < 40; count += 1) await later(DAY_MS);
+  assert.deepEqual((await workspace.get('/domains')).body.domains, []);
+  assert.equal(await available(workspace), before);
+  assert.ok((await billOf('late.com')) > 0);
+});
+
+test('a deletion whose answer was lost gives the money back once, whoever finds out that it was done', async () => {
+  for (const name of ['resent.com', 'swept.com']) {
+    const workspace = await owner(name);
+    const before = await available(workspace);
+    deliver(({ kind }) => (kind === 'domain:delete' ? { kind: 'cut' } : undefined));
+    const { body, text } = await workspace.delete(`/domains/${name}`);
+    assert.deepEqual([body.status, body.refunded], ['Pending', undefined], text);
+    deliver(undefined);
+    clock.advance(3_600_000);
+    if (name === 'resent.com') await domains.resendDeletions();
+    else for (let count = 0; count < 3; count += 1) await later(2 * DAY_MS);
+    await domains.resendDeletions();
+    assert.deepEqual((await workspace.get('/domains')).body.domains, []);
+    assert.deepEqual([name, await available(workspace)], [name, before + 1_190 - FEE_CENTS]);
+    assert.equal(await billOf(name), 0);
+  }
+  assert.deepEqual(await auditLedger(db), []);
+});
+
+test('the days that count are those that were said when the name was registered', async () => {
+  const workspace = await owner('shorter.com');
+  const before = await available(workspace);
+  // As of a registry that is said to give two days, and gives five.
+  const until = new Date(clock.now().getTime() + 2 * DAY_MS);
+  await workspaceDb(db, workspace.workspaceId).updateTable('domains').set({ add_grace_until: until }).execute();
+  await later(3 * DAY_MS);
+  const { body, text } = await workspace.delete('/domains/shorter.com');
+  assert.deepEqual([body.status, body.refunded], ['Deleted', undefined], text);
+  assert.equal(await available(workspace), before);
+});
