@@ -1,11 +1,13 @@
 /** create, renew, transfer, delete and restore. Each throws what asking throws; see `settle`. */
 import type { CreateCommand, DecideCommand, MutationOutcome, RenewCommand, TransferCommand } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
+import { zoneOf } from '../routing-registry.ts';
 import type { ContactReference, ContactType } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts } from './ensure-hosts.ts';
+import { chooseTable } from './idn-tables.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
 import { askFee, type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -20,6 +22,8 @@ interface NamedCommand {
 export async function createDomain(link: RegistryLink, command: CreateCommand): Promise<MutationOutcome> {
   const { name, years, nameservers, transactionId } = command;
   const { contactTypes, nameserverModel } = link.rules;
+  const table = chooseTable(name, link.rules.idnRulesOf?.(zoneOf(name)));
+  if (table === 'unknown') return rejected('policy', `no table of the registry has all characters of ${name}`);
   const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;
@@ -36,6 +40,7 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
       authInfo: mintAuthInfo(),
       dsRecords: [],
       fee,
+      idn: table === 'none' ? undefined : table,
     },
     transactionIdOf(transactionId, 'create'),
   );

@@ -45,6 +45,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     fees: options.fees,
     codeMeanings: options.codeMeanings ?? {},
     subProductOf: options.subProductOf,
+    idnRulesOf: options.idnRulesOf,
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,

@@ -10,6 +10,7 @@ import type { ContactType, NameserverModel } from './commands/domain-items.ts';
 import { findFeeBalance } from './commands/fee.ts';
 import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
+import type { IdnRules } from './idn-tables.ts';
 import { FEE_URIS } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -36,6 +37,8 @@ export interface RegistryRules {
   readonly codeMeanings: CodeMeanings;
   /** The server is of several registries: for which one a command is follows from the suffix of its name. */
   readonly subProductOf?: ((zone: string) => string) | undefined;
+  /** By zone; undefined: names under it need no table. */
+  readonly idnRulesOf?: ((zone: string) => IdnRules | undefined) | undefined;
   /** It has no message queue. */
   readonly lacksPoll: boolean;
   /** Names in one check command. */

@@ -19,6 +19,7 @@ import {
 } from './domain-items.ts';
 import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
 import type { Fee, FeeQuestion } from './fee-values.ts';
+import { findIdn, type IdnTable, idnElement } from './idn.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -53,6 +54,8 @@ export interface DomainCreateCommand {
   readonly authInfo?: string | undefined;
   readonly dsRecords: readonly DsRecord[];
   readonly fee?: Fee | undefined;
+  /** Of an internationalized name. */
+  readonly idn?: IdnTable | undefined;
 }
 
 export interface DomainRenewCommand {
@@ -186,6 +189,7 @@ function encodeCreate(command: DomainCreateCommand) {
     extensions: [
       ...(command.dsRecords.length > 0 ? [dsCreateElement(command.dsRecords)] : []),
       ...feeExtension('create', command.fee),
+      ...(command.idn === undefined ? [] : [idnElement(command.idn)]),
     ],
   };
 }
@@ -201,6 +205,7 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
     authInfo: findAuthInfo(object),
     dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create')),
     fee: findFee(extensions),
+    idn: findIdn(extensions),
   } as const;
 }
 

@@ -32,7 +32,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
-import { hostNamesOf, registrantOf } from './habits.ts';
+import { checkTable, hostNamesOf, registrantOf } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -117,6 +117,7 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 }
 
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
+  checkTable(context.habits, command.name, command.idn);
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,

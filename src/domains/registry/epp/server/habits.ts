@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
+import type { IdnTable } from '../commands/idn.ts';
 import { EppFault } from '../epp-fault.ts';
 import {
   ACCOUNT_URIS,
@@ -26,6 +27,8 @@ export interface ServerHabits {
   readonly feeUris: readonly string[];
   /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
   readonly subProducts?: Readonly<Record<string, string>> | undefined;
+  /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
+  readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
 
 export const DEFAULT_HABITS: ServerHabits = {
@@ -35,8 +38,19 @@ export const DEFAULT_HABITS: ServerHabits = {
   feeUris: [FEE],
 };
 
-export function extensionUrisOf({ feeUris, subProducts }: ServerHabits): string[] {
-  return [SEC_DNS, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, ...(subProducts === undefined ? [] : [NAME_STORE])];
+export function extensionUrisOf({ feeUris, idn, subProducts }: ServerHabits): string[] {
+  return [
+    ...[SEC_DNS, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL],
+    ...(subProducts === undefined ? [] : [NAME_STORE]),
+    ...(idn === undefined ? [] : [idn.uri]),
+  ];
+}
+
+/** Throws where an internationalized name comes without a table, or in one that there is not. */
+export function checkTable({ idn }: ServerHabits, name: string, given: IdnTable | undefined): void {
+  if (idn === undefined || !name.startsWith('xn--')) return;
+  if (given === undefined) throw new EppFault(2003, 'the name needs an IDN table');
+  if (!idn.tables.includes(given.table)) throw new EppFault(2306, `there is no IDN table ${given.table}`);
 }
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
