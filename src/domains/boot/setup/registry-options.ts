@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
-import type { EppRegistryOptions, IdnRules } from '../../registry/epp/index.ts';
+import type { EppRegistryOptions, IdnRules, LaunchPhase } from '../../registry/epp/index.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
 import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup, type TldSetup } from './setup-schema.ts';
@@ -54,6 +54,12 @@ function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone
   return (zone) => named[zone] ?? `dot${zone.toUpperCase()}`;
 }
 
+const LAUNCH_URI = 'urn:ietf:params:xml:ns:launch-1.0';
+
+function launchPhaseOf({ phase, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
+  return until === undefined ? { phase } : { phase, until: new Date(until) };
+}
+
 export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {
   const { registries = [] } = setup;
   const { note } = parts;
@@ -74,11 +80,16 @@ export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<Reg
     const read = await readRegistry(registry, { ...parts, place });
     const idn = new Map(setup.tlds.filter((tld) => zones.includes(tld.tld)).flatMap((tld) => idnRulesIn(tld, note)));
     const idnUris = new Set([...idn.values()].map(({ uri }) => uri));
+    const launches = new Map(
+      setup.tlds.flatMap(({ launch, tld }) => (launch === undefined ? [] : [[tld, launchPhaseOf(launch)] as const])),
+    );
+    const isLaunching = zones.some((zone) => launches.has(zone));
     if (read === undefined) continue;
-    const extensionUris = [...(read.extensionUris ?? []), ...idnUris];
+    const extensionUris = [...(read.extensionUris ?? []), ...idnUris, ...(isLaunching ? [LAUNCH_URI] : [])];
     options.push({
       ...read,
       extensionUris,
+      ...(isLaunching && { launchPhaseOf: (zone: string) => launches.get(zone) }),
       ...(idn.size > 0 && { idnRulesOf: (zone: string) => idn.get(zone) }),
       id: registry.id,
       zones,

@@ -8,7 +8,7 @@ import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts'
 import { ConfigError } from '../../../kernel/config/config.ts';
 import { chooseTable } from '../../registry/epp/idn-tables.ts';
 import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
-import { FEE_URIS, feeDraftUri, IDN_LANG, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
+import { FEE_URIS, feeDraftUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
 import { readSetup } from './read-setup.ts';
 import { rotatePassword } from './rotate-password.ts';
 
@@ -96,6 +96,18 @@ test('a TLD has the IDN tables of the file, by script or by their characters', a
 function tableOf(chosen: ReturnType<typeof chooseTable>): string {
   return typeof chosen === 'string' ? chosen : chosen.table;
 }
+
+test('a TLD that is being launched is so until the day of the file', async () => {
+  const launch = { phase: 'claims', until: '2031-01-01' };
+  const { registries } = await readSetup(
+    await write('launch.json', { registries: [alpha], tlds: [{ ...com, launch }] }),
+    {},
+  );
+  assert.deepEqual(registries[0]?.launchPhaseOf?.('com'), { phase: 'claims', until: new Date('2031-01-01') });
+  assert.ok(registries[0]?.extensionUris?.includes(LAUNCH));
+  const tlds = [{ ...com, launch: { phase: 'landrush' } }];
+  assert.notDeepEqual(await problemsOf({ registries: [alpha], tlds }), []);
+});
 
 test('JSON and YAML say the same', async () => {
   const json = await readSetup(await write('same.json', { registries: [alpha], tlds: [com] }), {});

@@ -8,6 +8,7 @@ import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts } from './ensure-hosts.ts';
 import { chooseTable } from './idn-tables.ts';
+import { findLaunchObstacle } from './launch-phase.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
 import { askFee, type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -24,6 +25,8 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
   const { contactTypes, nameserverModel } = link.rules;
   const table = chooseTable(name, link.rules.idnRulesOf?.(zoneOf(name)));
   if (table === 'unknown') return rejected('policy', `no table of the registry has all characters of ${name}`);
+  const closed = await findLaunchObstacle(link, name);
+  if (closed !== undefined) return closed;
   const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;

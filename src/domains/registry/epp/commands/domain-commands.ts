@@ -20,6 +20,7 @@ import {
 import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
 import type { Fee, FeeQuestion } from './fee-values.ts';
 import { findIdn, type IdnTable, idnElement } from './idn.ts';
+import { asksForClaims, claimsQuestionElement } from './launch.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -36,6 +37,8 @@ export interface DomainCheckCommand {
   readonly kind: 'domain:check';
   readonly names: readonly string[];
   readonly fees?: FeeQuestion | undefined;
+  /** In place of whether they are free: whether trademarks claim them. */
+  readonly asksClaims?: boolean | undefined;
 }
 
 export interface DomainInfoCommand {
@@ -109,12 +112,15 @@ const domain = elementsOf(DOMAIN);
 export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Extract<DomainCommand, { kind: Kind }>> } =
   {
     'domain:check': {
-      encode: ({ names, fees }) => ({
+      encode: ({ names, fees, asksClaims = false }) => ({
         object: domain(
           'check',
           names.map((name) => domain('name', name)),
         ),
-        extensions: fees === undefined ? [] : [feeQuestionElement(fees, names)],
+        extensions: [
+          ...(fees === undefined ? [] : [feeQuestionElement(fees, names)]),
+          ...(asksClaims ? [claimsQuestionElement()] : []),
+        ],
       }),
       decode: ({ object, extensions }) => {
         const question = extensions.find(({ uri, local }) => isFee(uri) && local === 'check');
@@ -122,6 +128,7 @@ export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Ext
           kind: 'domain:check',
           names: requireSome(textsOf(object, 'name').map(lower), 'name'),
           fees: question === undefined ? undefined : readFeeQuestion(question),
+          ...(asksForClaims(extensions) ? { asksClaims: true } : {}),
         };
       },
     },

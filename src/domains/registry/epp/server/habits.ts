@@ -10,6 +10,7 @@ import {
   CONTACT,
   FEE,
   HOST,
+  LAUNCH,
   LOGIN_SEC,
   NAME_STORE,
   OBJECT_URIS,
@@ -27,6 +28,8 @@ export interface ServerHabits {
   readonly feeUris: readonly string[];
   /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
   readonly subProducts?: Readonly<Record<string, string>> | undefined;
+  /** Names that trademarks claim, with the keys of their notices, which nobody can accept here. Undefined: nothing is being launched. */
+  readonly claims?: ReadonlyMap<string, string> | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
   readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
@@ -38,11 +41,12 @@ export const DEFAULT_HABITS: ServerHabits = {
   feeUris: [FEE],
 };
 
-export function extensionUrisOf({ feeUris, idn, subProducts }: ServerHabits): string[] {
+export function extensionUrisOf({ claims, feeUris, idn, subProducts }: ServerHabits): string[] {
   return [
     ...[SEC_DNS, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL],
     ...(subProducts === undefined ? [] : [NAME_STORE]),
     ...(idn === undefined ? [] : [idn.uri]),
+    ...(claims === undefined ? [] : [LAUNCH]),
   ];
 }
 
