@@ -268,13 +268,14 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
     `${counts.placed} orders of ${names.length} names in ${days} days, ${completed} orders done and ${failed} failed, ${attention.length} need attention; ${counts.kills} kills, ` +
       `${counts.unanswered} calls cut by them, ${counts.wrong} wrong answers, ${counts.cut} cuts, ${counts.outages} outages`,
   );
-  for (const happened of [counts.wrong, counts.cut, counts.outages, counts.kills, completed, failed]) {
-    assert.ok(happened > 0, 'all of it happened');
-  }
   const explained = new Set(attention.map(({ name }) => name));
   const unexplained = problems.filter(({ name }) => !explained.has(name));
   for (const { name } of unexplained) t.diagnostic(await describe(db, name));
   assert.deepEqual([unexplained, faults], [[], []]);
+  if (isOver()) return;
+  for (const happened of [counts.wrong, counts.cut, counts.outages, counts.kills, completed, failed]) {
+    assert.ok(happened > 0, 'all of it happened');
+  }
 });
 
 /** All that is known of a name, to find out what became of it. */
