@@ -19,6 +19,7 @@ export class KillableService {
   readonly #options: KillableServiceOptions;
   readonly #key = randomBytes(32).toString('hex');
   readonly #waiting = new Map<number, (report: Report | undefined) => void>();
+  #starting: Promise<void> | undefined;
   /** It may be starting still. */
   #launched: ChildProcess | undefined;
   /** It serves. */
@@ -37,7 +38,12 @@ export class KillableService {
 
   /** Resolves when it serves, however often it is killed as it starts. Nothing where it does already. */
   async start(): Promise<void> {
-    while (this.#child === undefined) await this.#launch();
+    while (this.#child === undefined) {
+      this.#starting ??= this.#launch().finally(() => {
+        this.#starting = undefined;
+      });
+      await this.#starting;
+    }
   }
 
   async #launch(): Promise<void> {

@@ -4,6 +4,7 @@
  * wrong codes, renew, pay late, release and delete. In the end the ledger is right, the registry has billed what customers have paid for, no name
  * is lost or taken over, and every order has ended or needs attention.
  * IRONCRAFT_UNKIND_ORDERS sets how many orders are placed, over IRONCRAFT_UNKIND_YEARS; IRONCRAFT_UNKIND_SEED other choices (not another timing).
+ * IRONCRAFT_UNKIND_MINUTES ends the years early, for a machine that has no more time: all is looked at that has come about by then.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { listAttention } from '../../src/domains/orders/attention.ts';
 import { readBill, registryDb } from '../../src/domains/registry/simulated/index.ts';
 import { auditLedger } from '../../src/domains/wallet/index.ts';
@@ -21,12 +23,13 @@ import { openTestDatabase } from '../support/database.ts';
 import { openTestEpp } from '../support/epp.ts';
 import { createClient } from '../support/platform.ts';
 import { KillableService } from './killable-service.ts';
-import { createRandom } from './seeded-random.ts';
+import { createRandom, type Random } from './seeded-random.ts';
 
 const ORDERS = Number(process.env.IRONCRAFT_UNKIND_ORDERS ?? 60);
 const YEARS = Number(process.env.IRONCRAFT_UNKIND_YEARS ?? 1.2);
 /** The same choices each time, so that a change is judged by what it did. */
 const SEED = Number(process.env.IRONCRAFT_UNKIND_SEED ?? 7);
+const MINUTES = Number(process.env.IRONCRAFT_UNKIND_MINUTES ?? Number.POSITIVE_INFINITY);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CUSTOMERS = 5;
@@ -40,6 +43,8 @@ const OUTAGE_SHARE = 0.03;
 const KILL_SHARE = 0.15;
 const KILLED_AFTER_COMMANDS = 150;
 const KILLED_WITHIN_MS = 20;
+/** What customers do at a time. */
+const LANES = 6;
 const PRICE = 11.9;
 const PATIENCE = 60;
 
@@ -47,7 +52,7 @@ const random = createRandom(SEED);
 // Of its own: which command it is that is cut must not change what customers do.
 const harm = random.fork();
 const counts = { wrong: 0, cut: 0, outages: 0, kills: 0, unanswered: 0, placed: 0 };
-/** Answers that no registry explains. */
+/** Failures of which no silence of the registry is the cause. */
 const faults: string[] = [];
 let isOut = false;
 let isKind = false;
@@ -130,7 +135,8 @@ async function call(owner: Customer, method: string, path: string, body?: object
   try {
     const response = await createClient(service.url, owner.token).open(method, path, body);
     const text = await response.text();
-    if (response.status === 500) faults.push(`${method} ${path}: ${text}`);
+    if (response.status === 500 && !/The registry (did|does) not answer/.test(text))
+      faults.push(`${method} ${path}: ${text}`);
     return response.status;
   } catch (error) {
     // fetch tells a connection that ended in no other way.
@@ -147,17 +153,22 @@ function note(owner: Customer, name: string, status: number | undefined): void {
   if (!names.some((known) => known.name === name)) names.push({ name, owner });
 }
 
+let namesMade = 0;
+
+/** What a customer may do, with chance of its own: several do so at a time. */
 const acts = {
-  async register() {
-    const [owner, name] = [random.pick(customers), `unkind-${names.length}.com`];
+  async register(random: Random) {
+    namesMade += 1;
+    const [owner, name] = [random.pick(customers), `unkind-${namesMade}.com`];
     note(owner, name, await call(owner, 'POST', '/domains', { domain: name, confirm_price: PRICE }));
   },
-  async moveIn() {
-    const [owner, name] = [random.pick(customers), `quick-transfer-${names.length}.com`];
+  async moveIn(random: Random) {
+    namesMade += 1;
+    const [owner, name] = [random.pick(customers), `quick-transfer-${namesMade}.com`];
     const auth_code = random.next() < 0.8 ? 'simulated-auth' : 'of-nobody';
     note(owner, name, await call(owner, 'POST', `/domains/${name}/transfer`, { auth_code, confirm_price: PRICE }));
   },
-  async renew() {
+  async renew(random: Random) {
     if (names.length === 0) return;
     const { owner, name } = random.pick(names);
     const duration = random.integer(1, 2);
@@ -177,12 +188,12 @@ const acts = {
     const { owner, name } = found;
     note(owner, name, await call(owner, 'POST', `/domains/${name}/renew`, { confirm_price: PRICE }));
   },
-  async release() {
+  async release(random: Random) {
     if (names.length === 0) return;
     const { owner, name } = random.pick(names);
     await call(owner, 'DELETE', `/domains/${name}?when=${random.pick(['now', 'at_expiry', 'at_expiry'])}`);
   },
-  async set() {
+  async set(random: Random) {
     if (names.length === 0) return;
     const { owner, name } = random.pick(names);
     await call(owner, 'PATCH', `/domains/${name}/settings`, {
@@ -228,15 +239,19 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
     ...[acts.register, acts.register, acts.moveIn, acts.renew, acts.renew, acts.payLate],
     ...[acts.release, acts.set, acts.set],
   ];
-  for (let step = 1; clock.now().getTime() < end || counts.placed < ORDERS; step += 1) {
+  const isOver = () => performance.now() - startedMs > MINUTES * 60_000;
+  for (let step = 1; !isOver() && (clock.now().getTime() < end || counts.placed < ORDERS); step += 1) {
     isOut = random.next() < OUTAGE_SHARE;
     if (isOut) counts.outages += 1;
     if (random.next() < KILL_SHARE) commandsUntilKill = random.integer(1, KILLED_AFTER_COMMANDS);
     await advance(random.integer(1, LONGEST_STEP_DAYS * 24) * HOUR_MS, async () => {
-      for (let left = random.integer(0, most); left > 0; left -= 1) await random.pick(choices)();
+      await pLimit(LANES).map(Array.from({ length: random.integer(0, most) }), () =>
+        random.pick(choices)(random.fork()),
+      );
     });
     if (step % 10 === 0) tell(`day ${Math.round((clock.now().getTime() - begin) / DAY_MS)}`);
   }
+  const days = Math.round((clock.now().getTime() - begin) / DAY_MS);
   isKind = true;
   // What is unpaid leaves, what was deleted is purged, and every order ends.
   for (let look = 0; look < PATIENCE / 2 || (await countLive()) > 0; look += 1) {
@@ -247,20 +262,20 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
   await service.stop();
   const db = await store.open();
   assert.deepEqual(await auditLedger(db), []);
-  assert.deepEqual(faults, []);
   const attention = await listAttention(systemDb(db), ORDERS);
   const { problems, completed, failed } = await audit(db);
   t.diagnostic(
-    `${names.length} names, ${completed} orders done and ${failed} failed, ${attention.length} need attention; ${counts.kills} kills, ` +
+    `${counts.placed} orders of ${names.length} names in ${days} days, ${completed} orders done and ${failed} failed, ${attention.length} need attention; ${counts.kills} kills, ` +
       `${counts.unanswered} calls cut by them, ${counts.wrong} wrong answers, ${counts.cut} cuts, ${counts.outages} outages`,
   );
-  for (const happened of [counts.wrong, counts.cut, counts.outages, counts.kills, completed, failed]) {
-    assert.ok(happened > 0, 'all of it happened');
-  }
   const explained = new Set(attention.map(({ name }) => name));
   const unexplained = problems.filter(({ name }) => !explained.has(name));
   for (const { name } of unexplained) t.diagnostic(await describe(db, name));
-  assert.deepEqual(unexplained, []);
+  assert.deepEqual([unexplained, faults], [[], []]);
+  if (isOver()) return;
+  for (const happened of [counts.wrong, counts.cut, counts.outages, counts.kills, completed, failed]) {
+    assert.ok(happened > 0, 'all of it happened');
+  }
 });
 
 /** All that is known of a name, to find out what became of it. */

@@ -5,7 +5,7 @@ import type { ContactData } from '../../src/domains/registry/epp/commands/contac
 import type { DomainData } from '../../src/domains/registry/epp/commands/domain-results.ts';
 import { splitQuestion } from '../../src/domains/registry/epp/commands/fee.ts';
 import type { HostData } from '../../src/domains/registry/epp/commands/host.ts';
-import { FEE_URIS } from '../../src/domains/registry/epp/namespaces.ts';
+import { FEE_URIS, IDN, IDN_LANG } from '../../src/domains/registry/epp/namespaces.ts';
 
 export const token = fc.stringMatching(/^[A-Za-z0-9&<>"'é]{1,12}$/);
 export const name = fc.stringMatching(/^[a-z0-9]{1,10}\.(com|co\.uk)$/);
@@ -117,6 +117,12 @@ export const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Ext
     authInfo: maybe(password),
     dsRecords: few(ds),
     fee: maybe(fee),
+    idn: maybe(
+      fc.oneof(
+        fc.record({ uri: fc.constant(IDN), table: token, unicodeName: maybe(token) }),
+        fc.record({ uri: fc.constant(IDN_LANG), table: token }),
+      ),
+    ),
   }),
   'domain:renew': fc.record({
     kind: kind('domain:renew'),

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseEppUrl } from '../../../kernel/config/parse-value.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
-import type { EppRegistryOptions } from '../../registry/epp/index.ts';
+import type { EppRegistryOptions, IdnRules, LaunchPhase } from '../../registry/epp/index.ts';
 import type { CommandRate } from '../../registry/turns/command-window.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
-import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup } from './setup-schema.ts';
+import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup, type TldSetup } from './setup-schema.ts';
 
 export interface RegistryFileOptions extends Omit<EppRegistryOptions, 'logger' | 'clock'> {
   readonly id: string;
@@ -56,6 +56,12 @@ function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone
   return (zone) => named[zone] ?? `dot${zone.toUpperCase()}`;
 }
 
+const LAUNCH_URI = 'urn:ietf:params:xml:ns:launch-1.0';
+
+function launchPhaseOf({ phase, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
+  return until === undefined ? { phase } : { phase, until: new Date(until) };
+}
+
 export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {
   const { registries = [] } = setup;
   const { note } = parts;
@@ -74,9 +80,52 @@ export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<Reg
     const zones = setup.tlds.filter((tld) => tld.registry === registry.id).map(({ tld }) => tld);
     if (zones.length === 0) note(place, `no TLD of the file is sold by ${registry.id}`);
     const read = await readRegistry(registry, { ...parts, place });
-    if (read !== undefined) options.push({ ...read, id: registry.id, zones });
+    const idn = new Map(setup.tlds.filter((tld) => zones.includes(tld.tld)).flatMap((tld) => idnRulesIn(tld, note)));
+    const idnUris = new Set([...idn.values()].map(({ uri }) => uri));
+    const launches = new Map(
+      setup.tlds.flatMap(({ launch, tld }) => (launch === undefined ? [] : [[tld, launchPhaseOf(launch)] as const])),
+    );
+    const isLaunching = zones.some((zone) => launches.has(zone));
+    if (read === undefined) continue;
+    const extensionUris = [...(read.extensionUris ?? []), ...idnUris, ...(isLaunching ? [LAUNCH_URI] : [])];
+    options.push({
+      ...read,
+      extensionUris,
+      ...(isLaunching && { launchPhaseOf: (zone: string) => launches.get(zone) }),
+      ...(idn.size > 0 && { idnRulesOf: (zone: string) => idn.get(zone) }),
+      id: registry.id,
+      zones,
+    });
   }
   return options;
+}
+
+const idnUris = { idn: 'urn:ietf:params:xml:ns:idn-1.0', idnLang: 'http://www.verisign.com/epp/idnLang-1.0' } as const;
+
+/** The zone with its tables, if it has any. */
+function idnRulesIn({ idn, tld }: TldSetup, note: NoteProblem): [string, IdnRules][] {
+  if (idn === undefined) return [];
+  const tables = idn.tables.map(({ tag, characters = '', script }, index) => {
+    const listed = new Set(characters);
+    const ofScript = script === undefined ? undefined : readScript(script);
+    if (ofScript === undefined && (script !== undefined || listed.size === 0)) {
+      note(
+        `tlds.${tld}.idn.tables[${index}]`,
+        script === undefined ? 'name its script or its characters' : `there is no script ${script}`,
+      );
+    }
+    return { tag, has: (character: string) => listed.has(character) || ofScript?.test(character) === true };
+  });
+  return [[tld, { uri: idnUris[idn.extension], tables }]];
+}
+
+/** A script as Unicode calls it, such as Cyrillic; undefined: there is none of that name. */
+function readScript(script: string): RegExp | undefined {
+  try {
+    return new RegExp(`^\\p{Script=${script}}$`, 'u');
+  } catch {
+    return undefined;
+  }
 }
 
 type OneRegistry = Omit<RegistryFileOptions, 'id' | 'zones'>;

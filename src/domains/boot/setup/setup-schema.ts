@@ -130,6 +130,20 @@ const TldSetup = closedObject({
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
+  launch: Type.Optional(closedObject({ phase: oneOf(['sunrise', 'claims']), until: Type.Optional(date) })),
+  idn: Type.Optional(
+    closedObject({
+      extension: oneOf(['idn', 'idnLang']),
+      tables: Type.Array(
+        closedObject({
+          tag: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+          script: Type.Optional(Type.String({ pattern: '^[A-Za-z_]{2,40}$' })),
+          characters: Type.Optional(Type.String({ minLength: 1, maxLength: 10_000 })),
+        }),
+        { minItems: 1 },
+      ),
+    }),
+  ),
 });
 
 /** Who the registrar is, as it tells the world. */

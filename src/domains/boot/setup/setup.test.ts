@@ -6,8 +6,9 @@ import { after, test } from 'node:test';
 import { openTestDatabase } from '../../../../test/support/database.ts';
 import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts';
 import { ConfigError } from '../../../kernel/config/config.ts';
+import { chooseTable } from '../../registry/epp/idn-tables.ts';
 import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
-import { FEE_URIS, feeDraftUri, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
+import { FEE_URIS, feeDraftUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
 import { readSetup } from './read-setup.ts';
 import { rotatePassword } from './rotate-password.ts';
 
@@ -71,6 +72,41 @@ test('a registry has the version of the fee extension, and the product, that the
   for (const wrong of [{ fees: { version: '0.10' } }, { name_store: { com: '' } }, { name_store: 'com' }]) {
     assert.notDeepEqual(await problemsOf({ registries: [{ ...alpha, ...wrong }], tlds: [com] }), []);
   }
+});
+
+test('a TLD has the IDN tables of the file, by script or by their characters', async () => {
+  const read = async (idn: object) =>
+    (await readSetup(await write('idn.json', { registries: [alpha], tlds: [{ ...com, idn }] }), {})).registries[0];
+  const spanish = { tag: 'SPA', characters: 'áéíñóúü' };
+  const registry = await read({ extension: 'idnLang', tables: [spanish, { tag: 'RUS', script: 'Cyrillic' }] });
+  const rules = registry?.idnRulesOf?.('com');
+  assert.ok(rules !== undefined && registry?.extensionUris?.includes(IDN_LANG));
+  assert.deepEqual([chooseTable('xn--ao-zja.com', rules), chooseTable('xn--b1agh1afp.com', rules)].map(tableOf), [
+    'SPA',
+    'RUS',
+  ]);
+  assert.equal(registry?.idnRulesOf?.('net'), undefined);
+  const wrong = [{ tag: 'x' }, { tag: 'x', script: 'Klingon' }];
+  for (const table of wrong) {
+    const tlds = [{ ...com, idn: { extension: 'idn', tables: [table] } }];
+    assert.match((await problemsOf({ registries: [alpha], tlds })).join(), /script/);
+  }
+});
+
+function tableOf(chosen: ReturnType<typeof chooseTable>): string {
+  return typeof chosen === 'string' ? chosen : chosen.table;
+}
+
+test('a TLD that is being launched is so until the day of the file', async () => {
+  const launch = { phase: 'claims', until: '2031-01-01' };
+  const { registries } = await readSetup(
+    await write('launch.json', { registries: [alpha], tlds: [{ ...com, launch }] }),
+    {},
+  );
+  assert.deepEqual(registries[0]?.launchPhaseOf?.('com'), { phase: 'claims', until: new Date('2031-01-01') });
+  assert.ok(registries[0]?.extensionUris?.includes(LAUNCH));
+  const tlds = [{ ...com, launch: { phase: 'landrush' } }];
+  assert.notDeepEqual(await problemsOf({ registries: [alpha], tlds }), []);
 });
 
 test('JSON and YAML say the same', async () => {

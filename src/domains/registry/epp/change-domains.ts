@@ -9,6 +9,7 @@ import type {
   TransferCommand,
 } from '../registry.ts';
 import { isSuccess, OBJECT_DOES_NOT_EXIST, OBJECT_EXISTS } from '../result-codes.ts';
+import { zoneOf } from '../routing-registry.ts';
 import { type Step, takeSteps } from '../take-steps.ts';
 import { CommandNotSent } from './client/errors.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
@@ -17,6 +18,8 @@ import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/d
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
+import { chooseTable } from './idn-tables.ts';
+import { findLaunchObstacle } from './launch-phase.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -31,6 +34,10 @@ interface NamedCommand {
 export async function createDomain(link: RegistryLink, command: CreateCommand): Promise<MutationOutcome> {
   const { name, years, nameservers, transactionId } = command;
   const { contactTypes, nameserverModel } = link.rules;
+  const table = chooseTable(name, link.rules.idnRulesOf?.(zoneOf(name)));
+  if (table === 'unknown') return rejected('policy', `no table of the registry has all characters of ${name}`);
+  const closed = await findLaunchObstacle(link, name);
+  if (closed !== undefined) return closed;
   const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;
@@ -47,6 +54,7 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
       authInfo: mintAuthInfo(),
       dsRecords: [],
       fee,
+      idn: table === 'none' ? undefined : table,
     },
     transactionIdOf(transactionId, 'create'),
   );

@@ -61,6 +61,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     fees: options.fees,
     codeMeanings: options.codeMeanings ?? {},
     subProductOf: options.subProductOf,
+    idnRulesOf: options.idnRulesOf,
+    launchPhaseOf: options.launchPhaseOf,
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,

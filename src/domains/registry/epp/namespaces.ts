@@ -16,6 +16,11 @@ export const feeDraftUri = (draft: (typeof FEE_DRAFTS)[number]) => `urn:ietf:par
 export const FEE_URIS: readonly string[] = [FEE, ...FEE_DRAFTS.map(feeDraftUri)];
 /** Verisign's mapping by which one system serves several registries: each command says for which. */
 export const NAME_STORE = 'http://www.verisign-grs.com/epp/namestoreExt-1.1';
+/** Tables of internationalized names (draft-ietf-eppext-idnmap), and Verisign's language tags for the same. */
+export const IDN = 'urn:ietf:params:xml:ns:idn-1.0';
+export const IDN_LANG = 'http://www.verisign.com/epp/idnLang-1.0';
+/** RFC 8334. */
+export const LAUNCH = 'urn:ietf:params:xml:ns:launch-1.0';
 /** RFC 8807. */
 export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
@@ -49,6 +54,9 @@ const prefixes: Readonly<Record<string, string>> = {
   [RGP]: 'rgp:',
   ...Object.fromEntries(FEE_URIS.map((uri) => [uri, 'fee:'])),
   [NAME_STORE]: 'namestoreExt:',
+  [IDN]: 'idn:',
+  [LAUNCH]: 'launch:',
+  [IDN_LANG]: 'idnLang:',
   [LOGIN_SEC]: 'loginSec:',
   [CHANGE_POLL]: 'changePoll:',
   [BALANCE]: 'balance:',

@@ -1,10 +1,15 @@
-/** Registries that speak older drafts of the fee extension, or are several behind one server: our adapter against our server, over TLS. */
+/** Registries that speak older drafts of the fee extension, are several behind one server, want an IDN table, or launch a TLD: our adapter against our server, over TLS. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from '../../../../test/support/epp.ts';
+import { commandElement } from './commands/command.ts';
+import type { IdnTable } from './commands/idn.ts';
+import { findClaims } from './commands/launch.ts';
 import type { EppRegistryOptions, ServerHabits } from './index.ts';
-import { DOMAIN, FEE, FEE_DRAFTS, FEE_URIS, feeDraftUri, NAME_STORE } from './namespaces.ts';
+import { DOMAIN, FEE, FEE_DRAFTS, FEE_URIS, feeDraftUri, IDN, IDN_LANG, LAUNCH, NAME_STORE } from './namespaces.ts';
+import { parseXml } from './xml/parse-xml.ts';
+import { writeXml } from './xml/write-xml.ts';
 
 let database: TestDatabase;
 const opened: TestEpp[] = [];
@@ -178,4 +183,93 @@ test('a command that names no registry, or a wrong one, is told so in the words 
   const misplaced = await epp.connect({ extensionUris: [NAME_STORE], subProductOf: () => 'dotNET' });
   const [elsewhere] = await misplaced.check([newName('com')]);
   assert.equal(elsewhere?.availability, 'unknown');
+});
+
+const [SPANISH, RUSSIAN] = ['xn--ao-zja.com', 'xn--b1agh1afp.com'];
+const tables = [
+  { tag: 'es', has: (character: string) => 'áéíñóúü'.includes(character) },
+  { tag: 'ru', has: (character: string) => /\p{Script=Cyrillic}/u.test(character) },
+];
+
+for (const uri of [IDN, IDN_LANG] as const) {
+  test(`an internationalized name is registered in the first table that has its characters (${uri})`, async () => {
+    const rules = { uri, tables };
+    const idnRulesOf = (zone: string) => (zone === 'com' ? rules : undefined);
+    const { registry } = await open({ idn: { uri, tables: ['es', 'ru'] } }, { extensionUris: [uri], idnRulesOf });
+    for (const name of [SPANISH, RUSSIAN, newName()]) {
+      const outcome = await registry.create(testCreation(name));
+      assert.equal(outcome.kind, 'completed', JSON.stringify(outcome));
+      await registry.delete({ name, transactionId: `del-${name}` });
+    }
+    const greek = await registry.create(testCreation('xn--hxakic4aa.com'));
+    assert.match(greek.kind === 'rejected' ? greek.reason : '', /no table of the registry has all characters/);
+  });
+}
+
+test('a registry that wants a table refuses a name that comes without, or in one that it does not have', async () => {
+  const idn = { uri: IDN, tables: ['ru'] } as const;
+  const { epp, registry } = await open({ idn }, { extensionUris: [IDN] });
+  const without = await registry.create(testCreation(RUSSIAN));
+  assert.match(without.kind === 'rejected' ? without.reason : '', /needs an IDN table/);
+  const other = await epp.connect({ extensionUris: [IDN], idnRulesOf: () => ({ uri: IDN, tables }) });
+  const spanish = await other.create(testCreation(SPANISH));
+  assert.match(spanish.kind === 'rejected' ? spanish.reason : '', /there is no IDN table es/);
+});
+
+test('a table is told as the mappings have it, the name in Unicode with the one of the IETF', () => {
+  const textOf = (idn: IdnTable) =>
+    writeXml(commandElement({ kind: 'domain:create', name: SPANISH, contacts: [], dsRecords: [], idn }, 'client-1'));
+  assert.match(
+    textOf({ uri: IDN, table: 'es', unicodeName: 'año.com' }),
+    /<idn:data xmlns:idn="urn:ietf:params:xml:ns:idn-1\.0"><idn:table>es<\/idn:table><idn:uname>año\.com<\/idn:uname><\/idn:data>/,
+  );
+  assert.match(
+    textOf({ uri: IDN_LANG, table: 'SPA' }),
+    /<idnLang:tag xmlns:idnLang="http:\/\/www\.verisign\.com\/epp\/idnLang-1\.0">SPA<\/idnLang:tag>/,
+  );
+});
+
+test('while a TLD is launched a name that a trademark claims is refused before it is asked for, and others are not', async () => {
+  const claimed = newName();
+  const claims = new Map([[claimed, '2013041500/2/6/9/rJ1NrDO92vDsAzf7EQzgjX4R0000000001']]);
+  const launch = { phase: 'claims', until: new Date('2026-04-01T00:00:00Z') } as const;
+  const launchPhaseOf = (zone: string) => (zone === 'com' ? launch : undefined);
+  const { epp, registry } = await open({ claims }, { extensionUris: [LAUNCH], launchPhaseOf });
+  const refused = await registry.create(testCreation(claimed));
+  assert.match(refused.kind === 'rejected' ? (refused.explanation ?? '') : '', /the holder of a trademark claims it/);
+  assert.equal((await registry.check([claimed]))[0]?.availability, 'available', 'nothing was registered');
+  assert.equal((await registry.create(testCreation(newName()))).kind, 'completed');
+  assert.equal((await registry.create(testCreation('claims-elsewhere.co.uk'))).kind, 'completed');
+  // The end of the phase is in the file; the registry says the rest.
+  epp.clock.set(launch.until);
+  const late = await registry.create(testCreation(claimed));
+  assert.match(late.kind === 'rejected' ? late.reason : '', /needs an accepted notice/);
+});
+
+test('names are refused in a sunrise, and where the registry says nothing of claims', async () => {
+  const { registry } = await open({}, { launchPhaseOf: () => ({ phase: 'sunrise' }) });
+  const sunrise = await registry.create(testCreation(newName()));
+  assert.match(sunrise.kind === 'rejected' ? (sunrise.explanation ?? '') : '', /only for holders of trademarks/);
+  const { registry: mute } = await open({}, { launchPhaseOf: () => ({ phase: 'claims' }) });
+  const unknown = await mute.create(testCreation(newName()));
+  assert.match(unknown.kind === 'rejected' ? unknown.reason : '', /does not say which names are claimed/);
+});
+
+test('claims are asked for and told as RFC 8334 has it', () => {
+  const question = writeXml(commandElement({ kind: 'domain:check', names: ['a.com'], asksClaims: true }, 'client-1'));
+  assert.match(
+    question,
+    /<launch:check xmlns:launch="urn:ietf:params:xml:ns:launch-1\.0" type="claims"><launch:phase>claims<\/launch:phase><\/launch:check>/,
+  );
+  // In the form of the example of section 3.1.1, with names of our own.
+  const answer = parseXml(
+    Buffer.from(
+      `<launch:chkData xmlns:launch="${LAUNCH}"><launch:phase>claims</launch:phase><launch:cd><launch:name exists="0">Free.com</launch:name></launch:cd>` +
+        '<launch:cd><launch:name exists="1">claimed.com</launch:name><launch:claimKey validatorID="tmch">key-1</launch:claimKey></launch:cd></launch:chkData>',
+    ),
+  );
+  assert.deepEqual(findClaims([answer]), [
+    { name: 'free.com', exists: false },
+    { name: 'claimed.com', exists: true, key: 'key-1' },
+  ]);
 });

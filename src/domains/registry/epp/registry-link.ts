@@ -11,6 +11,8 @@ import { findFeeBalance } from './commands/fee.ts';
 import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
 import type { DnssecInterface } from './commands/sec-dns.ts';
+import type { IdnRules } from './idn-tables.ts';
+import type { LaunchPhase } from './launch-phase.ts';
 import { Memory } from './memory.ts';
 import { FEE_URIS } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -39,6 +41,10 @@ export interface RegistryRules {
   readonly codeMeanings: CodeMeanings;
   /** The server is of several registries: for which one a command is follows from the suffix of its name. */
   readonly subProductOf?: ((zone: string) => string) | undefined;
+  /** By zone; undefined: anybody may register names under it. */
+  readonly launchPhaseOf?: ((zone: string) => LaunchPhase | undefined) | undefined;
+  /** By zone; undefined: names under it need no table. */
+  readonly idnRulesOf?: ((zone: string) => IdnRules | undefined) | undefined;
   /** It has no message queue. */
   readonly lacksPoll: boolean;
   /** Names in one check command. */

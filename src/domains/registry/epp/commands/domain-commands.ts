@@ -19,6 +19,8 @@ import {
 } from './domain-items.ts';
 import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
 import type { Fee, FeeQuestion } from './fee-values.ts';
+import { findIdn, type IdnTable, idnElement } from './idn.ts';
+import { asksForClaims, claimsQuestionElement } from './launch.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -37,6 +39,8 @@ export interface DomainCheckCommand {
   readonly kind: 'domain:check';
   readonly names: readonly string[];
   readonly fees?: FeeQuestion | undefined;
+  /** In place of whether they are free: whether trademarks claim them. */
+  readonly asksClaims?: boolean | undefined;
 }
 
 export interface DomainInfoCommand {
@@ -55,6 +59,8 @@ export interface DomainCreateCommand {
   readonly authInfo?: string | undefined;
   readonly dsRecords: readonly DsRecord[];
   readonly fee?: Fee | undefined;
+  /** Of an internationalized name. */
+  readonly idn?: IdnTable | undefined;
 }
 
 export interface DomainRenewCommand {
@@ -108,12 +114,15 @@ const domain = elementsOf(DOMAIN);
 export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Extract<DomainCommand, { kind: Kind }>> } =
   {
     'domain:check': {
-      encode: ({ names, fees }) => ({
+      encode: ({ names, fees, asksClaims = false }) => ({
         object: domain(
           'check',
           names.map((name) => domain('name', name)),
         ),
-        extensions: fees === undefined ? [] : [feeQuestionElement(fees, names)],
+        extensions: [
+          ...(fees === undefined ? [] : [feeQuestionElement(fees, names)]),
+          ...(asksClaims ? [claimsQuestionElement()] : []),
+        ],
       }),
       decode: ({ object, extensions }) => {
         const question = extensions.find(({ uri, local }) => isFee(uri) && local === 'check');
@@ -121,6 +130,7 @@ export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Ext
           kind: 'domain:check',
           names: requireSome(textsOf(object, 'name').map(lower), 'name'),
           fees: question === undefined ? undefined : readFeeQuestion(question),
+          ...(asksForClaims(extensions) ? { asksClaims: true } : {}),
         };
       },
     },
@@ -188,6 +198,7 @@ function encodeCreate(command: DomainCreateCommand) {
     extensions: [
       ...(command.dsRecords.length > 0 ? [dsCreateElement(command.dsRecords)] : []),
       ...feeExtension('create', command.fee),
+      ...(command.idn === undefined ? [] : [idnElement(command.idn)]),
     ],
   };
 }
@@ -203,6 +214,7 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
     authInfo: findAuthInfo(object),
     dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create'), nameOf(object)),
     fee: findFee(extensions),
+    idn: findIdn(extensions),
   } as const;
 }
 

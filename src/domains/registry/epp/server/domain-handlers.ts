@@ -20,6 +20,7 @@ import {
 } from '../commands/domain-results.ts';
 import { feeAnswersElement, feeElement } from '../commands/fee.ts';
 import type { Fee, FeeAnswer, FeeCommand } from '../commands/fee-values.ts';
+import { type Claim, claimsElement } from '../commands/launch.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
 import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
@@ -34,7 +35,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
-import { addressesBelow, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
+import { addressesBelow, checkTable, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -79,7 +80,10 @@ const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> =
   not_served: 'Zone not served',
 };
 
-async function answerCheck(context: CommandContext, { names, fees }: DomainCheckCommand): Promise<Answer> {
+async function answerCheck(context: CommandContext, { names, fees, asksClaims }: DomainCheckCommand): Promise<Answer> {
+  const { claims } = context.habits;
+  if (asksClaims === true && claims !== undefined)
+    return { code: 1000, extensions: [claimsElement(claimsOf(names, claims))] };
   if (fees?.currency !== undefined && fees.currency !== CURRENCY)
     throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
   const reply = await context.core.checkDomains(context.session, names);
@@ -111,6 +115,10 @@ async function answerCheck(context: CommandContext, { names, fees }: DomainCheck
   });
 }
 
+function claimsOf(names: readonly string[], claims: ReadonlyMap<string, string>): Claim[] {
+  return names.map((name) => ({ name, exists: claims.has(name), key: claims.get(name) }));
+}
+
 function feeOf(fees: Fees, command: FeeCommand, years: number): number {
   switch (command) {
     case 'create':
@@ -126,6 +134,8 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
   if (command.dsRecords.length > 0) requireInterface(context.habits, interfaceOf(command.dsRecords));
+  checkTable(context.habits, command.name, command.idn);
+  if (context.habits.claims?.has(command.name) === true) throw new EppFault(2306, 'the name needs an accepted notice');
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,

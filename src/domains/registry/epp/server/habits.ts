@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { isBelow } from '../../host-steps.ts';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
+import type { IdnTable } from '../commands/idn.ts';
 import type { DnssecInterface } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
 import {
@@ -11,6 +12,7 @@ import {
   CONTACT,
   FEE,
   HOST,
+  LAUNCH,
   LOGIN_SEC,
   NAME_STORE,
   OBJECT_URIS,
@@ -31,6 +33,10 @@ export interface ServerHabits {
   readonly feeUris: readonly string[];
   /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
   readonly subProducts?: Readonly<Record<string, string>> | undefined;
+  /** Names that trademarks claim, with the keys of their notices, which nobody can accept here. Undefined: nothing is being launched. */
+  readonly claims?: ReadonlyMap<string, string> | undefined;
+  /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
+  readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
 
 export const DEFAULT_HABITS: ServerHabits = {
@@ -41,10 +47,21 @@ export const DEFAULT_HABITS: ServerHabits = {
   feeUris: [FEE],
 };
 
-export function extensionUrisOf({ dnssec, feeUris, subProducts }: ServerHabits): string[] {
-  const secDns = dnssec === 'none' ? [] : [SEC_DNS];
-  const nameStore = subProducts === undefined ? [] : [NAME_STORE];
-  return [...secDns, RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO, ...nameStore];
+export function extensionUrisOf({ claims, dnssec, feeUris, idn, subProducts }: ServerHabits): string[] {
+  return [
+    ...(dnssec === 'none' ? [] : [SEC_DNS]),
+    ...[RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO],
+    ...(subProducts === undefined ? [] : [NAME_STORE]),
+    ...(idn === undefined ? [] : [idn.uri]),
+    ...(claims === undefined ? [] : [LAUNCH]),
+  ];
+}
+
+/** Throws where an internationalized name comes without a table, or in one that there is not. */
+export function checkTable({ idn }: ServerHabits, name: string, given: IdnTable | undefined): void {
+  if (idn === undefined || !name.startsWith('xn--')) return;
+  if (given === undefined) throw new EppFault(2003, 'the name needs an IDN table');
+  if (!idn.tables.includes(given.table)) throw new EppFault(2306, `there is no IDN table ${given.table}`);
 }
 
 export function objectUrisOf({ balance, contacts, nameservers }: ServerHabits): string[] {
