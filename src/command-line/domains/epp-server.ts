@@ -56,8 +56,8 @@ export function addEppServer(domains: Command): void {
     .command('epp-server')
     .summary('serve the simulated registry by EPP')
     .description(
-      'Serves the simulated registry by EPP over TLS (with secDNS, RGP and fee). On the database of a running service it shows its ' +
-        'names. Shares, 0 to 1, are of commands about names.',
+      'Serves the simulated registry by EPP over TLS; on the database of a running service, that one’s. ' +
+        'Shares, 0 to 1, are of commands about names.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port; 0 takes any free one', parsePort, 7700)
