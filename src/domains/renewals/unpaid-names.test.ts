@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
-import { done } from '../../../test/support/simulated-registry.ts';
+import { done, testContact } from '../../../test/support/simulated-registry.ts';
 import type { Message } from '../mail/index.ts';
 import { createOperator } from '../operator/index.ts';
 import { readBill } from '../registry/simulated/index.ts';
@@ -128,10 +128,14 @@ describe('a name that nobody pays for', () => {
     await unpaidOwner(name);
     const host = { name: `ns1.${name}`, addresses: ['192.0.2.1'] };
     done(await epp.core.createHost(epp.ours, host));
+    // Hosts below a name go with it, unless they serve others.
+    const other = { name: 'leans-on-it.com', registrant: 'LEANS', authInfo: 'the-code-of-leans' };
+    await epp.core.createContact(epp.theirs, testContact('LEANS'));
+    done(await epp.core.createDomain(epp.theirs, { ...other, years: 10, nameservers: [host.name] }));
     await laterThanTerm(name, HOUR_MS);
     await later(DELETED_AFTER_DAYS * DAY_MS);
     assert.match((await problemOf(name)) ?? '', /did not delete it.*ns1\.has-hosts\.com/s);
-    done(await epp.core.deleteHost(epp.ours, { name: host.name }));
+    done(await epp.core.updateDomain(epp.theirs, { name: other.name, nameservers: { set: [] } }));
     await later(HOUR_MS - 1);
     assert.ok(!(await statusesOf(name)).includes('pendingDelete'));
     await later(1);

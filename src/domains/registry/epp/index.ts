@@ -2,7 +2,7 @@ export { changeEppPassword, tryEppLogin } from './client/change-password.ts';
 export type { EppEndpoint } from './client/connection.ts';
 export { createEppRegistry, type EppRegistryOptions } from './epp-registry.ts';
 export type { IdnRules } from './idn-tables.ts';
-export type { LaunchPhase } from './launch-phase.ts';
+export type { LaunchPhase } from './registry-link.ts';
 export { limitCommands } from './server/command-limits.ts';
 export { type ChooseDelivery, deliverAtRandom } from './server/deliveries.ts';
 export type { ServerHabits } from './server/habits.ts';

@@ -7,12 +7,6 @@ import { LAUNCH } from './namespaces.ts';
 import { refusalOf, rejected } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
 
-export interface LaunchPhase {
-  readonly phase: 'sunrise' | 'claims';
-  /** Undefined: until the setting goes. */
-  readonly until?: Date | undefined;
-}
-
 /** Throws what asking throws. Undefined: nothing does. */
 export async function findLaunchObstacle(link: RegistryLink, name: string): Promise<MutationOutcome | undefined> {
   const { clock, launchPhaseOf } = link.rules;

@@ -12,7 +12,6 @@ import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
 import type { DnssecInterface } from './commands/sec-dns.ts';
 import type { IdnRules } from './idn-tables.ts';
-import type { LaunchPhase } from './launch-phase.ts';
 import { Memory } from './memory.ts';
 import { FEE_URIS } from './namespaces.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -28,6 +27,13 @@ export interface FeeRules {
 
 /** Where a registry's result codes mean something else than those of RFC 5730. `unknown`: it may have been carried out. */
 export type CodeMeanings = Readonly<Record<number, RejectionCode | 'unknown'>>;
+
+/** RFC 8334: while a TLD is being launched. */
+export interface LaunchPhase {
+  readonly phase: 'sunrise' | 'claims';
+  /** Undefined: until the setting goes. */
+  readonly until?: Date | undefined;
+}
 
 export interface RegistryRules {
   readonly clock: Clock;

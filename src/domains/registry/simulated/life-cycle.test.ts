@@ -97,6 +97,7 @@ test('a name is deleted at once in its first five days, and can be restored afte
     name: 'deleted.com',
     expiresAt: new Date('2027-03-01T12:00:00Z'),
     feeCents: 8_000,
+    awaitsReport: false,
   });
   assert.deepEqual(await statesOf(registry, 'deleted.com'), []);
   assert.equal(refused(await core.restoreDomain(ours, { name: 'deleted.com' })), 2304);

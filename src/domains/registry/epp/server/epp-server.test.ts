@@ -228,7 +228,7 @@ test('a restoration asks for no report, and costs what it costs', async () => {
         `<extension><rgp:update xmlns:rgp="${RGP}"><rgp:restore op="${op}">${inner}</rgp:restore></rgp:update></extension>`,
     );
   assert.equal(codeOf(await client.ask(restoring('request'))), 2304);
-  const texts = ['preData', 'postData', 'delTime', 'resTime', 'resReason'].map(
+  const texts = ['preData', 'postData', 'delTime', 'resTime', 'resReason', 'statement', 'statement'].map(
     (local) => `<rgp:${local}>2026-01-01T00:00:00Z</rgp:${local}>`,
   );
   assert.equal(codeOf(await client.ask(restoring('report', `<rgp:report>${texts.join('')}</rgp:report>`))), 2304);
