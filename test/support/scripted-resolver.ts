@@ -1,7 +1,7 @@
 /** A resolver on loopback, by UDP and TCP, that answers as a test says. */
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { type Answer, decode, encode } from 'dns-packet';
 
 export interface ScriptedAnswer {
@@ -38,11 +38,6 @@ export async function openScriptedResolver(
     reply.writeUInt16BE(flags, 2);
     return reply;
   };
-  const udp = createSocket('udp4');
-  udp.on('message', (bytes, { address, port }) => udp.send(answer(bytes, false), port, address));
-  udp.bind(0, '127.0.0.1');
-  await once(udp, 'listening');
-  const { port } = udp.address();
   const tcp = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -54,8 +49,9 @@ export async function openScriptedResolver(
       socket.write(Buffer.concat([length, reply]));
     });
   });
-  tcp.listen(port, '127.0.0.1');
-  await once(tcp, 'listening');
+  const udp = await listenOnBoth(tcp);
+  udp.on('message', (bytes, { address, port }) => udp.send(answer(bytes, false), port, address));
+  const { port } = udp.address();
   return {
     address: `127.0.0.1:${port}`,
     asked,
@@ -66,4 +62,21 @@ export async function openScriptedResolver(
       await once(tcp, 'close');
     },
   };
+}
+
+/** On one port, which is free for UDP and taken for TCP now and then. */
+async function listenOnBoth(tcp: Server): Promise<UdpSocket> {
+  for (;;) {
+    const udp = createSocket('udp4');
+    udp.bind(0, '127.0.0.1');
+    await once(udp, 'listening');
+    tcp.listen(udp.address().port, '127.0.0.1');
+    try {
+      await once(tcp, 'listening');
+      return udp;
+    } catch (error) {
+      udp.close();
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
 }
