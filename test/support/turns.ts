@@ -183,7 +183,7 @@ export function clientTool(name: string, more: Record<string, unknown> = {}) {
   return { name, description: `The tool ${name}`, parameters: { type: 'object', properties: {} }, ...more };
 }
 
-const TRIES = 10;
+const TRIES = 3;
 
 /**
  * Checks that something takes at most so long; `attempt` does it and says how long it took, in milliseconds. It may try
