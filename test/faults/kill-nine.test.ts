@@ -15,6 +15,7 @@ import { eventually } from '../support/turns.ts';
 import { auditTurns, countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
+import { untilNoneOnTrial } from './trials.ts';
 import { type DrivenTurn, driveTurns } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -110,6 +111,7 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
   while (field.kills < KILLS) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await untilUnderWay(fleet);
+    await untilNoneOnTrial(fleet);
     const both = random.next() < BOTH_AT_ONCE_SHARE;
     const victims = both ? field.alive : [random.pick(field.alive)];
     await Promise.all(victims.map((server) => field.kill(server)));

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Database } from '../../src/kernel/db/database.ts';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { eventually, FAKE_MODEL } from '../support/turns.ts';
 import { startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
+import { isOneOnTrial } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 2);
 const BEGINNING = 'The first half';
@@ -52,7 +52,6 @@ test(`half an answer becomes the answer, though who showed it is killed, and who
     await eventually(isShown, `the beginning is shown on ${kind}`);
   }
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    // One that is killed while a turn is alone in it counts against the turn: each must have shown a sign of life.
     const hasBegun = async () =>
       upstream.requests.length >= kill * showing.length && !(await isOneOnTrial(db)) ? true : undefined;
     await eventually(hasBegun, `replica ${kill} goes on with each answer`);
@@ -70,11 +69,3 @@ test(`half an answer becomes the answer, though who showed it is killed, and who
     showing.map(() => [WHOLE]),
   );
 });
-
-async function isOneOnTrial(db: Database): Promise<boolean> {
-  const { rows } = await db.query({
-    text: `select 1 from runs where status = 'in_progress' and trial_attempt is not null limit 1`,
-    values: [],
-  });
-  return rows.length > 0;
-}

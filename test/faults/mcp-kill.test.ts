@@ -15,6 +15,7 @@ import { eventually, question } from '../support/turns.ts';
 import { countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
+import { untilNoneOnTrial } from './trials.ts';
 import { insist } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -121,6 +122,7 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
     const before = peer.calls().length;
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await eventually(() => peer.calls().length > before || undefined, 'calls are under way');
+    if (fleet.db !== undefined) await untilNoneOnTrial(fleet);
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
     for (const victim of victims) {
       alive.delete(victim);

@@ -24,6 +24,7 @@ import {
 import { driveConnectors, type Replicas } from './connector-driver.ts';
 import { NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
+import { untilNoneOnTrial } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
@@ -87,6 +88,7 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 over codes, 
     const before = done;
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await Promise.race([driven, eventually(async () => done > before || undefined, 'something is under way')]);
+    await Promise.race([driven, untilNoneOnTrial(fleet)]);
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
     for (const victim of victims) {
       alive.delete(victim);
