@@ -1,4 +1,11 @@
-/** Changes of names that wait for our credit at the registry: see waiting-change.ts. */
+/** Changes of names that the registry has neither made nor refused: see waiting-change.ts. */
 
 export { resendChanges } from './resend-changes.ts';
-export { type ChangeDependencies, dropWaiting, keepWaiting, type WaitingChange } from './waiting-change.ts';
+export {
+  type ChangeDependencies,
+  dropWaiting,
+  keepWaiting,
+  noteChange,
+  noteNoCredit,
+  type WaitingChange,
+} from './waiting-change.ts';

@@ -1,4 +1,4 @@
-/** Sends changes that wait for credit, and the locks of new names, until the registry has made or refused them. */
+/** Sends changes that wait, and the locks of new names, until the registry has made or refused them. */
 import { toUnicode } from 'tr46';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -7,7 +7,14 @@ import type { DomainRow } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { type ChangeDependencies, dropWaiting, keepWaiting, nextChangeLook } from './waiting-change.ts';
+import {
+  type ChangeDependencies,
+  dropWaiting,
+  keepWaiting,
+  nextChangeLook,
+  noteNoCredit,
+  SENDING_MS,
+} from './waiting-change.ts';
 
 interface ResendDependencies extends ChangeDependencies {
   readonly logger: Logger;
@@ -15,8 +22,6 @@ interface ResendDependencies extends ChangeDependencies {
 }
 
 const BATCH_SIZE = 20;
-/** Nobody else sends it for so long: longer than any command to the registry takes. */
-const CLAIM_MS = 60_000;
 
 /** Those that are due, once. Any number of processes may do so at a time. */
 export async function resendChanges(deps: ResendDependencies, signal?: AbortSignal): Promise<void> {
@@ -33,7 +38,10 @@ async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
   if (change === null) return;
   const outcome = await registry.update({ ...change, name, transactionId: mintId('upd') });
   const members = Object.keys(change) as (keyof typeof change)[];
-  if (outcome.kind === 'rejected' && outcome.code === 'no_credit') return keepWaiting(deps, row, {});
+  if (outcome.kind === 'rejected' && outcome.code === 'no_credit') {
+    await keepWaiting(deps, row, {});
+    return noteNoCredit(deps, row);
+  }
   if (outcome.kind === 'unknown') {
     const now = clock.now();
     const again = { change_look_at: nextChangeLook(wantedAt ?? now, now) };
@@ -88,7 +96,7 @@ function claim({ clock, db }: ResendDependencies, workspaceId: string, id: strin
   const now = clock.now();
   return workspaceDb(db, workspaceId)
     .updateTable('domains')
-    .set({ change_look_at: new Date(now.getTime() + CLAIM_MS) })
+    .set({ change_look_at: new Date(now.getTime() + SENDING_MS) })
     .where('id', '=', id)
     .where('state', '=', 'active')
     .where('change_look_at', '<=', now)

@@ -1,6 +1,7 @@
 /**
- * A change that the registry has not made because our account there has no credit (2104) is nobody's fault but ours: it is written down with
- * the name, and sent again until it is made or refused. So is the lock that a new name gets. One a name: a later one is added to it, and takes what it says itself out of it.
+ * A change is written down with its name before it is sent, and for as long as the registry has neither made nor refused it: because our account
+ * there has no credit (2104), or as it was cut off between two of its commands. So is the lock that a new name gets. One a name: a later one is
+ * added to it, and takes what it says itself out of it.
  */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
@@ -20,6 +21,10 @@ export interface ChangeDependencies {
   readonly registry: Pick<Registry, 'update' | 'members'>;
 }
 
+type NoteDependencies = Pick<ChangeDependencies, 'db' | 'clock'>;
+
+/** Nobody else sends it for so long: longer than any command to the registry takes. */
+export const SENDING_MS = 60_000;
 /** Before it is sent again: as long as it has waited, but at least and at most so long. */
 const MIN_AGAIN_MS = 30_000;
 const MAX_AGAIN_MS = 1_800_000;
@@ -29,9 +34,31 @@ export function nextChangeLook(wantedAt: Date, now: Date): Date {
   return new Date(now.getTime() + Math.min(Math.max(age, MIN_AGAIN_MS), MAX_AGAIN_MS));
 }
 
-/** Has it sent later, and the operator told that there is no credit. */
-export async function keepWaiting(deps: ChangeDependencies, row: DomainRow, change: WaitingChange): Promise<void> {
-  const { clock, db, registry } = deps;
+/**
+ * Committed before the first command leaves, so that a change of several commands that was begun is finished, also where this process ends or the
+ * registry takes no more of them for a while.
+ */
+export function noteChange(deps: NoteDependencies, row: DomainRow, change: WaitingChange): Promise<void> {
+  return keep(deps, row, change, (now) => new Date(now.getTime() + SENDING_MS));
+}
+
+/** Has it sent later. */
+export function keepWaiting(deps: NoteDependencies, row: DomainRow, change: WaitingChange): Promise<void> {
+  return keep(deps, row, change, (now, wantedAt) => nextChangeLook(wantedAt, now));
+}
+
+/** The operator is told that our account at the name's registry is empty. */
+export async function noteNoCredit({ clock, db, registry }: ChangeDependencies, row: DomainRow): Promise<void> {
+  const member = memberOf(registry, row.name);
+  if (member !== undefined) await noteCreditRefusal({ clock, db }, member.id);
+}
+
+async function keep(
+  { clock, db }: NoteDependencies,
+  row: DomainRow,
+  change: WaitingChange,
+  lookAt: (now: Date, wantedAt: Date) => Date,
+): Promise<void> {
   const now = clock.now();
   await db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
@@ -42,22 +69,19 @@ export async function keepWaiting(deps: ChangeDependencies, row: DomainRow, chan
       .set({
         change_wanted: json({ ...held?.change_wanted, ...change }),
         change_wanted_at: wantedAt,
-        change_look_at: nextChangeLook(wantedAt, now),
+        change_look_at: lookAt(now, wantedAt),
       })
       .where('id', '=', row.id)
       .execute();
   });
-  const member = memberOf(registry, row.name);
-  if (member !== undefined) await noteCreditRefusal({ clock, db }, member.id);
 }
 
-/** Takes these members out of what waits: something else is wanted of them by now. */
+/** Takes these members out of what waits: they are done, or something else is wanted of them by now. */
 export async function dropWaiting(
   { db }: Pick<ChangeDependencies, 'db'>,
   row: DomainRow,
   members: readonly (keyof WaitingChange)[],
 ): Promise<void> {
-  if (row.change_wanted === null) return;
   await db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);

@@ -114,6 +114,8 @@ export type MutationOutcome =
       readonly reason: string;
       /** It certainly was not: the registry takes so many commands, and its turn has not come. */
       readonly isUnsent?: true;
+      /** Some of its commands were carried out, and are not taken back: to ask for it again goes on with it. */
+      readonly isHalfDone?: true;
     };
 
 /** Result codes of RFC 5730 3 that callers distinguish; `other` is every other refusal. */

@@ -21,7 +21,7 @@ import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { chooseTable } from './idn-tables.ts';
 import { findLaunchObstacle } from './launch-phase.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
-import { rejected } from './outcomes.ts';
+import { isRegistryError, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
@@ -145,7 +145,7 @@ export async function deleteDomain(
   };
   const { after } = hostSteps(hostCommands(link, transactionId), hosts, []);
   const deletion: Step = { send, takeBack: async () => outcome };
-  return takeSteps([...(names.length > 0 ? [undelegate] : []), ...after, deletion]);
+  return takeSteps([...(names.length > 0 ? [undelegate] : []), ...after, deletion], isRegistryError);
 }
 
 /** RFC 3915: a request, and where the registry wants one a report. Repeated, it continues where it was. */

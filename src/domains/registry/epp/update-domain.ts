@@ -12,7 +12,7 @@ import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { SEC_DNS, SECURE_AUTH_INFO } from './namespaces.ts';
-import { rejected } from './outcomes.ts';
+import { isRegistryError, rejected } from './outcomes.ts';
 import { infoDomain } from './read-domains.ts';
 import { disclosureOf } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
@@ -82,7 +82,7 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
       );
     steps.unshift({ send: () => disclose(isPrivate), takeBack: () => disclose(!isPrivate) });
   }
-  return takeSteps(steps);
+  return takeSteps(steps, isRegistryError);
 }
 
 async function askOutcome(

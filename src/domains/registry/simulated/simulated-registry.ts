@@ -272,7 +272,7 @@ class SimulatedRegistry implements SingleRegistry {
       takeBack: async () =>
         outcomeOf(await this.#core.updateDomain(session, { name, ...takenBack(found.data, changes) })),
     };
-    return takeSteps([...before, ...(Object.keys(changes).length > 0 ? [change] : []), ...after]);
+    return takeSteps([...before, ...(Object.keys(changes).length > 0 ? [change] : []), ...after], isNoAnswer);
   }
 
   /** Host objects below it go first: all of it or nothing. */
@@ -286,7 +286,7 @@ class SimulatedRegistry implements SingleRegistry {
     const delegate = async (set: readonly string[]) =>
       outcomeOf(await this.#core.updateDomain(session, { name, nameservers: { set } }));
     const undelegate = { send: () => delegate(nameservers), takeBack: () => delegate(found.nameservers) };
-    return takeSteps([undelegate, ...after, { send, takeBack: async () => outcome }]);
+    return takeSteps([undelegate, ...after, { send, takeBack: async () => outcome }], isNoAnswer);
   }
 
   async #changeName(
@@ -442,4 +442,8 @@ function premiumFee(fees: Fees, command: FeeCommand, years: number): RegistryFee
     restore: fees.restoreCents,
   };
   return { currency: 'EUR', cents: cents[command], isPremium: true };
+}
+
+function isNoAnswer(error: unknown): error is RegistryUnavailable {
+  return error instanceof RegistryUnavailable;
 }

@@ -2,7 +2,14 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { type BackgroundWork, LATE } from '../../background-work.ts';
-import { type ChangeDependencies, dropWaiting, keepWaiting, type WaitingChange } from '../../changes/index.ts';
+import {
+  type ChangeDependencies,
+  dropWaiting,
+  keepWaiting,
+  noteChange,
+  noteNoCredit,
+  type WaitingChange,
+} from '../../changes/index.ts';
 import { type Deadline, READ_MS } from '../../deadline.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import { explainRefusal, type Refusal } from '../../registry/explain-refusal.ts';
@@ -50,8 +57,9 @@ interface Changing extends ChangeDependencies {
 }
 
 /**
- * Changes it; `pending` is done later: by the registry, or sent again where our account there has no credit. Throws `pending_operation` while another operation is pending, `bad_request`
- * with the registry's reason, and `internal` when the outcome is not known in time: the call can be repeated then.
+ * Changes it; `pending` is done later: by the registry, or sent again where our account there has no credit, or half of the change is done.
+ * Throws `pending_operation` while another operation is pending, `bad_request` with the registry's reason, and `internal` when the outcome
+ * is not known in time: the call can be repeated then.
  */
 export async function updateAtRegistry(
   deps: Changing,
@@ -59,25 +67,31 @@ export async function updateAtRegistry(
   { change, info }: { readonly change: WaitingChange; readonly info: RegistryDomain },
   deadline: Deadline,
 ): Promise<'completed' | 'pending'> {
-  const { background, registry } = deps;
-  // Whatever waits of the same members is not wanted any more.
-  await dropWaiting(deps, row, Object.keys(change) as (keyof WaitingChange)[]);
-  const sent = registry.update({ ...change, name: info.name, transactionId: mintId('upd') });
-  const outcome = await background.within(sent, deadline.leftMs);
+  const { background } = deps;
+  // In place of whatever waits of the same members.
+  await noteChange(deps, row, change);
+  const outcome = await background.within(send(deps, row, change), deadline.leftMs);
   if (outcome === LATE) throw notKnown('no answer in time');
-  switch (outcome.kind) {
-    case 'completed':
-    case 'pending':
-      return outcome.kind;
-    case 'rejected':
-      if (outcome.code !== 'no_credit') throw errorOf(outcome, info);
-      await keepWaiting(deps, row, change);
-      return 'pending';
-    case 'unknown':
-      throw errorOf(outcome, info);
-    default:
-      return outcome satisfies never;
+  if (outcome.kind === 'completed' || outcome.kind === 'pending') return outcome.kind;
+  if (isSentAgain(outcome)) return 'pending';
+  throw errorOf(outcome, info);
+}
+
+async function send(deps: Changing, row: DomainRow, change: WaitingChange): Promise<MutationOutcome> {
+  const outcome = await deps.registry.update({ ...change, name: row.name, transactionId: mintId('upd') });
+  if (!isSentAgain(outcome)) await dropWaiting(deps, row, Object.keys(change) as (keyof WaitingChange)[]);
+  else {
+    await keepWaiting(deps, row, change);
+    if (outcome.kind === 'rejected') await noteNoCredit(deps, row);
   }
+  return outcome;
+}
+
+function isSentAgain(outcome: MutationOutcome): boolean {
+  return (
+    (outcome.kind === 'rejected' && outcome.code === 'no_credit') ||
+    (outcome.kind === 'unknown' && outcome.isHalfDone === true)
+  );
 }
 
 /** `info` is from just before. */
