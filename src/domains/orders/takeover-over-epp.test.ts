@@ -76,11 +76,13 @@ describe('a registration of a name that is ours before', () => {
     done(await core.createDomain(theirs, { name, years: 1, registrant, authInfo: 'auth-of-theirs' }));
     clock.advance(2 * HOUR_MS);
     const workspace = await owner();
-    let left = 1;
-    answerWrongly((command, asked) => (command === 'info' && asked === name && left-- > 0 ? 2303 : undefined));
-    meetOnce('domain:create', { kind: 'refused', code: 2400 });
-    await workspace.post('/domains', { domain: name, confirm_price });
+    answerWrongly((command, asked) => (command === 'info' && asked === name ? 2303 : undefined));
+    deliver(({ kind }) => (kind === 'domain:create' ? { kind: 'refused', code: 2400 } : undefined));
+    const { body } = await workspace.post('/domains', { domain: name, confirm_price });
+    assert.equal(body.status, 'Pending');
     done(await core.moveDomain({ name, registrarId: ours.registrarId }));
+    answerWrongly(undefined);
+    deliver(undefined);
     await later(DAY_MS);
     assert.deepEqual(await fundsOf(workspace), [FUNDS, 0]);
     assert.deepEqual((await workspace.get('/domains')).body.domains, []);
@@ -99,22 +101,32 @@ test('a registration of its own is done, once, though its answer was cut off', a
   assert.ok(!(await unassigned()).includes(name));
 });
 
-test('a transfer of a name that is ours before fails, whatever the code and however it is answered', async () => {
-  for (const [name, auth_code, delivery] of [
-    ['right-code.com', 'auth-of-ours', undefined],
-    ['right-code-cut.com', 'auth-of-ours', { kind: 'cut' }],
-    ['wrong-code.com', 'no-code-of-it', undefined],
-    ['wrong-code-cut.com', 'no-code-of-it', { kind: 'cut' }],
+describe('a transfer of a name that is ours before', () => {
+  for (const [auth_code, which] of [
+    ['auth-of-ours', 'right'],
+    ['no-code-of-it', 'wrong'],
   ] as const) {
-    await register(name);
-    const workspace = await owner();
-    meetOnce('domain:transfer', delivery);
-    const answer = await workspace.post(`/domains/${name}/transfer`, { auth_code, confirm_price });
-    assert.deepEqual(refusal(answer), [422, 'transfer_failed'], name);
-    await later(DAY_MS);
-    assert.deepEqual(await fundsOf(workspace), [FUNDS, 0], name);
-    assert.equal((await workspace.get(`/domains/${name}`)).status, 404, name);
-    assert.ok((await unassigned()).includes(name), name);
+    for (const [how, delivery, isHidden] of [
+      ['answered', undefined, false],
+      ['cut-off', { kind: 'cut' }, false],
+      ['hidden', undefined, true],
+      ['hidden-and-cut-off', { kind: 'cut' }, true],
+    ] as const) {
+      test(`fails with the ${which} code: ${how}`, async () => {
+        const name = `${which}-code-${how}.com`;
+        await register(name);
+        clock.advance(2 * HOUR_MS);
+        const workspace = await owner();
+        let left = isHidden ? 1 : 0;
+        answerWrongly((command, asked) => (command === 'info' && asked === name && left-- > 0 ? 2303 : undefined));
+        meetOnce('domain:transfer', delivery);
+        await workspace.post(`/domains/${name}/transfer`, { auth_code, confirm_price });
+        await later(DAY_MS);
+        assert.deepEqual(await fundsOf(workspace), [FUNDS, 0]);
+        assert.equal((await workspace.get(`/domains/${name}`)).status, 404);
+        if (!isHidden) assert.ok((await unassigned()).includes(name));
+      });
+    }
   }
 });
 
