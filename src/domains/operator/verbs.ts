@@ -274,6 +274,25 @@ const verbs = {
       next_after: Type.Union([Type.String(), Type.Null()]),
     }),
   },
+  /** Payments by card that were disputed, the newest first. */
+  list_disputes: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      disputes: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          workspace_id: Type.String(),
+          payment_id: Type.String(),
+          amount_cents: Type.Integer(),
+          /** `open`, `won` or `lost`. */
+          state: Type.String(),
+          created_at: Type.String(),
+          /** What the workspace has now. */
+          available_cents: Type.Integer(),
+        }),
+      ),
+    }),
+  },
   show_wallet: {
     request: Type.Object({ workspace }),
     answer: Type.Object({

@@ -6,7 +6,7 @@ import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
-import { hold } from '../wallet/index.ts';
+import { hold, requireNoDebt } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { describeOrder, failureCodeOf, type OrderRow, type Purchase } from './order.ts';
@@ -122,6 +122,7 @@ async function insertPurchase(
       await hold(tx, { workspaceId, orderId: id, amountCents: priceCents, description });
     }
   } else {
+    await requireNoDebt(tx, workspaceId);
     await openCharge(deps, tx, order, instrument);
   }
   return order;

@@ -7,6 +7,7 @@ export {
   runAutoTopUps,
   sumCharges,
 } from './auto-top-up/index.ts';
+export { isDisputed, type ListedDispute, listDisputes, mailDisputes, receiveDispute } from './disputes/index.ts';
 export {
   capture,
   credit,
@@ -17,6 +18,7 @@ export {
   refundHeld,
   refundName,
   release,
+  requireNoDebt,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';
 export { openPayments } from './payments/open-payments.ts';
