@@ -290,6 +290,7 @@ interface OrdersTable {
   settled_by_hand: string | null;
   registry_said: string | null;
   waits_for_credit: Generated<boolean>;
+  price_unasked: Generated<boolean>;
 }
 
 interface ZonesTable {
@@ -308,6 +309,7 @@ interface ZonesTable {
   ds_removed_at: Date | null;
   dnssec_refusal: string | null;
   dnssec_failure: string | null;
+  dnssec_registry_said: string | null;
   dnssec_attempts: Generated<number>;
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;

@@ -18,6 +18,7 @@ import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, ord
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
+import { type PriceOutcome, settlePrice } from './settle-price.ts';
 import { countSubmission, findOrder, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
 import { noteUnassigned } from './unassigned-names.ts';
 
@@ -58,6 +59,11 @@ export function advanceOrder(
 
 async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst: boolean): Promise<OrderOutcome> {
   let order = leased;
+  if (order.price_unasked) {
+    const priced = await settlePrice(deps, order);
+    if (priced.kind !== 'agreed') return orderOutcome(await withoutPrice(deps, order, priced));
+    order = priced.order;
+  }
   if (order.state === 'paying') {
     const paid = await pay(deps, order);
     if (paid.state !== 'held') return orderOutcome(paid);
@@ -81,6 +87,20 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     order = counted;
   }
   return orderOutcome(await submit(deps, order));
+}
+
+async function withoutPrice(
+  deps: OrderDependencies,
+  order: OrderRow,
+  priced: Exclude<PriceOutcome, { readonly kind: 'agreed' }>,
+): Promise<OrderRow> {
+  if (priced.kind === 'failed') {
+    const declined = { kind: 'invalid_amount', message: priced.failure.message } as const;
+    await failOrder(deps, order, priced.failure, order.state === 'paying' ? { declined } : {});
+  } else if (priced.error !== undefined) {
+    return waitForAnswer(deps, order, priced.error);
+  }
+  return reread(deps, order);
 }
 
 /** Writes down what the registry has of the name before anything is sent. `waits`: it does not answer, or another worker does so. */

@@ -25,6 +25,7 @@ export type NewOrder = Pick<
   | 'sealed_auth_code'
   | 'baseline'
   | 'registry_fee'
+  | 'price_unasked'
   | 'state'
   | 'submissions'
   | 'lease_until'

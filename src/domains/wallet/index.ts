@@ -7,7 +7,7 @@ export {
   runAutoTopUps,
   sumCharges,
 } from './auto-top-up/index.ts';
-export { isDisputed, type ListedDispute, listDisputes, mailDisputes, receiveDispute } from './disputes/index.ts';
+export { isDisputed, listDisputes, mailDisputes, receiveDispute } from './disputes/index.ts';
 export {
   capture,
   credit,

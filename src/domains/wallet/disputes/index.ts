@@ -1,3 +1,3 @@
-export { isDisputed, type ListedDispute, listDisputes } from './list-disputes.ts';
+export { isDisputed, listDisputes } from './list-disputes.ts';
 export { mailDisputes } from './mail-disputes.ts';
 export { receiveDispute } from './receive-dispute.ts';

@@ -2,7 +2,7 @@ import type { Executor } from '../../../kernel/db/database.ts';
 import type { DisputeState } from '../../tables.ts';
 import { type SystemDb, workspaceDb } from '../../workspace-scope.ts';
 
-export interface ListedDispute {
+interface ListedDispute {
   readonly workspace_id: string;
   readonly id: string;
   readonly payment_id: string;
