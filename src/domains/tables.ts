@@ -291,6 +291,7 @@ interface OrdersTable {
   registry_said: string | null;
   waits_for_credit: Generated<boolean>;
   price_unasked: Generated<boolean>;
+  sent_at: Date | null;
 }
 
 interface ZonesTable {

@@ -39,6 +39,7 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
     ...createNameVerbs({
       db,
       clock,
+      registry,
       ...(registries === undefined ? {} : { registryZones: registries.map(({ zones }) => zones) }),
     }),
     ...createOrderVerbs({ db, clock }),

@@ -121,7 +121,8 @@ const verbs = {
   /** Puts a name back into the portfolio that it was retired from. */
   recover_name: {
     request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
-    answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
+    /** `charged_cents`: what had been paid back for the name, and is paid again. */
+    answer: Type.Object({ name: Type.String(), workspace_id: Type.String(), charged_cents: Type.Integer() }),
   },
   /** Messages of the registry that nothing follows from by itself, in the order in which they came. */
   unknown_messages: {

@@ -312,6 +312,8 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
       return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
     case 'ours_before':
       return failAsOurs(deps, order, info);
+    case 'unclear':
+      return waitForOperator(deps, order);
     case 'nothing':
       return 'nothing';
     default:
@@ -340,6 +342,23 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
     reread(deps, order)
   );
 }
+
+/** The order did it, or somebody by hand: whoever knows ends it. Its price stays set aside. */
+async function waitForOperator(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const { clock, db, logger } = deps;
+  const now = clock.now();
+  if (order.attention_since === null) logger.error({ order: order.id, name: order.name }, RESTORED_BY_WHOM);
+  const attention = order.attention_since === null ? { attention_since: now, attention_reason: RESTORED_BY_WHOM } : {};
+  const nextLookAt = new Date(now.getTime() + nextUnknownLookMs(order, now));
+  const change = { nextLookAt, isLeased: false, attention, now };
+  return (
+    (await updateOrder(workspaceDb(db, order.workspace_id), order.id, ['submitted'], change)) ?? reread(deps, order)
+  );
+}
+
+const RESTORED_BY_WHOM =
+  'The answer to a restoration was lost, the name is restored, and the registry does not tell whether by this order: end it with ' +
+  '`ironcraft domains order complete`, or `cancel` where somebody restored the name by hand.';
 
 function waitForAnswer(deps: OrderDependencies, order: OrderRow, error: RegistryUnavailable): Promise<OrderRow> {
   if (!(error instanceof RegistryBusy)) return scheduleCheck(deps, order, error.message);

@@ -24,7 +24,8 @@
  *   anything is sent; it fails where that is another than its caller has agreed to.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
- * - A restoration is done when the name is ours and not in its redemption period any more.
+ * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
+ *   commands left for it. Else it may have been restored by hand, and waits for the operator.
  * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';

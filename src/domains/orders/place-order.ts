@@ -90,6 +90,7 @@ async function insertPurchase(
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
   const { isPriceUnasked = false } = purchase;
+  const isSentAtOnce = instrument === undefined && !isPriceUnasked;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -111,7 +112,8 @@ async function insertPurchase(
     price_unasked: isPriceUnasked,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
-    submissions: instrument === undefined && !isPriceUnasked ? 1 : 0,
+    submissions: isSentAtOnce ? 1 : 0,
+    sent_at: isSentAtOnce ? now : null,
     lease_until: lease,
     next_look_at: lease,
     idempotency_key: claim === undefined ? null : keyOf(claim),

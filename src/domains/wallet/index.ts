@@ -8,6 +8,7 @@ export {
   sumCharges,
 } from './auto-top-up/index.ts';
 export { isDisputed, listDisputes, mailDisputes, receiveDispute } from './disputes/index.ts';
+export { chargeRefunded, readRefunded, refundName } from './grace-refunds.ts';
 export {
   capture,
   credit,
@@ -16,7 +17,6 @@ export {
   openWallet,
   readWallet,
   refundHeld,
-  refundName,
   release,
   requireNoDebt,
 } from './ledger.ts';

@@ -7,7 +7,7 @@
  *   card ─charge (pay as you go)─────────┼──────────────▶│
  *     ▲                                  └───────────────┤
  *     └──────────────────────refund──────────────────────┘
- *   sales ─grace_refund─▶ available, of a name that its registry has taken back
+ *   sales ─grace_refund─▶ available, of a name that its registry has taken back; ─grace_return─▶ sales, where it has not after all
  *   available ─dispute─▶ card, of a payment that the card's holder disputes: also below zero, by no more than what is in dispute
  *   card ─dispute_won─▶ available
  *
@@ -53,6 +53,8 @@ export interface NameRefund {
   readonly name: string;
   /** At least 1. */
   readonly amountCents: number;
+  /** The how many-th of the name; from 1. */
+  readonly turn: number;
 }
 
 export interface DisputedAmount {
@@ -136,15 +138,26 @@ export async function refundHeld(tx: Executor, order: OrderOfWorkspace): Promise
   return endHold(tx, order, 'refund', 'card');
 }
 
-/** Gives back what a name cost that its registry has taken back: its orders have ended, and what they brought was revenue. */
-export async function refundName(
+/** See grace-refunds.ts. The first of a name has the ids that were there before there were several. */
+export async function bookGraceRefund(tx: Executor, refund: NameRefund): Promise<boolean> {
+  return bookGrace(tx, bookAmount, refund, ['grace_refund', '', 'sales', 'available']);
+}
+
+/** False also where the wallet does not cover it. */
+export async function bookGraceReturn(tx: Executor, refund: NameRefund): Promise<boolean> {
+  return bookGrace(tx, bookCovered, refund, ['grace_return', '_return', 'available', 'sales']);
+}
+
+async function bookGrace(
   tx: Executor,
-  { amountCents, domainId, name, workspaceId }: NameRefund,
+  statement: string,
+  { amountCents, domainId, name, turn, workspaceId }: NameRefund,
+  [kind, suffix, from, to]: readonly [string, string, LedgerAccount, LedgerAccount],
 ): Promise<boolean> {
   checkAmount(amountCents, 1);
-  const reference = `name:${domainId}:grace_refund`;
-  const values = [workspaceId, `${domainId}_grace`, 'grace_refund', reference, name, 'sales', 'available', amountCents];
-  return (await book(tx, bookAmount, values)).isBooked;
+  const [id, reference] = [`${domainId}_grace${suffix}`, `name:${domainId}:${kind}`];
+  const names = turn === 1 ? [id, kind, reference] : [`${id}_${turn}`, kind, `${reference}:${turn}`];
+  return (await book(tx, statement, [workspaceId, ...names, name, from, to, amountCents])).isBooked;
 }
 
 /** What a card's holder disputes leaves the wallet, whatever is in it. */

@@ -24,6 +24,7 @@ const KINDS = `What happened:
 - \`release\`: the order failed, and what was set aside is available again.
 - \`refund\`: the order failed, and what was set aside goes back to the card.
 - \`grace_refund\`: the registry took the domain of the description back for nothing, and what it cost is available again, less a fee.
+- \`grace_return\`: the registry had not taken it back after all, and that is paid again.
 - \`dispute\`: a card’s holder had the bank take a payment back, and it has left the wallet.
 - \`dispute_won\`: the dispute was decided for the payment, and it is available again.`;
 
@@ -35,6 +36,7 @@ export const movementKinds = [
   'release',
   'refund',
   'grace_refund',
+  'grace_return',
   'dispute',
   'dispute_won',
 ] as const;
