@@ -47,7 +47,10 @@ const zoneKey = Type.Object({
   roll_state: Type.Union([Type.String(), Type.Null()]),
   key_since: Type.Union([Type.String(), Type.Null()]),
   next_look_at: Type.Union([Type.String(), Type.Null()]),
+  /** As its owner reads it. */
   problem: Type.Union([Type.String(), Type.Null()]),
+  /** The registry's own words of it. */
+  registry_said: Type.Union([Type.String(), Type.Null()]),
 });
 
 /** `workspace` is a workspace's id or a user's e-mail address; it may be left out where there is one workspace. */
