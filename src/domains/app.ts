@@ -22,6 +22,7 @@ import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { autoTopUpOperations } from './resources/auto-top-up/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
+import { disputeOperations } from './resources/disputes/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
@@ -74,6 +75,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...walletOperations(),
     ...topUpOperations(deps),
     ...autoTopUpOperations(deps),
+    ...disputeOperations(deps),
     ...receiptOperations(),
     ...orderOperations(),
     ...eventOperations(),

@@ -53,6 +53,7 @@ interface WalletsTable {
   workspace_id: Generated<string>;
   available_cents: Generated<number>;
   held_cents: Generated<number>;
+  disputed_cents: Generated<number>;
   updated_at: Generated<Date>;
 }
 
@@ -115,6 +116,20 @@ interface AutoTopUpsTable {
   untold_payment_id: string | null;
   limit_told_in: Date | null;
   updated_at: Generated<Date>;
+  disputed_card: string | null;
+}
+
+export type DisputeState = 'open' | 'won' | 'lost';
+
+interface DisputesTable {
+  workspace_id: Generated<string>;
+  id: string;
+  payment_id: string;
+  amount_cents: number;
+  state: DisputeState;
+  untold: Generated<boolean>;
+  created_at: Date;
+  updated_at: Date;
 }
 
 export type RenewalState =
@@ -275,6 +290,8 @@ interface OrdersTable {
   settled_by_hand: string | null;
   registry_said: string | null;
   waits_for_credit: Generated<boolean>;
+  price_unasked: Generated<boolean>;
+  sent_at: Date | null;
 }
 
 interface ZonesTable {
@@ -293,6 +310,7 @@ interface ZonesTable {
   ds_removed_at: Date | null;
   dnssec_refusal: string | null;
   dnssec_failure: string | null;
+  dnssec_registry_said: string | null;
   dnssec_attempts: Generated<number>;
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;
@@ -432,6 +450,7 @@ export interface WorkspaceTables {
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_attempts: WebhookAttemptsTable;
   auto_top_ups: AutoTopUpsTable;
+  disputes: DisputesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -465,4 +484,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'webhook_deliveries',
   'webhook_attempts',
   'auto_top_ups',
+  'disputes',
 ] as const);

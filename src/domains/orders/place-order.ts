@@ -6,7 +6,7 @@ import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
-import { hold } from '../wallet/index.ts';
+import { hold, requireNoDebt } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { describeOrder, failureCodeOf, type OrderRow, type Purchase } from './order.ts';
@@ -89,6 +89,8 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
+  const { isPriceUnasked = false } = purchase;
+  const isSentAtOnce = instrument === undefined && !isPriceUnasked;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -107,9 +109,11 @@ async function insertPurchase(
     sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
     baseline: baseline ?? null,
     registry_fee: fee ?? null,
+    price_unasked: isPriceUnasked,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
-    submissions: instrument === undefined ? 1 : 0,
+    submissions: isSentAtOnce ? 1 : 0,
+    sent_at: isSentAtOnce ? now : null,
     lease_until: lease,
     next_look_at: lease,
     idempotency_key: claim === undefined ? null : keyOf(claim),
@@ -122,6 +126,7 @@ async function insertPurchase(
       await hold(tx, { workspaceId, orderId: id, amountCents: priceCents, description });
     }
   } else {
+    await requireNoDebt(tx, workspaceId);
     await openCharge(deps, tx, order, instrument);
   }
   return order;

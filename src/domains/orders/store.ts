@@ -25,8 +25,10 @@ export type NewOrder = Pick<
   | 'sealed_auth_code'
   | 'baseline'
   | 'registry_fee'
+  | 'price_unasked'
   | 'state'
   | 'submissions'
+  | 'sent_at'
   | 'lease_until'
   | 'next_look_at'
   | 'idempotency_key'
@@ -151,7 +153,7 @@ export async function updateOrder(
 export async function countSubmission(db: WorkspaceDb, id: string, now: Date): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
-    .set({ state: 'submitted', submissions: sql<number>`submissions + 1`, updated_at: now })
+    .set({ state: 'submitted', submissions: sql<number>`submissions + 1`, sent_at: now, updated_at: now })
     .where('id', '=', id)
     .where('state', 'in', ['held', 'submitted', 'pending'])
     .returningAll()

@@ -182,7 +182,11 @@ describe('an operator', () => {
     answerWrongly(undefined);
     assert.equal(await statusOf(workspace, name), 404);
 
-    assert.deepEqual(await operator.recover_name({ name }), { name, workspace_id: workspace.workspaceId });
+    assert.deepEqual(await operator.recover_name({ name }), {
+      name,
+      workspace_id: workspace.workspaceId,
+      charged_cents: 0,
+    });
     await assert.rejects(operator.recover_name({ name }), /is in the portfolio of wsp_\w+ already/);
     await later(0);
     const { body } = await workspace.get(`/domains/${name}`);

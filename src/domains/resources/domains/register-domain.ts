@@ -4,12 +4,11 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
-import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Registration } from './schema.ts';
-import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
 
 export function registerDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ body: Registration }>) =>
@@ -18,12 +17,11 @@ export function registerDomain(deps: DomainDependencies) {
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
       requireSold(deps, name);
-      const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'registration', years });
-      confirmPrice(priceCents, body);
+      const price = await agreePrice(deps, { name, tld, operation: 'registration', years }, body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
-      if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
+      if (instrument !== undefined && price.isPriceUnasked !== true && !(await isOwn(deps, caller.workspaceId, name))) {
         await requireAvailable(deps, name);
       }
       const purchase = {
@@ -32,9 +30,7 @@ export function registerDomain(deps: DomainDependencies) {
         origin: 'request',
         name,
         years,
-        priceCents,
-        fee,
-        renewalFee,
+        ...price,
         instrument,
         claim: idempotency,
       } as const;
