@@ -2,6 +2,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
+import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
 import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
@@ -257,6 +258,7 @@ interface OrdersTable {
   sealed_auth_code: string | null;
   baseline: Json<Baseline | null> | null;
   registry_fee: Json<RegistryFee | null> | null;
+  claims_acceptance: Json<ClaimsAcceptance | null> | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;
@@ -275,6 +277,16 @@ interface OrdersTable {
   settled_by_hand: string | null;
   registry_said: string | null;
   waits_for_credit: Generated<boolean>;
+}
+
+interface ClaimsNoticesTable {
+  workspace_id: Generated<string>;
+  notice_id: string;
+  name: string;
+  lookup_key: string;
+  not_after: Date;
+  claims: Json<readonly TrademarkClaim[]>;
+  shown_at: Date;
 }
 
 interface ZonesTable {
@@ -432,6 +444,7 @@ export interface WorkspaceTables {
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_attempts: WebhookAttemptsTable;
   auto_top_ups: AutoTopUpsTable;
+  claims_notices: ClaimsNoticesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -465,4 +478,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'webhook_deliveries',
   'webhook_attempts',
   'auto_top_ups',
+  'claims_notices',
 ] as const);

@@ -60,6 +60,7 @@ export class TermRegistry {
       members: [member],
       habitsOf: () => habits,
       feeOf: async () => undefined,
+      launchDemandOf: async () => ({ kind: 'none' }),
       check: unused,
       create: unused,
       transfer: unused,

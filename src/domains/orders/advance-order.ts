@@ -158,6 +158,7 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         registrant,
         nameservers: deps.nameservers,
         isPrivate,
+        claimsNotice: order.claims_acceptance ?? undefined,
       });
     }
     case 'renewal':

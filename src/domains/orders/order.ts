@@ -28,6 +28,7 @@
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { RenewalFee } from '../prices/quote.ts';
+import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
 import type { RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
@@ -52,6 +53,8 @@ export interface Purchase {
   readonly claim?: IdempotencyClaim | undefined;
   /** What the registry asks, and is told with the command; absent: it does not say. */
   readonly fee?: RegistryFee | undefined;
+  /** Of a name that a trademark claims. */
+  readonly claimsAcceptance?: ClaimsAcceptance | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
 }

@@ -89,6 +89,7 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
+  const { claimsAcceptance = null } = purchase;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -107,6 +108,7 @@ async function insertPurchase(
     sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
     baseline: baseline ?? null,
     registry_fee: fee ?? null,
+    claims_acceptance: claimsAcceptance,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: instrument === undefined ? 1 : 0,

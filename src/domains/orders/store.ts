@@ -25,6 +25,7 @@ export type NewOrder = Pick<
   | 'sealed_auth_code'
   | 'baseline'
   | 'registry_fee'
+  | 'claims_acceptance'
   | 'state'
   | 'submissions'
   | 'lease_until'
@@ -42,6 +43,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       ...order,
       baseline: order.baseline === null ? null : json(order.baseline),
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
+      claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,

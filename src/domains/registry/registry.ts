@@ -11,6 +11,7 @@
  *              Repeating is safe by what registries do: a name is created once, a renewal names the expiry that it
  *              moves, a transfer is pending once
  */
+import type { AcceptedNotice } from './claims-notices.ts';
 
 /** Times are in UTC. Names are ASCII (punycode), lower case. */
 export interface RegistryDomain {
@@ -79,7 +80,21 @@ export interface Availability {
   readonly reason?: string;
   /** What the registry asks for a year of it, and for its transfer, where it says so. */
   readonly fees?: Readonly<Partial<Record<FeeCommand, RegistryFee>>>;
+  /** Of a name that is available while its TLD is being launched. */
+  readonly launch?: LaunchDemand;
 }
+
+/**
+ * What has to come with the registration of a name while its TLD is being launched (RFC 8334).
+ *
+ *   none           anybody may have it
+ *   claims_notice  a trademark claims it: whoever wants it reads the notice that the key leads to, and accepts it
+ *   refused        it cannot be registered through us, for a reason that customers may read
+ */
+export type LaunchDemand =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'claims_notice'; readonly lookupKey: string }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
 
@@ -153,6 +168,8 @@ export interface CreateCommand extends Command, PaidCommand {
   readonly registrant: Registrant;
   readonly nameservers: readonly string[];
   readonly isPrivate: boolean;
+  /** Where the registry demands it. */
+  readonly claimsNotice?: AcceptedNotice | undefined;
 }
 
 export interface RenewCommand extends Command, PaidCommand {
@@ -292,6 +309,8 @@ export interface Registry {
   check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
   /** What a command would cost us now; undefined: the registry does not say. Throws `RegistryUnavailable`. */
   feeOf(question: FeeQuestion): Promise<RegistryFee | undefined>;
+  /** Throws `RegistryUnavailable`. */
+  launchDemandOf(name: string): Promise<LaunchDemand>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.

@@ -37,6 +37,7 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     habitsOf: (name) => findMember(name)?.habits ?? NO_HABITS,
     check: (names, options) => checkEverywhere(names, findMember, options),
     feeOf: (question) => read(question.name, (member) => member.feeOf(question)),
+    launchDemandOf: (name) => read(name, (member) => member.launchDemandOf(name)),
     info: (name, options) => read(name, (member) => member.info(name, options)),
     transferOf: (name) => read(name, (member) => member.transferOf(name)),
     create: (command) => change(command, (member, sent) => member.create(sent)),

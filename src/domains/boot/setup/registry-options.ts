@@ -206,8 +206,8 @@ interface PasswordParts {
   readonly note: (problem: string) => void;
 }
 
-async function passwordOf(
-  { password }: RegistrySetup,
+export async function passwordOf(
+  { password }: Pick<RegistrySetup, 'password'>,
   { environment, folder, note }: PasswordParts,
 ): Promise<Pick<RegistryFileOptions, 'password' | 'passwordFile'> | undefined> {
   if ('env' in password) {

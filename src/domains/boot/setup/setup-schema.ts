@@ -156,6 +156,13 @@ const RegistrarSetup = closedObject({
   url: Type.Optional(Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 })),
 });
 
+/** Where the trademark clearinghouse has its notices (RFC 9361). */
+const ClaimsNoticesSetup = closedObject({
+  url: Type.String({ pattern: '^https?://[^\\s?#@]+$', maxLength: 1_000 }),
+  user: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^:\\s]+$' }),
+  password: secret,
+});
+
 export const Setup = closedObject({
   registrar: Type.Optional(RegistrarSetup),
   /** Answers of RDAP for the names that are with us. */
@@ -165,6 +172,7 @@ export const Setup = closedObject({
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),
+  claims_notices: Type.Optional(ClaimsNoticesSetup),
   registries: Type.Optional(Type.Array(RegistrySetup, { minItems: 1 })),
   tlds: Type.Array(TldSetup, { minItems: 1 }),
   reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 }))),
@@ -173,5 +181,6 @@ export const Setup = closedObject({
 export type Setup = Static<typeof Setup>;
 export type RegistrarSetup = Static<typeof RegistrarSetup>;
 export type RegistrySetup = Static<typeof RegistrySetup>;
+export type ClaimsNoticesSetup = Static<typeof ClaimsNoticesSetup>;
 export type TldSetup = Static<typeof TldSetup>;
 export type PricesSetup = Static<typeof PricesSetup>;

@@ -19,7 +19,7 @@ import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { chooseTable } from './idn-tables.ts';
-import { findLaunchObstacle } from './launch-phase.ts';
+import { launchDataOf } from './launch-phase.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { isRegistryError, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -36,8 +36,8 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
   const { contactTypes, nameserverModel } = link.rules;
   const table = chooseTable(name, link.rules.idnRulesOf?.(zoneOf(name)));
   if (table === 'unknown') return rejected('policy', `no table of the registry has all characters of ${name}`);
-  const closed = await findLaunchObstacle(link, name);
-  if (closed !== undefined) return closed;
+  const launch = await launchDataOf(link, command);
+  if ('outcome' in launch) return launch.outcome;
   const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;
@@ -55,6 +55,7 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
       dsRecords: [],
       fee,
       idn: table === 'none' ? undefined : table,
+      notice: launch.notice,
     },
     transactionIdOf(transactionId, 'create'),
   );

@@ -18,6 +18,7 @@ function registryOfFreeNames(): Registry {
     members: [],
     habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
     feeOf: async () => undefined,
+    launchDemandOf: async () => ({ kind: 'none' }),
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,

@@ -40,6 +40,13 @@ const AvailabilityResult = component(
     status: oneOf(['available', 'taken', 'reserved', 'unsupported_tld', 'unknown']),
     reason: nullable(Type.String(), { description: 'For people: why it is not available.' }),
     price: nullable(PriceQuote, { description: 'Null where the TLD is not offered.' }),
+    requires: Type.Optional(
+      oneOf(['claims_notice'], {
+        description:
+          'Beyond the contract: a trademark claims the name, so the notice of GET /claims-notices/{name} has to be accepted with POST ' +
+          '/domains. Absent: nothing has to come with it.',
+      }),
+    ),
   }),
 );
 

@@ -1,4 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { readTimestamp } from '../../../kernel/http/schema.ts';
+import { acceptNotice, type GivenAcceptance } from '../../claims/index.ts';
 import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
@@ -22,10 +24,11 @@ export function registerDomain(deps: DomainDependencies) {
       confirmPrice(priceCents, body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
+      // What the workspace has is refused when the order is placed, with the reason.
+      const isOurs = await isOwn(deps, caller.workspaceId, name);
+      const claimsAcceptance = isOurs ? undefined : await acceptNotice(deps, caller, name, givenAcceptance(body));
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
-      if (instrument !== undefined && !(await isOwn(deps, caller.workspaceId, name))) {
-        await requireAvailable(deps, name);
-      }
+      if (instrument !== undefined && !isOurs) await requireAvailable(deps, name);
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'registration',
@@ -35,11 +38,16 @@ export function registerDomain(deps: DomainDependencies) {
         priceCents,
         fee,
         renewalFee,
+        claimsAcceptance,
         instrument,
         claim: idempotency,
       } as const;
       return buy(deps, purchase, { deadline });
     });
+}
+
+function givenAcceptance({ claims_notice: notice }: Registration): GivenAcceptance | undefined {
+  return notice && { id: notice.id, acceptedAt: readTimestamp(notice.accepted_at) };
 }
 
 /** Names that the operator keeps back. */
@@ -63,7 +71,6 @@ async function requireContact({ db, registry }: DomainDependencies, workspaceId:
   });
 }
 
-/** Placing the order answers with the reason. */
 async function isOwn({ db }: DomainDependencies, workspaceId: string, name: string): Promise<boolean> {
   return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
 }

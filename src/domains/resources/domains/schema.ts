@@ -141,7 +141,23 @@ const payment = {
 
 const domain = Type.String({ minLength: 1, maxLength: 1000, description: 'In punycode or in Unicode.' });
 
-export const Registration = closedObject({ domain, duration: Type.Optional(duration), ...payment });
+const AcceptedClaimsNotice = closedObject(
+  {
+    id: Type.String({ minLength: 1, maxLength: 100, description: 'Of GET /claims-notices/{name}.' }),
+    accepted_at: timestamp({ description: 'When whoever registers the domain accepted it. It counts for 48 hours.' }),
+  },
+  {
+    description:
+      'Beyond the contract: the notice that was accepted, where GET /check says `requires: claims_notice`. Of no meaning elsewhere.',
+  },
+);
+
+export const Registration = closedObject({
+  domain,
+  duration: Type.Optional(duration),
+  ...payment,
+  claims_notice: Type.Optional(AcceptedClaimsNotice),
+});
 export type Registration = Static<typeof Registration>;
 
 export const RenewalOrder = closedObject({ duration: Type.Optional(duration), ...payment });

@@ -1,4 +1,5 @@
 /** The commands of the domain mapping (RFC 5731 3) with the extensions that go with them. Names are in lower case. */
+import type { AcceptedNotice } from '../../claims-notices.ts';
 import type { DsRecord } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN, SEC_DNS } from '../namespaces.ts';
@@ -20,7 +21,7 @@ import {
 import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
 import type { Fee, FeeQuestion } from './fee-values.ts';
 import { findIdn, type IdnTable, idnElement } from './idn.ts';
-import { asksForClaims, claimsQuestionElement } from './launch.ts';
+import { asksForClaims, claimsQuestionElement, findAcceptedNotice, noticeElement } from './launch.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -61,6 +62,8 @@ export interface DomainCreateCommand {
   readonly fee?: Fee | undefined;
   /** Of an internationalized name. */
   readonly idn?: IdnTable | undefined;
+  /** Of a name that a trademark claims. */
+  readonly notice?: AcceptedNotice | undefined;
 }
 
 export interface DomainRenewCommand {
@@ -199,6 +202,7 @@ function encodeCreate(command: DomainCreateCommand) {
       ...(command.dsRecords.length > 0 ? [dsCreateElement(command.dsRecords)] : []),
       ...feeExtension('create', command.fee),
       ...(command.idn === undefined ? [] : [idnElement(command.idn)]),
+      ...(command.notice === undefined ? [] : [noticeElement(command.notice)]),
     ],
   };
 }
@@ -215,6 +219,7 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
     dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create'), nameOf(object)),
     fee: findFee(extensions),
     idn: findIdn(extensions),
+    notice: findAcceptedNotice(extensions),
   } as const;
 }
 

@@ -35,6 +35,7 @@ import {
   CURRENCY,
   required,
 } from './answers.ts';
+import { checkNotice } from './check-notice.ts';
 import { addressesBelow, checkTable, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
@@ -135,7 +136,7 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
   if (command.dsRecords.length > 0) requireInterface(context.habits, interfaceOf(command.dsRecords));
   checkTable(context.habits, command.name, command.idn);
-  if (context.habits.claims?.has(command.name) === true) throw new EppFault(2306, 'the name needs an accepted notice');
+  checkNotice(context, command);
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,

@@ -33,7 +33,7 @@ export interface ServerHabits {
   readonly feeUris: readonly string[];
   /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
   readonly subProducts?: Readonly<Record<string, string>> | undefined;
-  /** Names that trademarks claim, with the keys of their notices, which nobody can accept here. Undefined: nothing is being launched. */
+  /** Names that trademarks claim, with the keys of their notices: a create of one has to come with an accepted notice. Undefined: nothing is being launched. */
   readonly claims?: ReadonlyMap<string, string> | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
   readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
