@@ -259,6 +259,9 @@ interface OrdersTable {
   baseline: Json<Baseline | null> | null;
   registry_fee: Json<RegistryFee | null> | null;
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
+  signed_mark: string | null;
+  is_application: Generated<boolean>;
+  application_id: string | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;

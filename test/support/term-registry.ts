@@ -61,6 +61,7 @@ export class TermRegistry {
       habitsOf: () => habits,
       feeOf: async () => undefined,
       launchDemandOf: async () => ({ kind: 'none' }),
+      applicationOf: async () => undefined,
       check: unused,
       create: unused,
       transfer: unused,

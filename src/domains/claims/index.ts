@@ -3,9 +3,11 @@
  *
  *   registry: claimed, by this key ──▶ shown: fetched, and kept until it ends ──▶ accepted: kept with the order, and sent with the create
  *
+ * In a sunrise, before that, it takes the mark that the clearinghouse has signed for its holder.
+ *
  * A notice belongs to the workspace that was shown it and to its name. What was accepted stays with the order.
  */
-export { acceptNotice, type GivenAcceptance } from './accept-notice.ts';
 export type { ClaimsDependencies } from './launch-demand.ts';
+export { type GivenForLaunch, meetLaunchDemand } from './meet-launch-demand.ts';
 export { showNotice } from './show-notice.ts';
 export { removeEndedNotices } from './store.ts';

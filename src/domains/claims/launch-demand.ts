@@ -18,13 +18,14 @@ export interface ClaimsDependencies {
 export async function readLaunchDemand(
   { registry }: Pick<ClaimsDependencies, 'registry'>,
   name: string,
+  signedMark?: string,
 ): Promise<LaunchDemand> {
   try {
-    return await registry.launchDemandOf(name);
+    return await registry.launchDemandOf(name, signedMark);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     const message =
-      'The registry does not say now whether a trademark claims the name. Nothing was charged; repeat the call.';
+      'The registry does not say now what registering the name needs. Nothing was charged; repeat the call.';
     throw new ApiError('internal', { message, cause: error });
   }
 }

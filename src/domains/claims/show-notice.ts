@@ -20,9 +20,9 @@ export async function showNotice(
       details: { reason: 'launch' },
     });
   }
-  if (demand.kind === 'none') {
+  if (demand.kind !== 'claims_notice') {
     throw new ApiError('not_found', {
-      message: 'No trademark claims this name, so no notice of it has to be accepted. Register it with POST /domains.',
+      message: 'No notice of this name has to be accepted. GET /check says what its registration needs.',
       details: { reason: 'not_claimed' },
     });
   }

@@ -76,6 +76,7 @@ function describe(order: OrderRow): AnswerOf<DomainVerbs, 'show_order'> {
     attention_since: order.attention_since?.toISOString() ?? null,
     attention_reason: order.attention_reason,
     ended_at: order.ended_at?.toISOString() ?? null,
+    application_id: order.application_id,
     claims_notice: order.claims_acceptance && {
       id: order.claims_acceptance.noticeId,
       accepted_at: order.claims_acceptance.acceptedAt,

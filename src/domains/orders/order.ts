@@ -22,6 +22,8 @@
  *   the operator, who is told, and for credit.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
+ * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
+ *   the operator.
  * - A restoration is done when the name is ours and not in its redemption period any more.
  * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
  */
@@ -55,6 +57,8 @@ export interface Purchase {
   readonly fee?: RegistryFee | undefined;
   /** Of a name that a trademark claims. */
   readonly claimsAcceptance?: ClaimsAcceptance | undefined;
+  /** In a sunrise. */
+  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
 }
@@ -104,6 +108,14 @@ const failureCodes = {
   transfer: 'transfer_failed',
   restoration: 'restore_failed',
 } as const;
+
+/** The registry has given the name to somebody else, or to nobody. */
+export function applicationFailure({ name }: Pick<OrderRow, 'name'>): OrderFailure {
+  return {
+    code: 'registration_failed',
+    message: `The registry has rejected the application for ${name}. Nothing was charged.`,
+  };
+}
 
 /** The code of a refusal by the registry. */
 export function failureCodeOf(kind: OrderKind): (typeof failureCodes)[OrderKind] {

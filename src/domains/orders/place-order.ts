@@ -89,7 +89,7 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
-  const { claimsAcceptance = null } = purchase;
+  const { claimsAcceptance = null, sunrise } = purchase;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -109,6 +109,8 @@ async function insertPurchase(
     baseline: baseline ?? null,
     registry_fee: fee ?? null,
     claims_acceptance: claimsAcceptance,
+    signed_mark: sunrise?.signedMark ?? null,
+    is_application: sunrise?.isApplication === true,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: instrument === undefined ? 1 : 0,

@@ -26,6 +26,8 @@ export type NewOrder = Pick<
   | 'baseline'
   | 'registry_fee'
   | 'claims_acceptance'
+  | 'signed_mark'
+  | 'is_application'
   | 'state'
   | 'submissions'
   | 'lease_until'
@@ -122,6 +124,7 @@ export interface OrderChange {
   readonly attention?: { readonly attention_since?: Date; readonly attention_reason?: string };
   readonly registrySaid?: string;
   readonly waitsForCredit?: boolean;
+  readonly applicationId?: string | undefined;
   readonly now: Date;
 }
 
@@ -130,7 +133,7 @@ export async function updateOrder(
   db: WorkspaceDb,
   id: string,
   from: readonly OrderState[],
-  { state, nextLookAt, isLeased = true, attention = {}, registrySaid, waitsForCredit, now }: OrderChange,
+  { state, nextLookAt, isLeased = true, attention = {}, registrySaid, waitsForCredit, applicationId, now }: OrderChange,
 ): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
@@ -141,6 +144,7 @@ export async function updateOrder(
       ...(isLeased ? {} : { lease_until: null }),
       ...(registrySaid === undefined ? {} : { registry_said: registrySaid }),
       ...(waitsForCredit === undefined ? {} : { waits_for_credit: waitsForCredit }),
+      ...(applicationId === undefined ? {} : { application_id: applicationId }),
       ...attention,
     })
     .where('id', '=', id)
@@ -175,6 +179,7 @@ export async function endOrder(
       error_message: failure?.message ?? null,
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
+      signed_mark: null,
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
       waits_for_credit: false,
       lease_until: null,

@@ -130,7 +130,13 @@ const TldSetup = closedObject({
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
-  launch: Type.Optional(closedObject({ phase: oneOf(['sunrise', 'claims']), until: Type.Optional(date) })),
+  launch: Type.Optional(
+    closedObject({
+      phase: oneOf(['sunrise', 'claims']),
+      until: Type.Optional(date),
+      applications: Type.Optional(Type.Boolean()),
+    }),
+  ),
   idn: Type.Optional(
     closedObject({
       extension: oneOf(['idn', 'idnLang']),

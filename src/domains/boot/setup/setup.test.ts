@@ -105,6 +105,12 @@ test('a TLD that is being launched is so until the day of the file', async () =>
   );
   assert.deepEqual(registries[0]?.launchPhaseOf?.('com'), { phase: 'claims', until: new Date('2031-01-01') });
   assert.ok(registries[0]?.extensionUris?.includes(LAUNCH));
+  const sunrise = { phase: 'sunrise', applications: true };
+  const applied = await readSetup(
+    await write('sunrise.json', { registries: [alpha], tlds: [{ ...com, launch: sunrise }] }),
+    {},
+  );
+  assert.deepEqual(applied.registries[0]?.launchPhaseOf?.('com'), sunrise);
   const tlds = [{ ...com, launch: { phase: 'landrush' } }];
   assert.notDeepEqual(await problemsOf({ registries: [alpha], tlds }), []);
 });

@@ -1,12 +1,13 @@
-/** What comes with the registration of a name of a TLD that is being launched. */
-import { type AcceptedNotice, isAcceptanceLive } from '../claims-notices.ts';
-import type { CreateCommand, LaunchDemand, MutationOutcome } from '../registry.ts';
-import { isSuccess } from '../result-codes.ts';
+/** What comes with the registration of a name of a TLD that is being launched (RFC 8334), and what becomes of applications. */
+import { isAcceptanceLive } from '../claims-notices.ts';
+import type { ApplicationState, CreateCommand, LaunchDemand, MutationOutcome } from '../registry.ts';
+import { isSuccess, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { zoneOf } from '../routing-registry.ts';
-import { findClaims } from './commands/launch.ts';
+import { findApplication, findClaims, type LaunchCreate } from './commands/launch.ts';
 import { LAUNCH } from './namespaces.ts';
 import { refusalOf, rejected } from './outcomes.ts';
 import type { LaunchPhase, RegistryLink } from './registry-link.ts';
+import { findMarkProblem } from './signed-mark.ts';
 
 const NO_DEMAND: LaunchDemand = { kind: 'none' };
 
@@ -16,27 +17,36 @@ export async function readLaunchDemands(
   names: readonly string[],
   timeoutMs?: number,
 ): Promise<LaunchDemand[]> {
-  const phases = names.map((name) => phaseNow(link, zoneOf(name))?.phase);
-  const asked = names.filter((_, index) => phases[index] === 'claims');
+  const phases = names.map((name) => phaseNow(link, zoneOf(name)));
+  const asked = names.filter((_, index) => phases[index]?.phase === 'claims');
   const answers = asked.length === 0 ? new Map<string, LaunchDemand>() : await askClaims(link, asked, timeoutMs);
+  const takesMarks = phases.some((phase) => phase?.phase === 'sunrise') && (await link.supports(LAUNCH, timeoutMs));
   return names.map((name, index) => {
+    const phase = phases[index];
+    if (phase === undefined) return NO_DEMAND;
     const zone = zoneOf(name);
-    if (phases[index] === 'sunrise') {
-      return refused(`names of ${zone} are only for holders of trademarks now, and cannot be bought here yet`);
+    if (phase.phase === 'sunrise') {
+      if (takesMarks) return { kind: 'signed_mark', isApplication: phase.applications === true };
+      return refused(`names of ${zone} are only for holders of trademarks now, and the registry takes no signed marks`);
     }
-    if (phases[index] === undefined) return NO_DEMAND;
     const unsaid = `${name} cannot be bought here while ${zone} is being launched: the registry does not say whether a trademark claims it`;
     return answers.get(name) ?? refused(unsaid);
   });
 }
 
 /** Whoever buys waits for it, before anything is charged. Throws what asking throws. */
-export async function readLaunchDemand(link: RegistryLink, name: string): Promise<LaunchDemand> {
+export async function readLaunchDemand(link: RegistryLink, name: string, signedMark?: string): Promise<LaunchDemand> {
   const [demand = NO_DEMAND] = await readLaunchDemands(link, [name], TIMEOUT_MS);
-  return demand;
+  if (demand.kind !== 'signed_mark' || signedMark === undefined) return demand;
+  const problem = findMarkProblem(signedMark, labelOf(name), link.rules.clock.now());
+  return problem === undefined ? demand : refused(problem);
 }
 
 const TIMEOUT_MS = 2_000;
+
+function labelOf(name: string): string {
+  return name.slice(0, name.indexOf('.'));
+}
 
 function phaseNow({ rules: { clock, launchPhaseOf } }: RegistryLink, zone: string): LaunchPhase | undefined {
   const launch = launchPhaseOf?.(zone);
@@ -64,27 +74,46 @@ function refused(reason: string): LaunchDemand {
   return { kind: 'refused', reason };
 }
 
-/** The notice that the create has to come with, or why it is not sent. Throws what asking throws. */
+/** What the create has to come with, or why it is not sent. Throws what asking throws. */
 export async function launchDataOf(
   link: RegistryLink,
-  { claimsNotice, name }: Pick<CreateCommand, 'claimsNotice' | 'name'>,
-): Promise<{ readonly notice?: AcceptedNotice } | { readonly outcome: MutationOutcome }> {
-  const [demand = NO_DEMAND] = await readLaunchDemands(link, [name]);
+  { claimsNotice, name, signedMark }: Pick<CreateCommand, 'claimsNotice' | 'name' | 'signedMark'>,
+): Promise<{ readonly launch?: LaunchCreate } | { readonly outcome: MutationOutcome }> {
+  const demand = await readLaunchDemand(link, name, signedMark);
+  const refuse = (reason: string) => ({ outcome: rejected('policy', reason) });
   switch (demand.kind) {
     case 'none':
       return {};
     case 'refused':
-      return { outcome: rejected('policy', demand.reason) };
+      return refuse(demand.reason);
+    case 'signed_mark':
+      if (signedMark === undefined) return refuse(`names of ${zoneOf(name)} are only for holders of trademarks now`);
+      return { launch: { kind: 'signed_mark', signedMark, isApplication: demand.isApplication } };
     case 'claims_notice':
-      if (claimsNotice === undefined) {
-        return { outcome: rejected('policy', `a trademark claims ${name}, and its notice was not accepted`) };
-      }
+      if (claimsNotice === undefined) return refuse(`a trademark claims ${name}, and its notice was not accepted`);
       if (!isAcceptanceLive(claimsNotice, link.rules.clock.now())) {
-        const ended = `the acceptance of the claims notice of ${name} ended before the registry took the name`;
-        return { outcome: rejected('policy', ended) };
+        return refuse(`the acceptance of the claims notice of ${name} ended before the registry took the name`);
       }
-      return { notice: claimsNotice };
+      return { launch: { kind: 'notice', notice: claimsNotice } };
     default:
       return demand satisfies never;
   }
+}
+
+/** Undefined: the registry does not know it, or does not tell. Throws what asking throws. */
+export async function askApplication(
+  link: RegistryLink,
+  name: string,
+  applicationId: string,
+): Promise<ApplicationState | undefined> {
+  const response = await link.askRepeatable({ kind: 'domain:info', name, applicationId });
+  if (response.code === OBJECT_DOES_NOT_EXIST) return undefined;
+  if (!isSuccess(response.code)) throw refusalOf(response);
+  const found = findApplication(response.extensions);
+  return found?.id === applicationId ? stateOf(found.status) : undefined;
+}
+
+/** `invalid` may still be put right (RFC 8334 2.3): only the last word counts. */
+function stateOf(status: string | undefined): ApplicationState {
+  return status === 'allocated' || status === 'rejected' ? status : 'pending';
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from '../../../../test/support/epp.ts';
+import { signedMark } from '../../../../test/support/signed-mark.ts';
 import { type AcceptedNotice, noticeIdOf } from '../claims-notices.ts';
 import { commandElement } from './commands/command.ts';
 import type { IdnTable } from './commands/idn.ts';
@@ -298,7 +299,14 @@ test('a registry takes no notice that has ended, and none for a name that nobody
       `<svcExtension><extURI>${LAUNCH}</extURI></svcExtension></svcs></login><clTRID>raw-1</clTRID></command></epp>`,
   );
   const create = (name: string, notice: AcceptedNotice) =>
-    client.ask(writeXml(commandElement({ kind: 'domain:create', name, contacts: [], dsRecords: [], notice }, 'raw-2')));
+    client.ask(
+      writeXml(
+        commandElement(
+          { kind: 'domain:create', name, contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
+          'raw-2',
+        ),
+      ),
+    );
   const until = new Date(NOON.getTime() + TWO_DAYS_MS);
   const noticeId = noticeIdOf('ended', until, '0000000000000000001');
   const accepted = { noticeId, notAfter: until.toISOString(), acceptedAt: NOON.toISOString() };
@@ -312,10 +320,10 @@ test('a registry takes no notice that has ended, and none for a name that nobody
   client.socket.destroy();
 });
 
-test('names are refused in a sunrise, and where the registry says nothing of claims', async () => {
+test('names are refused in the sunrise of a registry that takes no marks, and where it says nothing of claims', async () => {
   const { registry } = await open({}, { launchPhaseOf: () => ({ phase: 'sunrise' }) });
   const sunrise = await registry.create(testCreation(newName()));
-  assert.match(sunrise.kind === 'rejected' ? (sunrise.explanation ?? '') : '', /only for holders of trademarks/);
+  assert.match(sunrise.kind === 'rejected' ? (sunrise.explanation ?? '') : '', /takes no signed marks/);
   const { registry: mute } = await open({}, { launchPhaseOf: () => ({ phase: 'claims' }) });
   const name = newName();
   assert.equal((await mute.check([name]))[0]?.launch?.kind, 'refused');
@@ -357,7 +365,52 @@ test('of several validators the clearinghouse’s key is used', () => {
 test('an accepted notice is told as RFC 8334 has it', () => {
   const notice = { noticeId: 'abc', notAfter: '2026-03-03T00:00:00.000Z', acceptedAt: '2026-03-01T00:00:00.000Z' };
   assert.match(
-    writeXml(commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], notice }, 'client-1')),
+    writeXml(
+      commandElement(
+        { kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
+        'client-1',
+      ),
+    ),
     /<launch:create xmlns:launch="urn:ietf:params:xml:ns:launch-1\.0"><launch:phase>claims<\/launch:phase><launch:notice><launch:noticeID validatorID="tmch">abc<\/launch:noticeID><launch:notAfter>2026-03-03T00:00:00\.000Z<\/launch:notAfter><launch:acceptedDate>2026-03-01T00:00:00\.000Z<\/launch:acceptedDate><\/launch:notice><\/launch:create>/,
   );
+});
+
+test('a signed mark is told as RFC 8334 has it, and an application is asked for by its id', () => {
+  const textOf = (isApplication: boolean) => {
+    const launch = { kind: 'signed_mark', signedMark: 'PHNtZD4=', isApplication } as const;
+    return writeXml(
+      commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'client-1'),
+    );
+  };
+  const mark =
+    '<launch:phase>sunrise</launch:phase><smd:encodedSignedMark xmlns:smd="urn:ietf:params:xml:ns:signedMark-1.0">PHNtZD4=</smd:encodedSignedMark></launch:create>';
+  assert.ok(textOf(false).includes(`<launch:create xmlns:launch="${LAUNCH}">${mark}`));
+  assert.ok(textOf(true).includes(`<launch:create xmlns:launch="${LAUNCH}" type="application">${mark}`));
+  assert.ok(
+    writeXml(commandElement({ kind: 'domain:info', name: 'a.com', applicationId: 'abc123' }, 'client-1')).includes(
+      `<launch:info xmlns:launch="${LAUNCH}"><launch:phase>sunrise</launch:phase><launch:applicationID>abc123</launch:applicationID></launch:info>`,
+    ),
+  );
+});
+
+test('a sunrise takes names with a mark of theirs alone, and applications where it takes those', async () => {
+  const sunrise = { zones: ['com'], applications: false };
+  const launchPhaseOf = () => ({ phase: 'sunrise' }) as const;
+  const { epp, registry } = await open({ sunrise }, { extensionUris: [LAUNCH], launchPhaseOf });
+  const name = newName();
+  const mark = signedMark({ labels: [name.replace('.com', '')] });
+  const without = await epp.connect({ extensionUris: [LAUNCH] });
+  const reasonOf = async (creating: ReturnType<typeof registry.create>) => {
+    const outcome = await creating;
+    return outcome.kind === 'rejected' ? outcome.reason : outcome.kind;
+  };
+  assert.match(await reasonOf(without.create(testCreation(name))), /needs a signed mark/);
+  const applying = await epp.connect({
+    extensionUris: [LAUNCH],
+    launchPhaseOf: () => ({ phase: 'sunrise', applications: true }),
+  });
+  assert.match(await reasonOf(applying.create({ ...testCreation(name), signedMark: mark })), /takes no applications/);
+  assert.match(await reasonOf(registry.create({ ...testCreation(newName()), signedMark: mark })), /not of/);
+  assert.equal(await reasonOf(registry.create({ ...testCreation(name), signedMark: mark })), 'completed');
+  assert.equal(await registry.applicationOf(name, 'none'), undefined);
 });

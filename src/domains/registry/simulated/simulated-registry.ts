@@ -158,6 +158,10 @@ class SimulatedRegistry implements SingleRegistry {
     return { kind: 'none' };
   }
 
+  async applicationOf(): Promise<undefined> {
+    return undefined;
+  }
+
   async info(name: string, { withHosts = false }: ReadOptions = {}) {
     const found = await this.#read('info', name, async () => {
       const info = await this.#findDomain(name);

@@ -19,6 +19,7 @@ function registryOfFreeNames(): Registry {
     habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
     feeOf: async () => undefined,
     launchDemandOf: async () => ({ kind: 'none' }),
+    applicationOf: async () => undefined,
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,

@@ -36,8 +36,7 @@ let bare: TestDomainsOverEpp;
 before(async () => {
   notices = await startNoticeService();
   client = connectNoticeService(notices.url);
-  const launchPhaseOf = (zone: string) =>
-    zone === 'com' ? ({ phase: 'claims' } as const) : zone === 'net' ? ({ phase: 'sunrise' } as const) : undefined;
+  const launchPhaseOf = (zone: string) => (zone === 'com' ? ({ phase: 'claims' } as const) : undefined);
   const endpoint = { extensionUris: [LAUNCH], launchPhaseOf, connections: 4 };
   service = await startDomainsOverEpp({ habits: { claims }, endpoint, noticeService: client });
   bare = await startDomainsOverEpp({ habits: { claims }, endpoint });
@@ -89,8 +88,6 @@ test('who asks is told that a notice has to be accepted, of claimed names alone'
   assert.deepEqual([body.results[0].status, body.results[0].requires], ['available', 'claims_notice']);
   const { body: other } = await service.anybody.get('/check?q=unclaimed.com');
   assert.deepEqual([other.results[0].status, 'requires' in other.results[0]], ['available', false]);
-  const { body: sunrise } = await service.anybody.get('/check?q=early.net');
-  assert.deepEqual([sunrise.results[0].status, sunrise.results[0].available], ['reserved', false]);
 });
 
 test('a notice is shown whole, and a purchase that accepts it is kept with it and sent with it', async () => {
@@ -213,7 +210,6 @@ test('a notice that cannot be had is an error that says so, and nothing is held'
 test('a name that no trademark claims has no notice, is bought without one, and one that comes along is of no meaning', async () => {
   const workspace = await service.owner();
   assert.deepEqual(refusal(await workspace.get('/claims-notices/unclaimed-1.com')), [404, 'not_found']);
-  assert.deepEqual(refusal(await workspace.get('/claims-notices/early.net')), [422, 'registration_failed']);
   assert.deepEqual(refusal(await workspace.get('/claims-notices/gold.unsold')), [400, 'bad_request']);
   assert.equal((await buy(workspace, 'unclaimed-1.com')).status, 201);
   const other = await buy(workspace, 'unclaimed-2.com', { id: 'any', accepted_at: now() });

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { readTimestamp } from '../../../kernel/http/schema.ts';
-import { acceptNotice, type GivenAcceptance } from '../../claims/index.ts';
+import { type GivenForLaunch, meetLaunchDemand } from '../../claims/index.ts';
 import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
@@ -26,7 +26,7 @@ export function registerDomain(deps: DomainDependencies) {
       await requireContact(deps, caller.workspaceId, name);
       // What the workspace has is refused when the order is placed, with the reason.
       const isOurs = await isOwn(deps, caller.workspaceId, name);
-      const claimsAcceptance = isOurs ? undefined : await acceptNotice(deps, caller, name, givenAcceptance(body));
+      const launch = isOurs ? {} : await meetLaunchDemand(deps, caller, name, givenForLaunch(body));
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrument !== undefined && !isOurs) await requireAvailable(deps, name);
       const purchase = {
@@ -38,7 +38,7 @@ export function registerDomain(deps: DomainDependencies) {
         priceCents,
         fee,
         renewalFee,
-        claimsAcceptance,
+        ...launch,
         instrument,
         claim: idempotency,
       } as const;
@@ -46,8 +46,12 @@ export function registerDomain(deps: DomainDependencies) {
     });
 }
 
-function givenAcceptance({ claims_notice: notice }: Registration): GivenAcceptance | undefined {
-  return notice && { id: notice.id, acceptedAt: readTimestamp(notice.accepted_at) };
+function givenForLaunch({ claims_notice: notice, signed_mark: mark }: Registration): GivenForLaunch {
+  return {
+    notice: notice && { id: notice.id, acceptedAt: readTimestamp(notice.accepted_at) },
+    // Files of marks have it in lines.
+    signedMark: mark?.replace(/\s+/g, ''),
+  };
 }
 
 /** Names that the operator keeps back. */

@@ -141,6 +141,9 @@ const payment = {
 
 const domain = Type.String({ minLength: 1, maxLength: 1000, description: 'In punycode or in Unicode.' });
 
+/** Those that there are have some 10,000 characters. */
+const MAX_SIGNED_MARK = 131_072;
+
 const AcceptedClaimsNotice = closedObject(
   {
     id: Type.String({ minLength: 1, maxLength: 100, description: 'Of GET /claims-notices/{name}.' }),
@@ -157,6 +160,15 @@ export const Registration = closedObject({
   duration: Type.Optional(duration),
   ...payment,
   claims_notice: Type.Optional(AcceptedClaimsNotice),
+  signed_mark: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_SIGNED_MARK,
+      description:
+        'Beyond the contract: the mark that the Trademark Clearinghouse signed (RFC 7848), in base64, where GET /check says ' +
+        '`requires: signed_mark`. Of no meaning elsewhere.',
+    }),
+  ),
 });
 export type Registration = Static<typeof Registration>;
 

@@ -24,6 +24,7 @@ export function renderOrder(row: OrderRow): Order {
     paid_with: row.pays_with,
     status: STATUS[row.state],
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
+    ...(row.application_id !== null && { application_id: row.application_id }),
     ...(accepted && {
       claims_notice: {
         id: accepted.noticeId,

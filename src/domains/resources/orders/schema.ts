@@ -29,6 +29,11 @@ export const Order = component(
         message: Type.String({ description: 'For people. May change.' }),
       }),
     ),
+    application_id: Type.Optional(
+      Type.String({
+        description: 'Of an application in a sunrise, as the registry calls it; absent: it is none, or has no id yet.',
+      }),
+    ),
     claims_notice: Type.Optional(
       Type.Object(
         {

@@ -5,35 +5,65 @@ import { workspaceDb } from '../workspace-scope.ts';
 import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
 import { findNotice } from './store.ts';
 
-/** As the caller of a purchase says it. */
-export interface GivenAcceptance {
-  readonly id: string;
-  readonly acceptedAt: Date;
+/** What the caller of a purchase sends along. */
+export interface GivenForLaunch {
+  readonly notice?: { readonly id: string; readonly acceptedAt: Date } | undefined;
+  /** Base64. */
+  readonly signedMark?: string | undefined;
+}
+
+/** What goes with the order; empty where nothing is needed. */
+export interface LaunchTerms {
+  readonly claimsAcceptance?: ClaimsAcceptance;
+  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean };
 }
 
 /** How far callers' clocks may be from ours. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
 /**
- * The acceptance that goes with the order of a name; undefined where none is needed, whatever was given. Throws before any money is
- * touched: `registration_failed` with the reason and the path to the notice, `bad_request` for a moment that cannot be.
+ * What was given, as far as the registration of the name needs it now. Throws before any money is touched: `registration_failed` with the
+ * reason, and with the path to the notice where there is one; `bad_request` for a moment that cannot be.
  */
-export async function acceptNotice(
+export async function meetLaunchDemand(
+  deps: ClaimsDependencies,
+  caller: Pick<Caller, 'tokenId' | 'workspaceId'>,
+  name: string,
+  { notice, signedMark }: GivenForLaunch,
+): Promise<LaunchTerms> {
+  const demand = await readLaunchDemand(deps, name, signedMark);
+  switch (demand.kind) {
+    case 'none':
+      return {};
+    case 'refused':
+      throw new ApiError('registration_failed', {
+        message: `${demand.reason.charAt(0).toUpperCase()}${demand.reason.slice(1)}. Nothing was charged.`,
+        details: { reason: signedMark === undefined ? 'launch' : 'signed_mark_refused' },
+      });
+    case 'signed_mark':
+      if (signedMark === undefined) throw markRequired(name);
+      return { sunrise: { signedMark, isApplication: demand.isApplication } };
+    case 'claims_notice':
+      if (deps.noticeService === undefined) throw notShownHere(name);
+      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice) };
+    default:
+      return demand satisfies never;
+  }
+}
+
+function markRequired(name: string): ApiError {
+  return new ApiError('registration_failed', {
+    message: `${name} is only for the holder of a trademark now. Nothing was charged. If you are one, repeat the call with \`signed_mark\`: the mark that the Trademark Clearinghouse signed, in base64.`,
+    details: { reason: 'signed_mark_required' },
+  });
+}
+
+async function acceptNotice(
   deps: ClaimsDependencies,
   { tokenId, workspaceId }: Pick<Caller, 'tokenId' | 'workspaceId'>,
   name: string,
-  given: GivenAcceptance | undefined,
-): Promise<ClaimsAcceptance | undefined> {
-  const demand = await readLaunchDemand(deps, name);
-  if (demand.kind === 'none') return undefined;
-  if (demand.kind === 'refused') {
-    const why = `${demand.reason.charAt(0).toUpperCase()}${demand.reason.slice(1)}`;
-    throw new ApiError('registration_failed', {
-      message: `${why}. Nothing was charged.`,
-      details: { reason: 'launch' },
-    });
-  }
-  if (deps.noticeService === undefined) throw notShownHere(name);
+  given: GivenForLaunch['notice'],
+): Promise<ClaimsAcceptance> {
   if (given === undefined) {
     throw refusal(name, 'claims_notice_required', `A trademark claims ${name}, so its notice has to be accepted`);
   }

@@ -17,3 +17,10 @@ create index claims_notices_that_ended on domains.claims_notices (not_after);
 
 -- Of a registration: the notice that was accepted, when, when that came, and by which token.
 alter table domains.orders add column claims_acceptance jsonb;
+
+-- Of a registration in a sunrise, until it ends: the mark that was signed for it, in base64.
+alter table domains.orders add column signed_mark text;
+-- It is applied for, and the registry may take several of one registrar: one that may have arrived is not sent again.
+alter table domains.orders add column is_application boolean not null default false;
+-- As the registry calls it; null: it has not said.
+alter table domains.orders add column application_id text;
