@@ -1,7 +1,13 @@
 /** The domain registration service as a service of the process. */
 import { join } from 'node:path';
 import { createDomains } from '../domains/app.ts';
-import { openDelegations, openPayments, openPublisher, openRegistry } from '../domains/boot/open-dependencies.ts';
+import {
+  openDelegations,
+  openNotices,
+  openPayments,
+  openPublisher,
+  openRegistry,
+} from '../domains/boot/open-dependencies.ts';
 import { createAliasTargets } from '../domains/dns/alias/index.ts';
 import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
@@ -14,13 +20,17 @@ import { renderDomainsWelcome } from './welcome.ts';
 export async function serveDomains(parts: ServerDependencies): Promise<ServedService> {
   const { config, publicUrl } = parts;
   const dependencies = { ...parts, clock: systemClock };
-  const { rdap, ...opened } = await openRegistry(config.domains, { ...dependencies, environment: readEnvironment() });
+  const { notices, rdap, ...opened } = await openRegistry(config.domains, {
+    ...dependencies,
+    environment: readEnvironment(),
+  });
   const { prices, registry } = opened;
   const publisher = await openPublisher(config.domains, dependencies);
   const domains = await createDomains({
     ...dependencies,
     registry,
     prices,
+    noticeService: await openNotices(notices, parts.outbound),
     ...(rdap === undefined ? {} : { rdap }),
     publisher,
     delegations: openDelegations(registry, config.dnsServers),

@@ -21,6 +21,7 @@ import { accountOperations } from './resources/accounts/operations.ts';
 import { authCodeOperations } from './resources/auth-codes/operations.ts';
 import { autoTopUpOperations } from './resources/auto-top-up/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
+import { claimsNoticeOperations } from './resources/claims-notices/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
 import { disputeOperations } from './resources/disputes/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
@@ -66,6 +67,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...tldOperations(deps),
     ...accountOperations(deps),
     ...domainOperations(deps),
+    ...claimsNoticeOperations(deps),
     ...settingsOperations(deps),
     ...authCodeOperations(deps),
     ...zoneOperations(deps),

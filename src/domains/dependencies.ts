@@ -15,6 +15,7 @@ import type { AnswerStore } from './idempotency-store.ts';
 import type { Mailer } from './mail/index.ts';
 import type { PriceBook } from './prices/price-book.ts';
 import type { Seller } from './receipts/index.ts';
+import type { NoticeService } from './registry/claims-notices.ts';
 import type { Registry } from './registry/registry.ts';
 import type { RegistrarIdentity } from './resources/rdap/registrar-identity.ts';
 import type { Payments } from './wallet/payments/payments.ts';
@@ -37,6 +38,8 @@ export interface GivenDependencies {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly registry: Registry;
+  /** Where notices of trademark claims come from. Absent: names that trademarks claim are not sold. */
+  readonly noticeService?: NoticeService | undefined;
   /** What is sold, and at which prices. */
   readonly prices: PriceBook;
   readonly publisher: ZonePublisher;

@@ -35,6 +35,11 @@ export const referenceTopics: readonly Topic[] = [
     prefixes: ['domains', 'settings', 'auth_codes'],
   },
   {
+    name: 'Trademark claims',
+    description: 'Beyond the contract of the service: notices that have to be accepted while a TLD is being launched.',
+    prefixes: ['claims_notices'],
+  },
+  {
     name: 'RDAP',
     description: 'Registration data of the names that are with this registrar (RFC 9083).',
     prefixes: ['rdap'],

@@ -2,6 +2,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
+import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
 import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
@@ -272,6 +273,10 @@ interface OrdersTable {
   sealed_auth_code: string | null;
   baseline: Json<Baseline | null> | null;
   registry_fee: Json<RegistryFee | null> | null;
+  claims_acceptance: Json<ClaimsAcceptance | null> | null;
+  signed_mark: string | null;
+  is_application: Generated<boolean>;
+  application_id: string | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;
@@ -292,6 +297,16 @@ interface OrdersTable {
   waits_for_credit: Generated<boolean>;
   price_unasked: Generated<boolean>;
   sent_at: Date | null;
+}
+
+interface ClaimsNoticesTable {
+  workspace_id: Generated<string>;
+  notice_id: string;
+  name: string;
+  lookup_key: string;
+  not_after: Date;
+  claims: Json<readonly TrademarkClaim[]>;
+  shown_at: Date;
 }
 
 interface ZonesTable {
@@ -451,6 +466,7 @@ export interface WorkspaceTables {
   webhook_attempts: WebhookAttemptsTable;
   auto_top_ups: AutoTopUpsTable;
   disputes: DisputesTable;
+  claims_notices: ClaimsNoticesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -485,4 +501,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'webhook_attempts',
   'auto_top_ups',
   'disputes',
+  'claims_notices',
 ] as const);

@@ -4,6 +4,7 @@ import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
 import { lookAfterAuthCodes } from './auth-codes/index.ts';
 import { lookAtBalances } from './balances/index.ts';
 import { resendChanges } from './changes/index.ts';
+import { removeEndedNotices } from './claims/index.ts';
 import { resendDeletions } from './deletions/index.ts';
 import type { Dependencies } from './dependencies.ts';
 import { refreshAliases } from './dns/alias/index.ts';
@@ -35,6 +36,7 @@ import {
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
 import { defineLedgerAudit, definePayments, mailDisputes, runAutoTopUps } from './wallet/index.ts';
+import { systemDb } from './workspace-scope.ts';
 
 export interface Workers {
   readonly orders: OrderWorker;
@@ -135,6 +137,7 @@ export function createWorkers(deps: Dependencies): Workers {
   defineOrderAudit(jobs, deps);
   defineMessageAudit(jobs, deps);
   defineAnswerSweep(jobs, deps);
+  defineNoticeSweep(jobs, deps);
   defineReceipts(jobs, deps);
   defineSignIns(jobs, deps);
   defineDeliverySweep(jobs, deps);
@@ -208,4 +211,11 @@ const SWEEP_ANSWERS = 'domains.sweep-answers';
 function defineAnswerSweep(jobs: Jobs, { db }: Dependencies): void {
   jobs.define(SWEEP_ANSWERS, () => removeExpiredAnswers(db), { concurrency: 1 });
   jobs.schedule(SWEEP_ANSWERS, '23 * * * *', {});
+}
+
+const SWEEP_NOTICES = 'domains.sweep-claims-notices';
+
+function defineNoticeSweep(jobs: Jobs, { clock, db }: Dependencies): void {
+  jobs.define(SWEEP_NOTICES, () => removeEndedNotices(systemDb(db), clock.now()), { concurrency: 1 });
+  jobs.schedule(SWEEP_NOTICES, '37 * * * *', {});
 }

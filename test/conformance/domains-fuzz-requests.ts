@@ -39,6 +39,8 @@ export interface DomainsFuzzRequest {
 /** One request of so many is as it should be, so that each operation is known to get past its validation. */
 const PLAIN_EVERY = 8;
 const COM_PRICE = 11.9;
+/** A trademark claims it. */
+export const CLAIMED_NAME = 'claimed-name.com';
 
 export function makeDomainsRequest(
   number: number,
@@ -159,6 +161,7 @@ function realId(operation: FuzzedOperation, name: string, { ids }: DomainsWorld,
   if (operation.id === 'domains.transfer') return `taken-${process.pid}-${number}.com`;
   if (operation.id === 'domains.delete') return ids.spare_name ?? '';
   if (operation.id === 'rdap.nameserver') return NAMESERVERS[0];
+  if (operation.id === 'claims_notices.get') return CLAIMED_NAME;
   return ids[name] ?? '';
 }
 

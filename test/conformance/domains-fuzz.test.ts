@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import { domainErrors } from '../../src/domains/errors.ts';
 import type { Message } from '../../src/domains/mail/index.ts';
 import { issueReceipts } from '../../src/domains/receipts/index.ts';
+import { noticeIdOf } from '../../src/domains/registry/claims-notices.ts';
 import { auditLedger } from '../../src/domains/wallet/index.ts';
 import { createStripePayments } from '../../src/domains/wallet/payments/stripe-payments.ts';
 import { systemClock } from '../../src/kernel/clock/clock.ts';
@@ -20,6 +21,7 @@ import { NAMESERVERS, startDomains } from '../support/domains.ts';
 import type { Answer } from '../support/platform.ts';
 import { eventually } from '../support/turns.ts';
 import {
+  CLAIMED_NAME,
   type DomainsFuzzRequest,
   type DomainsWorld,
   type FuzzedOperation,
@@ -92,6 +94,14 @@ const service = await startDomains({
   }),
   delegations: { find: async () => ({ nameservers: NAMESERVERS, ttlSeconds: 300 }) },
   parts: {
+    noticeService: {
+      fetchNotice: async () => {
+        const [label = ''] = CLAIMED_NAME.split('.');
+        const notAfter = new Date(Date.now() + 172_800_000);
+        const id = noticeIdOf(label, notAfter, '0000000000000000001');
+        return { id, label, notBefore: new Date(), notAfter, claims: [] };
+      },
+    },
     rdap: {
       name: 'Example',
       iana_id: 9_999,
@@ -101,6 +111,8 @@ const service = await startDomains({
     },
   },
 });
+service.registry.launchDemandOf = async (name) =>
+  name === CLAIMED_NAME ? { kind: 'claims_notice', lookupKey: 'key' } : { kind: 'none' };
 after(async () => {
   await service.close();
   await stripe.close();

@@ -49,6 +49,7 @@ const endpoints = [
 
 /** What the service offers beside them. */
 const ownEndpoints = [
+  'GET /claims-notices/{name} read',
   'GET /registrant read',
   'PATCH /registrant write',
   'POST /domains/{name}/restore write',

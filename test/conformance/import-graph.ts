@@ -204,15 +204,22 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     may: ['domains parts', 'domains ground'],
   },
   'domains parts': {
-    paths: ['src/domains/balances/', 'src/domains/dns/', 'src/domains/wallet/', 'src/domains/mail/'],
+    paths: [
+      'src/domains/balances/',
+      'src/domains/claims/',
+      'src/domains/dns/',
+      'src/domains/wallet/',
+      'src/domains/mail/',
+    ],
     may: ['domains ground'],
   },
   'domains registries': {
-    paths: ['src/domains/registry/simulated/', 'src/domains/registry/epp/'],
+    paths: ['src/domains/registry/simulated/', 'src/domains/registry/epp/', 'src/domains/registry/notice-service/'],
     may: ['domains ground'],
   },
   'domains ground': {
     paths: [
+      'src/domains/registry/claims-notices.ts',
       'src/domains/registry/dns-key.ts',
       'src/domains/registry/duties.ts',
       'src/domains/registry/explain-refusal.ts',

@@ -2,6 +2,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Mailer } from '../../src/domains/mail/index.ts';
 import type { PriceBook } from '../../src/domains/prices/price-book.ts';
+import type { NoticeService } from '../../src/domains/registry/claims-notices.ts';
 import type { ChooseDelivery, EppRegistryOptions, ServerHabits } from '../../src/domains/registry/epp/index.ts';
 import type {
   ChooseWrongAnswer,
@@ -42,6 +43,7 @@ export async function startDomainsOverEpp({
   messages,
   parts = {},
   leaseBeatMs,
+  noticeService,
   restoreReports = false,
   ...options
 }: {
@@ -50,6 +52,8 @@ export async function startDomainsOverEpp({
   readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
   /** See `GivenDependencies`. */
   readonly leaseBeatMs?: number;
+  /** Where notices of trademark claims come from. */
+  readonly noticeService?: NoticeService;
   readonly autoRenewGraceDays?: number;
   /** Restorations want a report. */
   readonly restoreReports?: boolean;
@@ -86,7 +90,11 @@ export async function startDomainsOverEpp({
     registry: () => adapter,
     ...parts,
     ...(mailer === undefined ? {} : { mailer }),
-    parts: { ...(prices === undefined ? {} : { prices }), ...(leaseBeatMs === undefined ? {} : { leaseBeatMs }) },
+    parts: {
+      ...(prices === undefined ? {} : { prices }),
+      ...(leaseBeatMs === undefined ? {} : { leaseBeatMs }),
+      noticeService,
+    },
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
     logger: openTestLogger(),
   });

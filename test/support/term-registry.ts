@@ -60,6 +60,8 @@ export class TermRegistry {
       members: [member],
       habitsOf: () => habits,
       feeOf: async () => undefined,
+      launchDemandOf: async () => ({ kind: 'none' }),
+      applicationOf: async () => undefined,
       check: unused,
       create: unused,
       transfer: unused,

@@ -79,6 +79,10 @@ function describe(order: Order): string {
   const parts = [
     `${order.id}  ${order.kind} of ${order.name} for ${order.workspace_id}: ${order.state}, ${formatEuros(order.amount_cents)} by ${order.paid_with}`,
     `made ${order.created_at}, asked of the registry ${order.submissions} times`,
+    ...(order.application_id === null ? [] : [`application ${order.application_id}`]),
+    ...(order.claims_notice === null
+      ? []
+      : [`claims notice ${order.claims_notice.id} accepted ${order.claims_notice.accepted_at}`]),
     ...(order.attention_reason === null
       ? []
       : [`needs attention since ${order.attention_since}: ${order.attention_reason}`]),

@@ -6,6 +6,7 @@ import type { Environment } from '../../kernel/config/read-environment.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
+import type { Outbound } from '../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import { createParentServers, createRegistryDelegations, type Delegations } from '../dns/delegation/index.ts';
 import {
@@ -18,13 +19,14 @@ import {
 } from '../dns/embedded/index.ts';
 import type { ZonePublisher } from '../dns/publisher.ts';
 import { createPriceBook, type PriceBook, standardPriceBook } from '../prices/price-book.ts';
+import type { NoticeService } from '../registry/claims-notices.ts';
 import type { Registry } from '../registry/registry.ts';
 import { createRoutingRegistry } from '../registry/routing-registry.ts';
 import { createSimulatedRegistry, type PriceList } from '../registry/simulated/index.ts';
 import type { RegistrarIdentity } from '../resources/rdap/registrar-identity.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
-import type { DomainsSetup } from './setup/read-setup.ts';
+import type { DomainsSetup, NoticeServiceSetup } from './setup/read-setup.ts';
 import type { RegistryFileOptions } from './setup/registry-options.ts';
 
 interface Dependencies {
@@ -71,6 +73,8 @@ export interface OpenedRegistry {
   readonly rdap?: RegistrarIdentity;
   /** How long auth codes work, where the file says so. */
   readonly authCodeDays?: number | undefined;
+  /** Where notices of trademark claims are, where the file says so; see `openNotices`. */
+  readonly notices?: NoticeServiceSetup | undefined;
 }
 
 /** Where names are registered, and what is sold there. Throws `ConfigError`, and what reading a certificate authority's file throws. */
@@ -82,7 +86,7 @@ export async function openRegistry(
   const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
   const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
   const rdap = setup?.servesRdap === true && setup.registrar !== undefined ? { rdap: setup.registrar } : {};
-  const own = { prices, authCodeDays: setup?.authCodeDays, ...rdap };
+  const own = { prices, authCodeDays: setup?.authCodeDays, notices: setup?.noticeService, ...rdap };
   const [first, ...others] = setup?.registries ?? [];
   if (first !== undefined) {
     const { createEppRegistry } = await import('../registry/epp/index.ts');
@@ -107,6 +111,16 @@ export async function openRegistry(
     ...(caFile === undefined ? {} : { tls: { ca: await readFile(caFile) } }),
   });
   return { registry, ...own };
+}
+
+/** Loaded where it is used: it needs XML. */
+export async function openNotices(
+  setup: NoticeServiceSetup | undefined,
+  outbound: Pick<Outbound, 'fetch'>,
+): Promise<NoticeService | undefined> {
+  if (setup === undefined) return undefined;
+  const { openNoticeService } = await import('../registry/notice-service/open-notice-service.ts');
+  return openNoticeService({ ...setup, outbound });
 }
 
 /** Real names are delegated in the DNS of the world, those of the simulated registry in none. */

@@ -76,6 +76,11 @@ function describe(order: OrderRow): AnswerOf<DomainVerbs, 'show_order'> {
     attention_since: order.attention_since?.toISOString() ?? null,
     attention_reason: order.attention_reason,
     ended_at: order.ended_at?.toISOString() ?? null,
+    application_id: order.application_id,
+    claims_notice: order.claims_acceptance && {
+      id: order.claims_acceptance.noticeId,
+      accepted_at: order.claims_acceptance.acceptedAt,
+    },
     error: order.error_message,
     registry_said: order.registry_said,
     waits_for_credit: order.waits_for_credit,

@@ -30,6 +30,10 @@ const order = Type.Object({
   attention_since: Type.Union([Type.String(), Type.Null()]),
   attention_reason: Type.Union([Type.String(), Type.Null()]),
   ended_at: Type.Union([Type.String(), Type.Null()]),
+  /** Of an application in a sunrise, as the registry calls it. */
+  application_id: Type.Union([Type.String(), Type.Null()]),
+  /** Of a trademark claim: what its customer accepted, and when. */
+  claims_notice: Type.Union([Type.Object({ id: Type.String(), accepted_at: Type.String() }), Type.Null()]),
   /** As its customer reads it. */
   error: Type.Union([Type.String(), Type.Null()]),
   /** The registry's own words of its last refusal. */

@@ -14,7 +14,14 @@ import { lacksBaseline, takeBaseline } from './baseline.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
 import { keepLease } from './keep-lease.ts';
-import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
+import {
+  applicationFailure,
+  failureCodeOf,
+  type OrderFailure,
+  type OrderOutcome,
+  type OrderRow,
+  orderOutcome,
+} from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
@@ -25,6 +32,8 @@ import { noteUnassigned } from './unassigned-names.ts';
 /** Before the next check of an order that the registry has accepted; its message usually comes first. */
 const PENDING_CHECK_MS = 30_000;
 const PENDING_TRANSFER_CHECK_MS = 900_000;
+/** Nothing comes of looking at it but by the registry's message, or by its end. */
+const APPLICATION_LOOK_MS = 3_600_000;
 /** A command that is pending for longer is sent again, which ends in a definite answer. */
 const PENDING_LIMIT_MS = 14 * 86_400_000;
 
@@ -80,6 +89,7 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
   if (order.state === 'submitted' && hasSent) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
+    if (order.is_application && !order.waits_for_credit) return orderOutcome(await waitForApplication(deps, order));
   }
   if (hasSent || order.submissions === 0) {
     const counted = await countSubmission(workspaceDb(deps.db, order.workspace_id), order.id, deps.clock.now());
@@ -150,8 +160,10 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
       await completeOrder(deps, order, info?.isOurs === true ? info : undefined);
       return reread(deps, order);
     }
-    case 'pending':
-      return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
+    case 'pending': {
+      const nextLookAt = dateAfter(deps, pendingCheckMs(order));
+      return (await markPending(deps, order, nextLookAt, outcome.applicationId)) ?? reread(deps, order);
+    }
     case 'rejected':
       return settleRejection(deps, order, outcome);
     case 'unknown':
@@ -178,6 +190,8 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         registrant,
         nameservers: deps.nameservers,
         isPrivate,
+        claimsNotice: order.claims_acceptance ?? undefined,
+        signedMark: order.signed_mark ?? undefined,
       });
     }
     case 'renewal':
@@ -328,15 +342,23 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
     return reread(deps, order);
   }
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
+  if (evidence === 'nothing' && (await isApplicationRejected(deps, order))) {
+    await failOrder(deps, order, applicationFailure(order));
+    return reread(deps, order);
+  }
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way') {
+  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way' && !order.is_application) {
     const counted = await countSubmission(db, order.id, now);
     return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
   const nextLookAt = dateAfter(deps, pendingCheckMs(order));
-  const attention = attentionOf(order, 'The registry took the order and has not finished it.', now);
+  // A sunrise lasts for months.
+  const attention =
+    order.application_id === null
+      ? attentionOf(order, 'The registry took the order and has not finished it.', now)
+      : {};
   return (
     (await updateOrder(db, order.id, ['pending'], { nextLookAt, isLeased: false, attention, now })) ??
     reread(deps, order)
@@ -359,6 +381,32 @@ async function waitForOperator(deps: OrderDependencies, order: OrderRow): Promis
 const RESTORED_BY_WHOM =
   'The answer to a restoration was lost, the name is restored, and the registry does not tell whether by this order: end it with ' +
   '`ironcraft domains order complete`, or `cancel` where somebody restored the name by hand.';
+
+async function isApplicationRejected({ registry }: OrderDependencies, order: OrderRow): Promise<boolean> {
+  if (order.application_id === null) return false;
+  try {
+    return (await registry.applicationOf(order.name, order.application_id)) === 'rejected';
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return false;
+    throw error;
+  }
+}
+
+/** It may have arrived, and the registry has not said as what: a second one would be another application. */
+async function waitForApplication(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const { clock, db, logger } = deps;
+  const reason =
+    'Whether the application has arrived is not known. Look for it at the registry, and end the order by that.';
+  logger.error({ order: order.id, name: order.name }, 'whether an application has arrived is not known');
+  const now = clock.now();
+  const changed = await updateOrder(workspaceDb(db, order.workspace_id), order.id, ['submitted'], {
+    nextLookAt: new Date(now.getTime() + APPLICATION_LOOK_MS),
+    isLeased: false,
+    attention: order.attention_since === null ? { attention_since: now, attention_reason: reason } : {},
+    now,
+  });
+  return changed ?? reread(deps, order);
+}
 
 function waitForAnswer(deps: OrderDependencies, order: OrderRow, error: RegistryUnavailable): Promise<OrderRow> {
   if (!(error instanceof RegistryBusy)) return scheduleCheck(deps, order, error.message);
@@ -394,7 +442,8 @@ async function scheduleCheck(
   return changed ?? reread(deps, order);
 }
 
-function pendingCheckMs({ kind }: OrderRow): number {
+function pendingCheckMs({ application_id: applicationId, kind }: OrderRow): number {
+  if (applicationId !== null) return APPLICATION_LOOK_MS;
   return kind === 'transfer' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
 }
 

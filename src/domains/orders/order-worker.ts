@@ -29,7 +29,7 @@ import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { leaseAndAdvanceOrder } from './advance-order.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { readEvidence } from './evidence.ts';
-import { failureCodeOf } from './order.ts';
+import { applicationFailure, failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders, type Zones } from './store.ts';
@@ -156,7 +156,7 @@ function logUnread(
 async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
   const { name, kind, text, queuedAt } = message;
   const { id: registry } = member;
-  const failure = { reason: text, queuedAt: new Date(queuedAt) };
+  const failure = { reason: text, queuedAt: new Date(queuedAt), applicationId: message.applicationId };
   switch (kind) {
     case 'registration_completed':
       return completeByName(deps, name, 'registration', failure.queuedAt);
@@ -210,13 +210,21 @@ async function failByName(
   deps: OrderDependencies,
   name: string,
   kind: Exclude<OrderKind, 'restoration'>,
-  { reason, queuedAt }: { readonly reason: string; readonly queuedAt: Date },
+  {
+    applicationId,
+    reason,
+    queuedAt,
+  }: { readonly applicationId?: string | undefined; readonly reason: string; readonly queuedAt: Date },
 ): Promise<void> {
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
   const info = await deps.registry.info(name);
   const evidence = await readEvidence(deps.registry, order, info);
   if (evidence === 'done' || evidence === 'under_way') return;
+  if (applicationId !== undefined && order.application_id === applicationId) {
+    await failOrder(deps, order, { ...applicationFailure(order), registrySaid: reason });
+    return;
+  }
   if (kind === 'registration' && info === undefined && (await isTaken(deps, name))) return;
   await failOrder(deps, order, {
     code: failureCodeOf(kind),

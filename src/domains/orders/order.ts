@@ -24,6 +24,8 @@
  *   anything is sent; it fails where that is another than its caller has agreed to.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
+ * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
+ *   the operator.
  * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
  *   commands left for it. Else it may have been restored by hand, and waits for the operator.
  * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
@@ -31,6 +33,7 @@
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { RenewalFee } from '../prices/quote.ts';
+import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
 import type { RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
@@ -55,6 +58,10 @@ export interface Purchase {
   readonly claim?: IdempotencyClaim | undefined;
   /** What the registry asks, and is told with the command; absent: it does not say. */
   readonly fee?: RegistryFee | undefined;
+  /** Of a name that a trademark claims. */
+  readonly claimsAcceptance?: ClaimsAcceptance | undefined;
+  /** In a sunrise. */
+  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
   /** The registry was too busy to say the price: it is asked before anything is charged or sent (settle-price.ts). */
@@ -112,6 +119,14 @@ const failureCodes = {
   transfer: 'transfer_failed',
   restoration: 'restore_failed',
 } as const;
+
+/** The registry has given the name to somebody else, or to nobody. */
+export function applicationFailure({ name }: Pick<OrderRow, 'name'>): OrderFailure {
+  return {
+    code: 'registration_failed',
+    message: `The registry has rejected the application for ${name}. Nothing was charged.`,
+  };
+}
 
 /** The code of a refusal by the registry. */
 export function failureCodeOf(kind: OrderKind): (typeof failureCodes)[OrderKind] {

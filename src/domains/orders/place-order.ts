@@ -89,6 +89,7 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
+  const { claimsAcceptance = null, sunrise } = purchase;
   const { isPriceUnasked = false } = purchase;
   const isSentAtOnce = instrument === undefined && !isPriceUnasked;
   const now = deps.clock.now();
@@ -110,6 +111,9 @@ async function insertPurchase(
     baseline: baseline ?? null,
     registry_fee: fee ?? null,
     price_unasked: isPriceUnasked,
+    claims_acceptance: claimsAcceptance,
+    signed_mark: sunrise?.signedMark ?? null,
+    is_application: sunrise?.isApplication === true,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: isSentAtOnce ? 1 : 0,

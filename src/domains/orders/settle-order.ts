@@ -164,15 +164,16 @@ function paidUntil(
   return kind !== 'renewal' || isAbout ? shown : target;
 }
 
-/** The registry has accepted it and will report its end later. */
+/** The registry has accepted it and will report its end later; `applicationId`: as what. */
 export async function markPending(
   deps: OrderDependencies,
   order: OrderRow,
   nextLookAt: Date,
+  applicationId?: string,
 ): Promise<OrderRow | undefined> {
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  const change = { state: 'pending', nextLookAt, isLeased: false, now } as const;
+  const change = { state: 'pending', nextLookAt, isLeased: false, applicationId, now } as const;
   const pending = await updateOrder(db, order.id, ['submitted', 'pending'], change);
   const member = memberOf(deps.registry, order.name);
   if (member !== undefined && order.state !== 'pending') await expectMessages(deps.db, member.id, now);

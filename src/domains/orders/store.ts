@@ -26,6 +26,9 @@ export type NewOrder = Pick<
   | 'baseline'
   | 'registry_fee'
   | 'price_unasked'
+  | 'claims_acceptance'
+  | 'signed_mark'
+  | 'is_application'
   | 'state'
   | 'submissions'
   | 'sent_at'
@@ -44,6 +47,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       ...order,
       baseline: order.baseline === null ? null : json(order.baseline),
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
+      claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,
@@ -122,6 +126,7 @@ export interface OrderChange {
   readonly attention?: { readonly attention_since?: Date; readonly attention_reason?: string };
   readonly registrySaid?: string;
   readonly waitsForCredit?: boolean;
+  readonly applicationId?: string | undefined;
   readonly now: Date;
 }
 
@@ -130,7 +135,7 @@ export async function updateOrder(
   db: WorkspaceDb,
   id: string,
   from: readonly OrderState[],
-  { state, nextLookAt, isLeased = true, attention = {}, registrySaid, waitsForCredit, now }: OrderChange,
+  { state, nextLookAt, isLeased = true, attention = {}, registrySaid, waitsForCredit, applicationId, now }: OrderChange,
 ): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
@@ -141,6 +146,7 @@ export async function updateOrder(
       ...(isLeased ? {} : { lease_until: null }),
       ...(registrySaid === undefined ? {} : { registry_said: registrySaid }),
       ...(waitsForCredit === undefined ? {} : { waits_for_credit: waitsForCredit }),
+      ...(applicationId === undefined ? {} : { application_id: applicationId }),
       ...attention,
     })
     .where('id', '=', id)
@@ -175,6 +181,7 @@ export async function endOrder(
       error_message: failure?.message ?? null,
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
+      signed_mark: null,
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
       waits_for_credit: false,
       lease_until: null,

@@ -11,6 +11,7 @@
  *              Repeating is safe by what registries do: a name is created once, a renewal names the expiry that it
  *              moves, a transfer is pending once
  */
+import type { AcceptedNotice } from './claims-notices.ts';
 
 /** Times are in UTC. Names are ASCII (punycode), lower case. */
 export interface RegistryDomain {
@@ -79,7 +80,27 @@ export interface Availability {
   readonly reason?: string;
   /** What the registry asks for a year of it, and for its transfer, where it says so. */
   readonly fees?: Readonly<Partial<Record<FeeCommand, RegistryFee>>>;
+  /** Of a name that is available while its TLD is being launched. */
+  readonly launch?: LaunchDemand;
 }
+
+/**
+ * What has to come with the registration of a name while its TLD is being launched (RFC 8334).
+ *
+ *   none           anybody may have it
+ *   claims_notice  a trademark claims it: whoever wants it reads the notice that the key leads to, and accepts it
+ *   signed_mark    it is for the holder of a trademark, who has a signed mark (RFC 7848). `isApplication`: the registry decides later who
+ *                  has it, and may take several applications of one registrar, so that none can be repeated unchecked
+ *   refused        it cannot be registered through us, for a reason that customers may read
+ */
+export type LaunchDemand =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'claims_notice'; readonly lookupKey: string }
+  | { readonly kind: 'signed_mark'; readonly isApplication: boolean }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** What became of an application. */
+export type ApplicationState = 'pending' | 'allocated' | 'rejected';
 
 export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
 
@@ -100,7 +121,8 @@ export interface RegistryFee {
 
 export type MutationOutcome =
   | { readonly kind: 'completed'; readonly expiresAt?: string }
-  | { readonly kind: 'pending' }
+  /** `applicationId`: of an application, as the registry calls it. */
+  | { readonly kind: 'pending'; readonly applicationId?: string }
   | {
       readonly kind: 'rejected';
       readonly code: RejectionCode;
@@ -153,6 +175,10 @@ export interface CreateCommand extends Command, PaidCommand {
   readonly registrant: Registrant;
   readonly nameservers: readonly string[];
   readonly isPrivate: boolean;
+  /** Where the registry demands it. */
+  readonly claimsNotice?: AcceptedNotice | undefined;
+  /** Where the registry demands it: base64 (RFC 7848 2.3). */
+  readonly signedMark?: string | undefined;
 }
 
 export interface RenewCommand extends Command, PaidCommand {
@@ -229,6 +255,8 @@ export interface RegistryMessage {
     /** It is not understood. */
     | 'other';
   readonly text: string;
+  /** Of the application that it is about. */
+  readonly applicationId?: string | undefined;
   /** Where the message tells it. */
   readonly balance?: RegistryBalance | undefined;
 }
@@ -292,6 +320,10 @@ export interface Registry {
   check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
   /** What a command would cost us now; undefined: the registry does not say. Throws `RegistryUnavailable`. */
   feeOf(question: FeeQuestion): Promise<RegistryFee | undefined>;
+  /** `signedMark`: a name that it is not for is refused. Throws `RegistryUnavailable`. */
+  launchDemandOf(name: string, signedMark?: string): Promise<LaunchDemand>;
+  /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
+  applicationOf(name: string, applicationId: string): Promise<ApplicationState | undefined>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.

@@ -3,11 +3,12 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../../../kernel/config/config.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { PriceBookOptions } from '../../prices/price-book.ts';
+import type { NoticeServiceOptions } from '../../registry/notice-service/open-notice-service.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { priceOptionsOf } from './price-options.ts';
 import { readCheckedFile } from './read-checked-file.ts';
-import { type RegistryFileOptions, registryOptionsOf } from './registry-options.ts';
-import { type RegistrarSetup, Setup } from './setup-schema.ts';
+import { passwordOf, type RegistryFileOptions, registryOptionsOf } from './registry-options.ts';
+import { type ClaimsNoticesSetup, type RegistrarSetup, Setup } from './setup-schema.ts';
 
 /** What the file says, as the parts of the service take it. */
 export interface DomainsSetup {
@@ -18,7 +19,11 @@ export interface DomainsSetup {
   readonly registrar: RegistrarSetup | undefined;
   readonly servesRdap: boolean;
   readonly authCodeDays: number | undefined;
+  /** Where notices of trademark claims are. */
+  readonly noticeService: NoticeServiceSetup | undefined;
 }
+
+export type NoticeServiceSetup = Pick<NoticeServiceOptions, 'password' | 'url' | 'user'>;
 
 /** Throws `ConfigError`; its problems never hold a secret. */
 export async function readSetup(path: string, environment: Environment): Promise<DomainsSetup> {
@@ -30,10 +35,31 @@ export async function readSetup(path: string, environment: Environment): Promise
   const rates = new Map(Object.entries(setup.currencies ?? {}));
   const prices = priceOptionsOf(setup, rates, note);
   const registries = await registryOptionsOf(setup, { folder: dirname(path), environment, note });
+  const noticeService = await noticeServiceOf(setup.claims_notices, { folder: dirname(path), environment, note });
   const { auth_code_days: authCodeDays, registrar, rdap: servesRdap = false } = setup;
   if (servesRdap && registrar === undefined) note('rdap', 'say who the registrar is: `registrar`');
   if (problems.length > 0) throw new ConfigError(problems);
-  return { registries, prices, registrar, servesRdap, authCodeDays };
+  return { registries, prices, registrar, servesRdap, authCodeDays, noticeService };
+}
+
+async function noticeServiceOf(
+  setup: ClaimsNoticesSetup | undefined,
+  {
+    environment,
+    folder,
+    note,
+  }: { readonly folder: string; readonly environment: Environment; readonly note: NoteProblem },
+): Promise<NoticeServiceSetup | undefined> {
+  if (setup === undefined) return undefined;
+  const noteSecret = (problem: string) => note('claims_notices.password', problem);
+  const read = await passwordOf(setup, { environment, folder, note: noteSecret });
+  if (read === undefined) return undefined;
+  const { password } = read;
+  return {
+    url: setup.url.replace(/\/+$/, ''),
+    user: setup.user,
+    password: async () => (typeof password === 'string' ? password : password()),
+  };
 }
 
 function explainSecret(place: string, keyword: string): string | undefined {

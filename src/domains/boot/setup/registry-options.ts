@@ -58,8 +58,12 @@ function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone
 
 const LAUNCH_URI = 'urn:ietf:params:xml:ns:launch-1.0';
 
-function launchPhaseOf({ phase, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
-  return until === undefined ? { phase } : { phase, until: new Date(until) };
+function launchPhaseOf({ applications, phase, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
+  return {
+    phase,
+    ...(until === undefined ? {} : { until: new Date(until) }),
+    ...(applications === undefined ? {} : { applications }),
+  };
 }
 
 export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<RegistryFileOptions[]> {
@@ -209,8 +213,8 @@ interface PasswordParts {
   readonly note: (problem: string) => void;
 }
 
-async function passwordOf(
-  { password }: RegistrySetup,
+export async function passwordOf(
+  { password }: Pick<RegistrySetup, 'password'>,
   { environment, folder, note }: PasswordParts,
 ): Promise<Pick<RegistryFileOptions, 'password' | 'passwordFile'> | undefined> {
   if ('env' in password) {

@@ -130,7 +130,13 @@ const TldSetup = closedObject({
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
-  launch: Type.Optional(closedObject({ phase: oneOf(['sunrise', 'claims']), until: Type.Optional(date) })),
+  launch: Type.Optional(
+    closedObject({
+      phase: oneOf(['sunrise', 'claims']),
+      until: Type.Optional(date),
+      applications: Type.Optional(Type.Boolean()),
+    }),
+  ),
   idn: Type.Optional(
     closedObject({
       extension: oneOf(['idn', 'idnLang']),
@@ -156,6 +162,13 @@ const RegistrarSetup = closedObject({
   url: Type.Optional(Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 })),
 });
 
+/** Where the trademark clearinghouse has its notices (RFC 9361). */
+const ClaimsNoticesSetup = closedObject({
+  url: Type.String({ pattern: '^https?://[^\\s?#@]+$', maxLength: 1_000 }),
+  user: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^:\\s]+$' }),
+  password: secret,
+});
+
 export const Setup = closedObject({
   registrar: Type.Optional(RegistrarSetup),
   /** Answers of RDAP for the names that are with us. */
@@ -165,6 +178,7 @@ export const Setup = closedObject({
   currencies: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
   ),
+  claims_notices: Type.Optional(ClaimsNoticesSetup),
   registries: Type.Optional(Type.Array(RegistrySetup, { minItems: 1 })),
   tlds: Type.Array(TldSetup, { minItems: 1 }),
   reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 }))),
@@ -173,5 +187,6 @@ export const Setup = closedObject({
 export type Setup = Static<typeof Setup>;
 export type RegistrarSetup = Static<typeof RegistrarSetup>;
 export type RegistrySetup = Static<typeof RegistrySetup>;
+export type ClaimsNoticesSetup = Static<typeof ClaimsNoticesSetup>;
 export type TldSetup = Static<typeof TldSetup>;
 export type PricesSetup = Static<typeof PricesSetup>;

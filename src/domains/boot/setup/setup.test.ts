@@ -105,8 +105,46 @@ test('a TLD that is being launched is so until the day of the file', async () =>
   );
   assert.deepEqual(registries[0]?.launchPhaseOf?.('com'), { phase: 'claims', until: new Date('2031-01-01') });
   assert.ok(registries[0]?.extensionUris?.includes(LAUNCH));
+  const sunrise = { phase: 'sunrise', applications: true };
+  const applied = await readSetup(
+    await write('sunrise.json', { registries: [alpha], tlds: [{ ...com, launch: sunrise }] }),
+    {},
+  );
+  assert.deepEqual(applied.registries[0]?.launchPhaseOf?.('com'), sunrise);
   const tlds = [{ ...com, launch: { phase: 'landrush' } }];
   assert.notDeepEqual(await problemsOf({ registries: [alpha], tlds }), []);
+});
+
+test('notices of trademark claims come from where the file says, with a password that is read at each call', async () => {
+  const read = async (claims_notices: object) =>
+    (
+      await readSetup(await write('notices.json', { registries: [alpha], tlds: [com], claims_notices }), {
+        NOTICES: 'n-1',
+      })
+    ).noticeService;
+  const service = { url: 'https://notices.example/cnis/', user: 'registrar-1', password: { file: 'notices.password' } };
+  await write('notices.password', 'first\n');
+  const found = await read(service);
+  assert.deepEqual(
+    [found?.url, found?.user, await found?.password()],
+    ['https://notices.example/cnis', 'registrar-1', 'first'],
+  );
+  await write('notices.password', 'second\n');
+  assert.equal(await found?.password(), 'second');
+  assert.equal(await (await read({ ...service, password: { env: 'NOTICES' } }))?.password(), 'n-1');
+  const wrong = [
+    { url: 'ftp://notices.example' },
+    { url: 'https://user@notices.example' },
+    { url: 'https://notices.example/?key=1' },
+    { user: 'a:b' },
+    { password: 'itself' },
+    { password: { file: 'none' } },
+    { password: { env: 'NONE' } },
+  ];
+  for (const part of wrong) {
+    const problems = await problemsOf({ registries: [alpha], tlds: [com], claims_notices: { ...service, ...part } });
+    assert.match(problems.join(), /^claims_notices\./, JSON.stringify(part));
+  }
 });
 
 test('JSON and YAML say the same', async () => {

@@ -15,11 +15,12 @@ import { CommandNotSent } from './client/errors.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
 import type { ContactReference, ContactType, DomainItems } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
+import { findApplication } from './commands/launch.ts';
 import { findData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { chooseTable } from './idn-tables.ts';
-import { findLaunchObstacle } from './launch-phase.ts';
+import { launchDataOf } from './launch-phase.ts';
 import { DOMAIN, RGP } from './namespaces.ts';
 import { isRegistryError, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
@@ -32,17 +33,34 @@ interface NamedCommand {
 }
 
 export async function createDomain(link: RegistryLink, command: CreateCommand): Promise<MutationOutcome> {
+  const sending = { hasBegun: false };
+  try {
+    return await sendCreate(link, command, sending);
+  } catch (error) {
+    // One that may have arrived is not repeated, as there may be two then: it is worth knowing that it has not.
+    const isUnsent = !sending.hasBegun || error instanceof CommandNotSent;
+    if (command.signedMark === undefined || !isUnsent || !isRegistryError(error)) throw error;
+    return { kind: 'unknown', reason: `not sent: ${error.message}`, isUnsent: true };
+  }
+}
+
+async function sendCreate(
+  link: RegistryLink,
+  command: CreateCommand,
+  sending: { hasBegun: boolean },
+): Promise<MutationOutcome> {
   const { name, years, nameservers, transactionId } = command;
   const { contactTypes, nameserverModel } = link.rules;
   const table = chooseTable(name, link.rules.idnRulesOf?.(zoneOf(name)));
   if (table === 'unknown') return rejected('policy', `no table of the registry has all characters of ${name}`);
-  const closed = await findLaunchObstacle(link, name);
-  if (closed !== undefined) return closed;
+  const launching = await launchDataOf(link, command);
+  if ('outcome' in launching) return launching.outcome;
   const fee = await link.agreedFee(command.fee);
   const contact = await ensureContact(link, command);
   if ('outcome' in contact) return contact.outcome;
   const obstacle = await ensureHosts(link, nameservers, transactionId);
   if (obstacle !== undefined) return obstacle;
+  sending.hasBegun = true;
   const response = await link.askOnce(
     {
       kind: 'domain:create',
@@ -55,12 +73,15 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
       dsRecords: [],
       fee,
       idn: table === 'none' ? undefined : table,
+      launch: launching.launch,
     },
     transactionIdOf(transactionId, 'create'),
   );
   if (response.code === OBJECT_EXISTS && (await isBeingCreated(link, name))) return { kind: 'pending' };
   // What it needs may be gone by now.
   if (response.code === OBJECT_DOES_NOT_EXIST) link.objects.clear();
+  const application = isSuccess(response.code) ? findApplication(response.extensions) : undefined;
+  if (application !== undefined) return { kind: 'pending', applicationId: application.id };
   const data = findData(response, DOMAIN, 'creData');
   return link.outcomeOf(response, data && readCreatedDomain(data).expiresAt);
 }

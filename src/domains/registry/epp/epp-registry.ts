@@ -13,6 +13,7 @@ import {
   transferDomain,
 } from './change-domains.ts';
 import { EppClient, type EppClientOptions } from './client/epp-client.ts';
+import { askApplication, readLaunchDemand } from './launch-phase.ts';
 import { read, settle } from './outcomes.ts';
 import { readBalance } from './read-balance.ts';
 import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
@@ -91,6 +92,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     habitsOf: () => habits,
     check: (names, options) => checkNames(link, names, options),
     feeOf: ({ command, name, years }) => read(() => askFee(link.forName(name), name, command, years)),
+    launchDemandOf: (name, mark) => read(() => readLaunchDemand(link.forName(name), name, mark)),
+    applicationOf: (name, id) => read(() => askApplication(link.forName(name), name, id)),
     info: (name, options) => read(async () => (await infoDomain(link.forName(name), name, options))?.domain),
     transferOf: (name) => read(() => queryTransfer(link.forName(name), name)),
     create: (command) => settle(() => createDomain(link.forName(command.name), command)),

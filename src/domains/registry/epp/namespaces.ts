@@ -21,6 +21,9 @@ export const IDN = 'urn:ietf:params:xml:ns:idn-1.0';
 export const IDN_LANG = 'http://www.verisign.com/epp/idnLang-1.0';
 /** RFC 8334. */
 export const LAUNCH = 'urn:ietf:params:xml:ns:launch-1.0';
+/** RFC 7848: goes inside of launch phases, and is not agreed on by itself. */
+export const SIGNED_MARK = 'urn:ietf:params:xml:ns:signedMark-1.0';
+export const MARK = 'urn:ietf:params:xml:ns:mark-1.0';
 /** RFC 8807. */
 export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
@@ -56,6 +59,7 @@ const prefixes: Readonly<Record<string, string>> = {
   [NAME_STORE]: 'namestoreExt:',
   [IDN]: 'idn:',
   [LAUNCH]: 'launch:',
+  [SIGNED_MARK]: 'smd:',
   [IDN_LANG]: 'idnLang:',
   [LOGIN_SEC]: 'loginSec:',
   [CHANGE_POLL]: 'changePoll:',

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from '../../../../test/support/epp.ts';
+import { signedMark } from '../../../../test/support/signed-mark.ts';
+import { type AcceptedNotice, noticeIdOf } from '../claims-notices.ts';
 import { commandElement } from './commands/command.ts';
 import type { IdnTable } from './commands/idn.ts';
 import { findClaims } from './commands/launch.ts';
@@ -229,30 +231,104 @@ test('a table is told as the mappings have it, the name in Unicode with the one 
   );
 });
 
-test('while a TLD is launched a name that a trademark claims is refused before it is asked for, and others are not', async () => {
+const NOON = new Date('2026-03-01T12:00:00Z');
+const TWO_DAYS_MS = 2 * 86_400_000;
+
+test('while a TLD is launched a name that a trademark claims is taken with an accepted notice of it alone, and others as ever', async () => {
   const claimed = newName();
   const claims = new Map([[claimed, '2013041500/2/6/9/rJ1NrDO92vDsAzf7EQzgjX4R0000000001']]);
-  const launch = { phase: 'claims', until: new Date('2026-04-01T00:00:00Z') } as const;
+  const launch = { phase: 'claims', until: new Date('2027-04-01T00:00:00Z') } as const;
   const launchPhaseOf = (zone: string) => (zone === 'com' ? launch : undefined);
   const { epp, registry } = await open({ claims }, { extensionUris: [LAUNCH], launchPhaseOf });
+  epp.clock.set(NOON);
+  const free = newName();
+  const found = await registry.check([claimed, free, 'claims-elsewhere.co.uk']);
+  assert.deepEqual(
+    found.map(({ launch }) => launch),
+    [{ kind: 'claims_notice', lookupKey: claims.get(claimed) }, undefined, undefined],
+  );
+  assert.deepEqual(await registry.launchDemandOf(claimed), found[0]?.launch);
   const refused = await registry.create(testCreation(claimed));
-  assert.match(refused.kind === 'rejected' ? (refused.explanation ?? '') : '', /the holder of a trademark claims it/);
+  assert.match(refused.kind === 'rejected' ? (refused.explanation ?? '') : '', /its notice was not accepted/);
   assert.equal((await registry.check([claimed]))[0]?.availability, 'available', 'nothing was registered');
-  assert.equal((await registry.create(testCreation(newName()))).kind, 'completed');
+
+  const until = new Date(NOON.getTime() + TWO_DAYS_MS);
+  const accepted = {
+    noticeId: noticeIdOf(claimed.replace('.com', ''), until, '0000000000000000001'),
+    notAfter: until.toISOString(),
+    acceptedAt: NOON.toISOString(),
+  };
+  const create = async (claimsNotice: AcceptedNotice, name = claimed) => {
+    const outcome = await registry.create({ ...testCreation(name), claimsNotice });
+    return outcome.kind === 'rejected' ? outcome.reason : outcome.kind;
+  };
+  assert.match(
+    await create({ ...accepted, noticeId: noticeIdOf('other', until, '0000000000000000001') }),
+    /another name/,
+  );
+  const later = new Date(until.getTime() + 1_000).toISOString();
+  assert.match(await create({ ...accepted, notAfter: later }), /another name/, 'its end is in its id');
+  epp.clock.set(until);
+  assert.match(await create(accepted), /ended before/);
+  epp.clock.set(new Date(NOON.getTime() + 3_600_000));
+  assert.equal(await create(accepted), 'completed');
+
+  assert.equal((await registry.create(testCreation(free))).kind, 'completed');
+  assert.equal(
+    await create(accepted, newName()),
+    'completed',
+    'what no trademark claims needs no notice, and is sent none',
+  );
   assert.equal((await registry.create(testCreation('claims-elsewhere.co.uk'))).kind, 'completed');
   // The end of the phase is in the file; the registry says the rest.
+  await registry.delete({ name: claimed, transactionId: 'del-claimed' });
   epp.clock.set(launch.until);
   const late = await registry.create(testCreation(claimed));
   assert.match(late.kind === 'rejected' ? late.reason : '', /needs an accepted notice/);
 });
 
-test('names are refused in a sunrise, and where the registry says nothing of claims', async () => {
+test('a registry takes no notice that has ended, and none for a name that nobody claims', async () => {
+  const claims = new Map([['ended.com', 'key-1']]);
+  const { epp } = await open({ claims });
+  epp.clock.set(NOON);
+  const client = openRawClient(epp.server.port);
+  await client.next();
+  await client.ask(
+    `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><login><clID>${epp.ours.registrarId}</clID><pw>${PASSWORD}</pw>` +
+      `<options><version>1.0</version><lang>en</lang></options><svcs><objURI>${DOMAIN}</objURI>` +
+      `<svcExtension><extURI>${LAUNCH}</extURI></svcExtension></svcs></login><clTRID>raw-1</clTRID></command></epp>`,
+  );
+  const create = (name: string, notice: AcceptedNotice) =>
+    client.ask(
+      writeXml(
+        commandElement(
+          { kind: 'domain:create', name, contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
+          'raw-2',
+        ),
+      ),
+    );
+  const until = new Date(NOON.getTime() + TWO_DAYS_MS);
+  const noticeId = noticeIdOf('ended', until, '0000000000000000001');
+  const accepted = { noticeId, notAfter: until.toISOString(), acceptedAt: NOON.toISOString() };
+  assert.match(await create('free.com', accepted), /no trademark claims the name/);
+  const tomorrow = new Date(NOON.getTime() + TWO_DAYS_MS / 2).toISOString();
+  assert.match(await create('ended.com', { ...accepted, acceptedAt: tomorrow }), /has ended/, 'not accepted yet');
+  const before = new Date(NOON.getTime() - TWO_DAYS_MS).toISOString();
+  assert.match(await create('ended.com', { ...accepted, acceptedAt: before }), /has ended/, 'accepted too long ago');
+  epp.clock.set(until);
+  assert.match(await create('ended.com', { ...accepted, acceptedAt: until.toISOString() }), /has ended/);
+  client.socket.destroy();
+});
+
+test('names are refused in the sunrise of a registry that takes no marks, and where it says nothing of claims', async () => {
   const { registry } = await open({}, { launchPhaseOf: () => ({ phase: 'sunrise' }) });
   const sunrise = await registry.create(testCreation(newName()));
-  assert.match(sunrise.kind === 'rejected' ? (sunrise.explanation ?? '') : '', /only for holders of trademarks/);
+  assert.match(sunrise.kind === 'rejected' ? (sunrise.explanation ?? '') : '', /takes no signed marks/);
   const { registry: mute } = await open({}, { launchPhaseOf: () => ({ phase: 'claims' }) });
-  const unknown = await mute.create(testCreation(newName()));
-  assert.match(unknown.kind === 'rejected' ? unknown.reason : '', /does not say which names are claimed/);
+  const name = newName();
+  assert.equal((await mute.check([name]))[0]?.launch?.kind, 'refused');
+  const unknown = await mute.create(testCreation(name));
+  assert.match(unknown.kind === 'rejected' ? unknown.reason : '', /does not say whether a trademark claims it/);
 });
 
 test('claims are asked for and told as RFC 8334 has it', () => {
@@ -272,4 +348,69 @@ test('claims are asked for and told as RFC 8334 has it', () => {
     { name: 'free.com', exists: false },
     { name: 'claimed.com', exists: true, key: 'key-1' },
   ]);
+});
+
+test('of several validators the clearinghouse’s key is used', () => {
+  const cd = (keys: string) =>
+    parseXml(
+      Buffer.from(
+        `<launch:chkData xmlns:launch="${LAUNCH}"><launch:phase>claims</launch:phase><launch:cd><launch:name exists="1">a.com</launch:name>${keys}</launch:cd></launch:chkData>`,
+      ),
+    );
+  const other = '<launch:claimKey validatorID="sample">key-2</launch:claimKey>';
+  assert.equal(findClaims([cd(`${other}<launch:claimKey>key-3</launch:claimKey>`)])?.[0]?.key, 'key-3');
+  assert.equal(findClaims([cd(other)])?.[0]?.key, undefined);
+});
+
+test('an accepted notice is told as RFC 8334 has it', () => {
+  const notice = { noticeId: 'abc', notAfter: '2026-03-03T00:00:00.000Z', acceptedAt: '2026-03-01T00:00:00.000Z' };
+  assert.match(
+    writeXml(
+      commandElement(
+        { kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
+        'client-1',
+      ),
+    ),
+    /<launch:create xmlns:launch="urn:ietf:params:xml:ns:launch-1\.0"><launch:phase>claims<\/launch:phase><launch:notice><launch:noticeID validatorID="tmch">abc<\/launch:noticeID><launch:notAfter>2026-03-03T00:00:00\.000Z<\/launch:notAfter><launch:acceptedDate>2026-03-01T00:00:00\.000Z<\/launch:acceptedDate><\/launch:notice><\/launch:create>/,
+  );
+});
+
+test('a signed mark is told as RFC 8334 has it, and an application is asked for by its id', () => {
+  const textOf = (isApplication: boolean) => {
+    const launch = { kind: 'signed_mark', signedMark: 'PHNtZD4=', isApplication } as const;
+    return writeXml(
+      commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'client-1'),
+    );
+  };
+  const mark =
+    '<launch:phase>sunrise</launch:phase><smd:encodedSignedMark xmlns:smd="urn:ietf:params:xml:ns:signedMark-1.0">PHNtZD4=</smd:encodedSignedMark></launch:create>';
+  assert.ok(textOf(false).includes(`<launch:create xmlns:launch="${LAUNCH}">${mark}`));
+  assert.ok(textOf(true).includes(`<launch:create xmlns:launch="${LAUNCH}" type="application">${mark}`));
+  assert.ok(
+    writeXml(commandElement({ kind: 'domain:info', name: 'a.com', applicationId: 'abc123' }, 'client-1')).includes(
+      `<launch:info xmlns:launch="${LAUNCH}"><launch:phase>sunrise</launch:phase><launch:applicationID>abc123</launch:applicationID></launch:info>`,
+    ),
+  );
+});
+
+test('a sunrise takes names with a mark of theirs alone, and applications where it takes those', async () => {
+  const sunrise = { zones: ['com'], applications: false };
+  const launchPhaseOf = () => ({ phase: 'sunrise' }) as const;
+  const { epp, registry } = await open({ sunrise }, { extensionUris: [LAUNCH], launchPhaseOf });
+  const name = newName();
+  const mark = signedMark({ labels: [name.replace('.com', '')] });
+  const without = await epp.connect({ extensionUris: [LAUNCH] });
+  const reasonOf = async (creating: ReturnType<typeof registry.create>) => {
+    const outcome = await creating;
+    return outcome.kind === 'rejected' ? outcome.reason : outcome.kind;
+  };
+  assert.match(await reasonOf(without.create(testCreation(name))), /needs a signed mark/);
+  const applying = await epp.connect({
+    extensionUris: [LAUNCH],
+    launchPhaseOf: () => ({ phase: 'sunrise', applications: true }),
+  });
+  assert.match(await reasonOf(applying.create({ ...testCreation(name), signedMark: mark })), /takes no applications/);
+  assert.match(await reasonOf(registry.create({ ...testCreation(newName()), signedMark: mark })), /not of/);
+  assert.equal(await reasonOf(registry.create({ ...testCreation(name), signedMark: mark })), 'completed');
+  assert.equal(await registry.applicationOf(name, 'none'), undefined);
 });

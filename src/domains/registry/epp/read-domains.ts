@@ -25,6 +25,7 @@ import { readHostData } from './commands/host.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
+import { readLaunchDemands } from './launch-phase.ts';
 import { CONTACT, DOMAIN, HOST, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import type { RegistryLink } from './registry-link.ts';
@@ -62,13 +63,28 @@ async function checkBatch(link: RegistryLink, names: readonly string[], deadline
     else for (const question of further) answers.push(await ask(question));
     if (!isSuccess(response.code)) return names.map((name) => unknown(name, describeRefusal(response)));
     const fees = feesIn(answers, rules?.currency);
-    return readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
+    const found = readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
       availabilityOf(result, fees.get(result.value.toLowerCase())),
     );
+    return await withLaunchDemands(link, found, deadline);
   } catch (error) {
     if (!isRegistryError(error)) throw error;
     return names.map((name) => unknown(name, error.message));
   }
+}
+
+/** What is free may be bound to conditions. Throws what asking throws. */
+async function withLaunchDemands(
+  link: RegistryLink,
+  found: readonly Availability[],
+  deadline: Deadline,
+): Promise<Availability[]> {
+  const free = found.filter(({ availability }) => availability === 'available').map(({ name }) => name);
+  const demands = await readLaunchDemands(link, free, deadline.leftMs);
+  return found.map((one) => {
+    const launch = demands[free.indexOf(one.name)];
+    return launch === undefined || launch.kind === 'none' ? one : { ...one, launch };
+  });
 }
 
 const YEARLY_COMMANDS = [

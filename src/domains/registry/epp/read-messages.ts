@@ -3,6 +3,7 @@ import type { RegistryMessage } from '../registry.ts';
 import { isSuccess, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readLowBalance } from './commands/balance.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
+import { findApplication } from './commands/launch.ts';
 import { findChange, findData, type Response } from './commands/response.ts';
 import { EppFault } from './epp-fault.ts';
 import { DOMAIN, LOW_BALANCE } from './namespaces.ts';
@@ -44,10 +45,16 @@ function describeMessage(response: Response, clientId: string) {
 }
 
 /** What a message is about. A name that it does not give is empty. Throws `EppFault` for data that make no sense. */
-function classifyMessage(response: Response, clientId: string): Pick<RegistryMessage, 'name' | 'kind' | 'balance'> {
+function classifyMessage(
+  response: Response,
+  clientId: string,
+): Pick<RegistryMessage, 'applicationId' | 'balance' | 'kind' | 'name'> {
   const pending = findData(response, DOMAIN, 'panData');
   if (pending !== undefined) {
     const { name, succeeded, clTRID } = readPendingAction(pending);
+    const application = findApplication(response.extensions);
+    if (application !== undefined)
+      return { name, applicationId: application.id, kind: applicationKind(application.status) };
     return { name, kind: pendingKind(stepOf(clTRID), succeeded) };
   }
   const transfer = findData(response, DOMAIN, 'trnData');
@@ -57,6 +64,11 @@ function classifyMessage(response: Response, clientId: string): Pick<RegistryMes
   }
   const low = findData(response, LOW_BALANCE, 'pollData');
   if (low !== undefined) return { name: '', kind: 'low_balance', balance: readLowBalance(low) };
+  // What becomes of an application is told with its name, and its steps too (RFC 8334 2.8).
+  const application = findApplication(response.extensions);
+  if (application !== undefined) {
+    return { name: nameIn(response), applicationId: application.id, kind: applicationKind(application.status) };
+  }
   const change = findChange(response.extensions);
   const isPurge = change?.operation === 'autoPurge' || (change?.operation === 'delete' && change.detail === 'purge');
   return { name: nameIn(response), kind: isPurge ? 'deleted' : change === undefined ? 'other' : 'notice' };
@@ -64,6 +76,11 @@ function classifyMessage(response: Response, clientId: string): Pick<RegistryMes
 
 function nameIn({ data }: Response): string {
   return data?.uri === DOMAIN ? (findText(data, 'name') ?? '').toLowerCase() : '';
+}
+
+function applicationKind(status: string | undefined): Kind {
+  if (status === 'allocated') return 'registration_completed';
+  return status === 'rejected' ? 'registration_failed' : 'notice';
 }
 
 /** The step is in the transaction id that we gave the command. */

@@ -31,6 +31,8 @@ export type CodeMeanings = Readonly<Record<number, RejectionCode | 'unknown'>>;
 /** RFC 8334: while a TLD is being launched. */
 export interface LaunchPhase {
   readonly phase: 'sunrise' | 'claims';
+  /** Of a sunrise: names are applied for, and the registry decides at its end. */
+  readonly applications?: boolean;
   /** Undefined: until the setting goes. */
   readonly until?: Date | undefined;
 }

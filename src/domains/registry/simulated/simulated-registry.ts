@@ -19,6 +19,7 @@ import {
   type DecideCommand,
   type FeeCommand,
   type FeeQuestion,
+  type LaunchDemand,
   type MutationOutcome,
   type ReadOptions,
   type RegistryFee,
@@ -150,6 +151,15 @@ class SimulatedRegistry implements SingleRegistry {
   async feeOf({ name, command, years }: FeeQuestion): Promise<RegistryFee | undefined> {
     const fees = this.#core.feesOf(name);
     return fees?.isPremium === true ? premiumFee(fees, command, years) : undefined;
+  }
+
+  /** It launches nothing. */
+  async launchDemandOf(): Promise<LaunchDemand> {
+    return { kind: 'none' };
+  }
+
+  async applicationOf(): Promise<undefined> {
+    return undefined;
   }
 
   async info(name: string, { withHosts = false }: ReadOptions = {}) {

@@ -18,6 +18,8 @@ function registryOfFreeNames(): Registry {
     members: [],
     habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
     feeOf: async () => undefined,
+    launchDemandOf: async () => ({ kind: 'none' }),
+    applicationOf: async () => undefined,
     check: async (names) => names.map((name) => ({ name, availability: 'available' })),
     info: silent,
     transferOf: silent,

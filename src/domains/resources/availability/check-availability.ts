@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
-import type { Availability } from '../../registry/registry.ts';
+import type { Availability, LaunchDemand } from '../../registry/registry.ts';
 import type { LookUpNames } from './look-up-names.ts';
 import { priceOf } from './price-of.ts';
 import type { AvailabilityReport, AvailabilityResult, PriceQuote } from './schema.ts';
@@ -16,6 +16,8 @@ export interface AvailabilityDependencies {
   readonly lookUp: LookUpNames;
   readonly prices: PriceBook;
   readonly clock: Clock;
+  /** Whether notices of trademark claims can be read here. Default: they cannot. */
+  readonly showsNotices?: boolean;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface AvailabilityDependencies {
  * text that is no name. All names are looked up together; what the registry does not answer is `unknown`, never `available`.
  */
 export async function checkAvailability(
-  { clock, lookUp, prices }: AvailabilityDependencies,
+  { clock, lookUp, prices, showsNotices = false }: AvailabilityDependencies,
   query: string,
 ): Promise<AvailabilityReport> {
   const now = clock.now();
@@ -38,7 +40,8 @@ export async function checkAvailability(
     const price = priceOf({ prices, terms, now }, answer.fees);
     if (prices.isReserved(name.ascii)) return renderResult(name, 'reserved', price, 'The name is not sold here.');
     const { availability } = answer;
-    if (availability !== 'available' || price !== null) return renderResult(name, availability, price);
+    if (availability !== 'available') return renderResult(name, availability, price);
+    if (price !== null) return underLaunch(renderResult(name, availability, price), answer.launch, showsNotices);
     return renderResult(
       name,
       'reserved',
@@ -49,7 +52,30 @@ export async function checkAvailability(
   return { query, results };
 }
 
-const NO_ANSWER: Pick<Availability, 'availability' | 'fees'> = { availability: 'unknown' };
+const NO_ANSWER: Pick<Availability, 'availability' | 'fees' | 'launch'> = { availability: 'unknown' };
+
+/** What a name of a TLD that is being launched is for whoever asks. */
+function underLaunch(
+  free: AvailabilityResult,
+  launch: LaunchDemand = { kind: 'none' },
+  showsNotices: boolean,
+): AvailabilityResult {
+  const closed = (reason: string): AvailabilityResult => ({ ...free, available: false, status: 'reserved', reason });
+  switch (launch.kind) {
+    case 'none':
+      return free;
+    case 'claims_notice':
+      return showsNotices
+        ? { ...free, requires: 'claims_notice' }
+        : closed('A trademark claims the name, and its notice cannot be shown here, so it is not sold here.');
+    case 'signed_mark':
+      return { ...free, requires: 'signed_mark' };
+    case 'refused':
+      return closed(`${launch.reason.charAt(0).toUpperCase()}${launch.reason.slice(1)}.`);
+    default:
+      return launch satisfies never;
+  }
+}
 
 /** Where none of the usual TLDs is sold, those that are listed first. */
 function readNames(query: string, prices: PriceBook, now: Date): DomainName[] {

@@ -1,12 +1,18 @@
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { BASE_PATH, open } from '../../operation.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
+import type { NoticeService } from '../../registry/claims-notices.ts';
 import { checkAvailability } from './check-availability.ts';
 import { createNameLookUp, type LookUpDependencies } from './look-up-names.ts';
 import { AvailabilityQuery, AvailabilityReport } from './schema.ts';
 
-export function availabilityOperations(deps: LookUpDependencies & { readonly prices: PriceBook }) {
-  const { clock, prices } = deps;
+interface AvailabilityOperationDependencies extends LookUpDependencies {
+  readonly prices: PriceBook;
+  readonly noticeService?: NoticeService | undefined;
+}
+
+export function availabilityOperations(deps: AvailabilityOperationDependencies) {
+  const { clock, noticeService, prices } = deps;
   const lookUp = createNameLookUp(deps);
   return [
     open.read({
@@ -21,9 +27,13 @@ export function availabilityOperations(deps: LookUpDependencies & { readonly pri
       query: AvailabilityQuery,
       reply: AvailabilityReport,
       handler: async ({ query }) =>
-        new HttpReply(200, await checkAvailability({ clock, lookUp, prices }, query.q), {
-          'cache-control': 'no-store',
-        }),
+        new HttpReply(
+          200,
+          await checkAvailability({ clock, lookUp, prices, showsNotices: noticeService !== undefined }, query.q),
+          {
+            'cache-control': 'no-store',
+          },
+        ),
     }),
   ];
 }

@@ -40,6 +40,14 @@ const AvailabilityResult = component(
     status: oneOf(['available', 'taken', 'reserved', 'unsupported_tld', 'unknown']),
     reason: nullable(Type.String(), { description: 'For people: why it is not available.' }),
     price: nullable(PriceQuote, { description: 'Null where the TLD is not offered.' }),
+    requires: Type.Optional(
+      oneOf(['claims_notice', 'signed_mark'], {
+        description:
+          'Beyond the contract, while a TLD is being launched. `claims_notice`: a trademark claims the name, so the notice of GET ' +
+          '/claims-notices/{name} has to be accepted with POST /domains. `signed_mark`: it is for the holder of a trademark, whose ' +
+          '`signed_mark` has to come with POST /domains. Absent: nothing has to.',
+      }),
+    ),
   }),
 );
 

@@ -1,4 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { readTimestamp } from '../../../kernel/http/schema.ts';
+import { type GivenForLaunch, meetLaunchDemand } from '../../claims/index.ts';
 import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
@@ -20,10 +22,11 @@ export function registerDomain(deps: DomainDependencies) {
       const price = await agreePrice(deps, { name, tld, operation: 'registration', years }, body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
+      // What the workspace has is refused when the order is placed, with the reason.
+      const isOurs = await isOwn(deps, caller.workspaceId, name);
+      const launch = isOurs ? {} : await meetLaunchDemand(deps, caller, name, givenForLaunch(body));
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
-      if (instrument !== undefined && price.isPriceUnasked !== true && !(await isOwn(deps, caller.workspaceId, name))) {
-        await requireAvailable(deps, name);
-      }
+      if (instrument !== undefined && price.isPriceUnasked !== true && !isOurs) await requireAvailable(deps, name);
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'registration',
@@ -31,11 +34,20 @@ export function registerDomain(deps: DomainDependencies) {
         name,
         years,
         ...price,
+        ...launch,
         instrument,
         claim: idempotency,
       } as const;
       return buy(deps, purchase, { deadline });
     });
+}
+
+function givenForLaunch({ claims_notice: notice, signed_mark: mark }: Registration): GivenForLaunch {
+  return {
+    notice: notice && { id: notice.id, acceptedAt: readTimestamp(notice.accepted_at) },
+    // Files of marks have it in lines.
+    signedMark: mark?.replace(/\s+/g, ''),
+  };
 }
 
 /** Names that the operator keeps back. */
@@ -59,7 +71,6 @@ async function requireContact({ db, registry }: DomainDependencies, workspaceId:
   });
 }
 
-/** Placing the order answers with the reason. */
 async function isOwn({ db }: DomainDependencies, workspaceId: string, name: string): Promise<boolean> {
   return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
 }

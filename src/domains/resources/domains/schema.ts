@@ -141,7 +141,35 @@ const payment = {
 
 const domain = Type.String({ minLength: 1, maxLength: 1000, description: 'In punycode or in Unicode.' });
 
-export const Registration = closedObject({ domain, duration: Type.Optional(duration), ...payment });
+/** Those that there are have some 10,000 characters. */
+const MAX_SIGNED_MARK = 131_072;
+
+const AcceptedClaimsNotice = closedObject(
+  {
+    id: Type.String({ minLength: 1, maxLength: 100, description: 'Of GET /claims-notices/{name}.' }),
+    accepted_at: timestamp({ description: 'When whoever registers the domain accepted it. It counts for 48 hours.' }),
+  },
+  {
+    description:
+      'Beyond the contract: the notice that was accepted, where GET /check says `requires: claims_notice`. Of no meaning elsewhere.',
+  },
+);
+
+export const Registration = closedObject({
+  domain,
+  duration: Type.Optional(duration),
+  ...payment,
+  claims_notice: Type.Optional(AcceptedClaimsNotice),
+  signed_mark: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_SIGNED_MARK,
+      description:
+        'Beyond the contract: the mark that the Trademark Clearinghouse signed (RFC 7848), in base64, where GET /check says ' +
+        '`requires: signed_mark`. Of no meaning elsewhere.',
+    }),
+  ),
+});
 export type Registration = Static<typeof Registration>;
 
 export const RenewalOrder = closedObject({ duration: Type.Optional(duration), ...payment });

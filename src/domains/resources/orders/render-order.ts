@@ -12,6 +12,7 @@ const STATUS = {
 } as const;
 
 export function renderOrder(row: OrderRow): Order {
+  const accepted = row.claims_acceptance;
   return {
     id: row.id,
     kind: row.kind,
@@ -23,6 +24,15 @@ export function renderOrder(row: OrderRow): Order {
     paid_with: row.pays_with,
     status: STATUS[row.state],
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
+    ...(row.application_id !== null && { application_id: row.application_id }),
+    ...(accepted && {
+      claims_notice: {
+        id: accepted.noticeId,
+        accepted_at: accepted.acceptedAt,
+        recorded_at: accepted.recordedAt,
+        token_id: accepted.tokenId,
+      },
+    }),
     created_at: row.created_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,
   };

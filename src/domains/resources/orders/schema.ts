@@ -29,6 +29,22 @@ export const Order = component(
         message: Type.String({ description: 'For people. May change.' }),
       }),
     ),
+    application_id: Type.Optional(
+      Type.String({
+        description: 'Of an application in a sunrise, as the registry calls it; absent: it is none, or has no id yet.',
+      }),
+    ),
+    claims_notice: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String(),
+          accepted_at: timestamp({ description: 'As the call said it.' }),
+          recorded_at: timestamp({ description: 'When the call came.' }),
+          token_id: Type.String({ description: 'The token that it was made with.' }),
+        },
+        { description: 'The notice of a trademark claim that was accepted; absent: there was none.' },
+      ),
+    ),
     created_at: timestamp(),
     ended_at: nullable(timestamp()),
   }),

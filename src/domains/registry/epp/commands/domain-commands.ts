@@ -20,7 +20,15 @@ import {
 import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from './fee.ts';
 import type { Fee, FeeQuestion } from './fee-values.ts';
 import { findIdn, type IdnTable, idnElement } from './idn.ts';
-import { asksForClaims, claimsQuestionElement } from './launch.ts';
+import {
+  applicationQuestionElement,
+  asksForClaims,
+  claimsQuestionElement,
+  findAskedApplication,
+  findLaunchCreate,
+  type LaunchCreate,
+  launchCreateElement,
+} from './launch.ts';
 import { findRestore, type Restore, restoreElement } from './rgp.ts';
 import { type DsChange, dsCreateElement, dsUpdateElement, readDsRecords, readDsUpdate } from './sec-dns.ts';
 import {
@@ -46,6 +54,8 @@ export interface DomainCheckCommand {
 export interface DomainInfoCommand {
   readonly kind: 'domain:info';
   readonly name: string;
+  /** Of an application for it, in place of the name. */
+  readonly applicationId?: string | undefined;
   readonly authInfo?: string | undefined;
 }
 
@@ -61,6 +71,8 @@ export interface DomainCreateCommand {
   readonly fee?: Fee | undefined;
   /** Of an internationalized name. */
   readonly idn?: IdnTable | undefined;
+  /** While a TLD is being launched. */
+  readonly launch?: LaunchCreate | undefined;
 }
 
 export interface DomainRenewCommand {
@@ -135,11 +147,16 @@ export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Ext
       },
     },
     'domain:info': {
-      encode: ({ name, authInfo }) => ({
+      encode: ({ applicationId, name, authInfo }) => ({
         object: domain('info', [domain('name', name, { hosts: 'all' }), authInfoElement(DOMAIN, authInfo)]),
-        extensions: [],
+        extensions: applicationId === undefined ? [] : [applicationQuestionElement(applicationId)],
       }),
-      decode: ({ object }) => ({ kind: 'domain:info', name: nameOf(object), authInfo: findAuthInfo(object) }),
+      decode: ({ object, extensions }) => ({
+        kind: 'domain:info',
+        name: nameOf(object),
+        authInfo: findAuthInfo(object),
+        ...optionalId(findAskedApplication(extensions)),
+      }),
     },
     'domain:create': { encode: encodeCreate, decode: decodeCreate },
     'domain:renew': {
@@ -199,6 +216,7 @@ function encodeCreate(command: DomainCreateCommand) {
       ...(command.dsRecords.length > 0 ? [dsCreateElement(command.dsRecords)] : []),
       ...feeExtension('create', command.fee),
       ...(command.idn === undefined ? [] : [idnElement(command.idn)]),
+      ...(command.launch === undefined ? [] : [launchCreateElement(command.launch)]),
     ],
   };
 }
@@ -215,6 +233,7 @@ function decodeCreate({ object, extensions }: { object: XmlElement; extensions: 
     dsRecords: readDsRecords(extensionOf(extensions, SEC_DNS, 'create'), nameOf(object)),
     fee: findFee(extensions),
     idn: findIdn(extensions),
+    launch: findLaunchCreate(extensions),
   } as const;
 }
 
@@ -254,6 +273,10 @@ function decodeUpdate({ object, extensions }: { object: XmlElement; extensions: 
     restore: findRestore(extensions),
     fee: findFee(extensions),
   } as const;
+}
+
+function optionalId(applicationId: string | undefined) {
+  return applicationId === undefined ? {} : { applicationId };
 }
 
 function readTransferOperation(operation: string | undefined): TransferOperation {

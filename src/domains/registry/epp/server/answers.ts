@@ -1,5 +1,5 @@
 /** From the registry's replies to answers on the wire. */
-
+import type { Clock } from '../../../../kernel/clock/clock.ts';
 import type { ResultCode } from '../../result-codes.ts';
 import type { RegistryCore, Reply, Session } from '../../simulated/index.ts';
 import type { MessageQueue } from '../commands/response.ts';
@@ -9,6 +9,7 @@ import type { ServerHabits } from './habits.ts';
 
 /** What a command is carried out with. */
 export interface CommandContext {
+  readonly clock: Clock;
   readonly core: RegistryCore;
   readonly session: Session;
   readonly habits: ServerHabits;

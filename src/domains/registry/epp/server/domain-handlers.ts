@@ -20,7 +20,7 @@ import {
 } from '../commands/domain-results.ts';
 import { feeAnswersElement, feeElement } from '../commands/fee.ts';
 import type { Fee, FeeAnswer, FeeCommand } from '../commands/fee-values.ts';
-import { type Claim, claimsElement } from '../commands/launch.ts';
+import { applicationElement, type Claim, claimsElement } from '../commands/launch.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
 import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
@@ -36,6 +36,13 @@ import {
   required,
 } from './answers.ts';
 import { addressesBelow, checkTable, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
+import {
+  answerApplicationInfo,
+  applicationIdOf,
+  checkLaunch,
+  isApplicationOnly,
+  takesApplications,
+} from './launches.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -64,7 +71,9 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
 }
 
 async function answerInfo(context: CommandContext, command: DomainInfoCommand): Promise<Answer> {
+  if (command.applicationId !== undefined) return answerApplicationInfo(context, command.name, command.applicationId);
   const reply = await context.core.infoDomain(context.session, command);
+  if (reply.ok && isApplicationOnly(context, reply.data)) throw new EppFault(2303, 'name: it is only applied for');
   const below = reply.ok ? await addressesBelow(context, reply.data.name, reply.data.nameservers) : {};
   return answerOf(reply, (info) => ({
     data: domainDataElement(domainData(context, info, below)),
@@ -135,7 +144,7 @@ function feeOf(fees: Fees, command: FeeCommand, years: number): number {
 async function answerCreate(context: CommandContext, command: DomainCreateCommand): Promise<Answer> {
   if (command.dsRecords.length > 0) requireInterface(context.habits, interfaceOf(command.dsRecords));
   checkTable(context.habits, command.name, command.idn);
-  if (context.habits.claims?.has(command.name) === true) throw new EppFault(2306, 'the name needs an accepted notice');
+  checkLaunch(context, command);
   const reply = await context.core.createDomain(context.session, {
     name: command.name,
     years: command.years ?? 1,
@@ -148,7 +157,12 @@ async function answerCreate(context: CommandContext, command: DomainCreateComman
   });
   return answerOf(reply, ({ name, createdAt, expiresAt, feeCents }) => ({
     data: createdDomainElement({ name, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }),
-    extensions: paidExtension(context, command.fee, 'creData', feeCents),
+    extensions: [
+      ...paidExtension(context, command.fee, 'creData', feeCents),
+      ...(takesApplications(context, name)
+        ? [applicationElement('creData', { id: applicationIdOf(name, reply.svTRID) })]
+        : []),
+    ],
   }));
 }
 

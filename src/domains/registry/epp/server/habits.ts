@@ -33,8 +33,10 @@ export interface ServerHabits {
   readonly feeUris: readonly string[];
   /** Products by zone: each command has to say for which one it is. Undefined: there is one registry. */
   readonly subProducts?: Readonly<Record<string, string>> | undefined;
-  /** Names that trademarks claim, with the keys of their notices, which nobody can accept here. Undefined: nothing is being launched. */
+  /** Names that trademarks claim, with the keys of their notices: a create of one has to come with an accepted notice. Undefined: nothing is being launched. */
   readonly claims?: ReadonlyMap<string, string> | undefined;
+  /** Names of these zones come with a signed mark alone. `applications`: each create is an application, which the registry decides about later. */
+  readonly sunrise?: { readonly zones: readonly string[]; readonly applications: boolean } | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
   readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
@@ -47,13 +49,13 @@ export const DEFAULT_HABITS: ServerHabits = {
   feeUris: [FEE],
 };
 
-export function extensionUrisOf({ claims, dnssec, feeUris, idn, subProducts }: ServerHabits): string[] {
+export function extensionUrisOf({ claims, dnssec, feeUris, idn, subProducts, sunrise }: ServerHabits): string[] {
   return [
     ...(dnssec === 'none' ? [] : [SEC_DNS]),
     ...[RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO],
     ...(subProducts === undefined ? [] : [NAME_STORE]),
     ...(idn === undefined ? [] : [idn.uri]),
-    ...(claims === undefined ? [] : [LAUNCH]),
+    ...(claims === undefined && sunrise === undefined ? [] : [LAUNCH]),
   ];
 }
 

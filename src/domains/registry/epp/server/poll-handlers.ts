@@ -8,6 +8,7 @@ import { CHANGE_POLL, EPP } from '../namespaces.ts';
 import { element } from '../xml/element.ts';
 import { type Answer, type AnswerParts, agreedExtensions, answerOf, type CommandContext } from './answers.ts';
 import { transferData } from './domain-handlers.ts';
+import { applicationEndOf } from './launches.ts';
 
 export async function answerPoll(context: CommandContext, command: PollCommand): Promise<Answer> {
   const { core, session } = context;
@@ -30,7 +31,10 @@ async function presentMessage(context: CommandContext, message: PollMessage): Pr
   switch (data.type) {
     case 'pendingAction': {
       const ids = element(EPP, 'paTRID', transactionIdElements(data.clTRID, data.svTRID));
-      return { data: pendingActionElement({ ...data, at: data.at.toISOString() }, ids) };
+      return {
+        data: pendingActionElement({ ...data, at: data.at.toISOString() }, ids),
+        extensions: applicationEndOf(context, data),
+      };
     }
     case 'transfer':
       return { data: transferElement(transferData(data.transfer)) };

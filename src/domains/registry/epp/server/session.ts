@@ -159,8 +159,8 @@ export class EppSession {
       'EPP command',
     );
     const session = { registrarId: login.registrarId, clTRID };
-    const { core, habits } = this.#options;
-    const context: CommandContext = { core, habits, session, extensionUris: login.extensionUris };
+    const { clock, core, habits } = this.#options;
+    const context: CommandContext = { clock, core, habits, session, extensionUris: login.extensionUris };
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
     if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);

@@ -1,0 +1,108 @@
+import { ApiError } from '../../kernel/http/errors.ts';
+import type { Caller } from '../access/caller.ts';
+import { type ClaimsAcceptance, isAcceptanceLive } from '../registry/claims-notices.ts';
+import { workspaceDb } from '../workspace-scope.ts';
+import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
+import { findNotice } from './store.ts';
+
+/** What the caller of a purchase sends along. */
+export interface GivenForLaunch {
+  readonly notice?: { readonly id: string; readonly acceptedAt: Date } | undefined;
+  /** Base64. */
+  readonly signedMark?: string | undefined;
+}
+
+/** What goes with the order; empty where nothing is needed. */
+export interface LaunchTerms {
+  readonly claimsAcceptance?: ClaimsAcceptance;
+  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean };
+}
+
+/** How far callers' clocks may be from ours. */
+const CLOCK_TOLERANCE_MS = 300_000;
+
+/**
+ * What was given, as far as the registration of the name needs it now. Throws before any money is touched: `registration_failed` with the
+ * reason, and with the path to the notice where there is one; `bad_request` for a moment that cannot be.
+ */
+export async function meetLaunchDemand(
+  deps: ClaimsDependencies,
+  caller: Pick<Caller, 'tokenId' | 'workspaceId'>,
+  name: string,
+  { notice, signedMark }: GivenForLaunch,
+): Promise<LaunchTerms> {
+  const demand = await readLaunchDemand(deps, name, signedMark);
+  switch (demand.kind) {
+    case 'none':
+      return {};
+    case 'refused':
+      throw new ApiError('registration_failed', {
+        message: `${demand.reason.charAt(0).toUpperCase()}${demand.reason.slice(1)}. Nothing was charged.`,
+        details: { reason: signedMark === undefined ? 'launch' : 'signed_mark_refused' },
+      });
+    case 'signed_mark':
+      if (signedMark === undefined) throw markRequired(name);
+      return { sunrise: { signedMark, isApplication: demand.isApplication } };
+    case 'claims_notice':
+      if (deps.noticeService === undefined) throw notShownHere(name);
+      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice) };
+    default:
+      return demand satisfies never;
+  }
+}
+
+function markRequired(name: string): ApiError {
+  return new ApiError('registration_failed', {
+    message: `${name} is only for the holder of a trademark now. Nothing was charged. If you are one, repeat the call with \`signed_mark\`: the mark that the Trademark Clearinghouse signed, in base64.`,
+    details: { reason: 'signed_mark_required' },
+  });
+}
+
+async function acceptNotice(
+  deps: ClaimsDependencies,
+  { tokenId, workspaceId }: Pick<Caller, 'tokenId' | 'workspaceId'>,
+  name: string,
+  given: GivenForLaunch['notice'],
+): Promise<ClaimsAcceptance> {
+  if (given === undefined) {
+    throw refusal(name, 'claims_notice_required', `A trademark claims ${name}, so its notice has to be accepted`);
+  }
+  const row = await findNotice(workspaceDb(deps.db, workspaceId), given.id);
+  if (row?.name !== name) {
+    throw refusal(
+      name,
+      'claims_notice_unknown',
+      `The notice in \`claims_notice.id\` is none that you were shown of ${name}`,
+    );
+  }
+  const now = deps.clock.now();
+  const acceptedAt = given.acceptedAt > now ? now : given.acceptedAt;
+  requirePossible(given.acceptedAt, row.shown_at, now);
+  const acceptance = {
+    noticeId: row.notice_id,
+    notAfter: row.not_after.toISOString(),
+    acceptedAt: acceptedAt.toISOString(),
+    recordedAt: now.toISOString(),
+    tokenId,
+  };
+  if (isAcceptanceLive(acceptance, now)) return acceptance;
+  throw refusal(name, 'claims_notice_expired', `The notice of ${name}, or your acceptance of it, has ended`);
+}
+
+/** Nobody accepts what comes later, or what was not shown yet. */
+function requirePossible(acceptedAt: Date, shownAt: Date, now: Date): void {
+  const isLate = acceptedAt.getTime() > now.getTime() + CLOCK_TOLERANCE_MS;
+  if (!isLate && acceptedAt.getTime() >= shownAt.getTime() - CLOCK_TOLERANCE_MS) return;
+  const message = isLate
+    ? `\`claims_notice.accepted_at\` lies in the future: it is ${now.toISOString()} now. Say when the notice was accepted.`
+    : `\`claims_notice.accepted_at\` lies before ${shownAt.toISOString()}, when the notice was first shown. Say when it was accepted.`;
+  throw new ApiError('bad_request', { message, param: 'claims_notice.accepted_at' });
+}
+
+function refusal(name: string, reason: string, what: string): ApiError {
+  const notice = `/claims-notices/${name}`;
+  return new ApiError('registration_failed', {
+    message: `${what}. Nothing was charged. Read GET ${notice}, and if you accept it repeat the call with \`claims_notice\`: its id, and when you accepted it.`,
+    details: { reason, notice },
+  });
+}
