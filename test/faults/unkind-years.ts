@@ -263,11 +263,12 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
   const db = await store.open();
   assert.deepEqual(await auditLedger(db), []);
   const attention = await listAttention(systemDb(db), ORDERS);
-  const { problems, completed, failed } = await audit(db);
+  const { problems, completed, failed, compared } = await audit(db);
   t.diagnostic(
     `${counts.placed} orders of ${names.length} names in ${days} days, ${completed} orders done and ${failed} failed, ${attention.length} need attention; ${counts.kills} kills, ` +
       `${counts.unanswered} calls cut by them, ${counts.wrong} wrong answers, ${counts.cut} cuts, ${counts.outages} outages`,
   );
+  t.diagnostic(`compared: ${compared}`);
   const explained = new Set(attention.map(({ name }) => name));
   const unexplained = problems.filter(({ name }) => !explained.has(name));
   for (const { name } of unexplained) t.diagnostic(await describe(db, name));
@@ -338,5 +339,9 @@ async function audit(db: Database) {
     if (phase === 'active' && !isKnown) problems.push({ name, problem: 'is lost' });
   }
   const sum = (of: 'done' | 'failed') => paid.reduce((total, row) => total + row[of], 0);
-  return { problems, completed: sum('done'), failed: sum('failed') };
+  const billed = [...billedYears.values()].reduce((total, years) => total + years, 0);
+  const compared =
+    `${paid.length} names with orders, ${paid.reduce((total, row) => total + row.years, 0)} years paid for and ${billed} billed, ` +
+    `${rows.length} names of customers, ${held.length} of ours at the registry, ${unassigned.length} unassigned`;
+  return { problems, completed: sum('done'), failed: sum('failed'), compared };
 }
