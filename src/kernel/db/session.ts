@@ -128,6 +128,8 @@ export interface TransactionOptions {
   readonly logger: StoreLogger | undefined;
   /** Called once COMMIT or ROLLBACK is written: whatever is written next comes after the transaction. */
   readonly onEnding?: () => void;
+  /** Called once the store has answered the ROLLBACK: the connection is as before, whatever ended the transaction. */
+  readonly onRolledBack?: () => void;
   /** Wakes the channel's listeners soon; called once the transaction has committed. */
   readonly wake: (channel: string) => void;
   /** Rolls back a transaction that sends nothing for so long, where the store cannot do it by itself. 0: never. */
@@ -167,7 +169,7 @@ export async function runTransaction<T>(
       const rollback = client.query('rollback');
       options.onEnding?.();
       // After a lost connection the server rolls back by itself, and the caller needs the first error, not this one.
-      await rollback.catch(() => undefined);
+      await rollback.then(options.onRolledBack, () => undefined);
     }
     throw error;
   }
