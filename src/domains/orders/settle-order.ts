@@ -44,12 +44,12 @@ export async function completeOrder(
     await lockDomain(db, order.domain_id);
     const ended = await endOrder(db, order.id, { now });
     if (ended === undefined) return undefined;
-    // The name's row is locked already, so that neither waits for what the other has.
-    const [term] = await Promise.all([
-      recordTerm(tx, order, info, { registry: deps.registry, now }),
+    const term = await recordTerm(tx, order, info, { registry: deps.registry, now });
+    // The wallet comes last: all orders of the workspace wait for its row.
+    await Promise.all([
+      tellCompleted(tx, ended, term),
       order.amount_cents > 0 && capture(tx, { workspaceId: order.workspace_id, orderId: order.id }),
     ]);
-    await tellCompleted(tx, ended, term);
     return ended;
   });
 }
