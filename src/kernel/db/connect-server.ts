@@ -115,6 +115,7 @@ class ServerDatabase implements Database {
         owner: this,
         logger: this.#logger,
         wake: (channel) => this.wake(channel),
+        onSending: () => writeAtOnce(client),
         onRolledBack,
       }),
     );
