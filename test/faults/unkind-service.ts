@@ -21,12 +21,14 @@ import { openTestLogger } from '../support/test-log.ts';
 export type Task =
   | { readonly kind: 'turn'; readonly nowMs: number }
   | { readonly kind: 'work' }
+  | { readonly kind: 'retry' }
   | { readonly kind: 'customer'; readonly cents: number }
   | { readonly kind: 'read'; readonly text: string };
 
 export interface Results {
   readonly turn: undefined;
   readonly work: undefined;
+  readonly retry: undefined;
   readonly customer: { readonly token: string; readonly workspaceId: string };
   readonly read: readonly Readonly<Record<string, unknown>>[];
 }
@@ -106,6 +108,9 @@ async function carryOut(task: Task): Promise<Results[Task['kind']]> {
       return undefined;
     case 'work':
       await work();
+      return undefined;
+    case 'retry':
+      await service.domains.unpaidNames.runDue();
       return undefined;
     case 'customer': {
       const { fund, patch, token, workspaceId } = await service.createWorkspace();

@@ -43,6 +43,8 @@ const OUTAGE_SHARE = 0.03;
 const KILL_SHARE = 0.15;
 const KILLED_AFTER_COMMANDS = 150;
 const KILLED_WITHIN_MS = 20;
+/** Of deletions that did not succeed: the service has two weeks for them, and tries each hour; a step takes days. */
+const RETRIES = 5;
 /** What customers do at a time. */
 const LANES = 6;
 const PRICE = 11.9;
@@ -209,6 +211,11 @@ async function advance(ms: number, meanwhile: () => Promise<void> = async () => 
   await service.insist({ kind: 'turn', nowMs: clock.now().getTime() });
   await meanwhile();
   await service.insist({ kind: 'work' });
+  for (let retry = 0; retry < RETRIES; retry += 1) {
+    clock.advance(HOUR_MS);
+    await service.insist({ kind: 'turn', nowMs: clock.now().getTime() });
+    await service.insist({ kind: 'retry' });
+  }
 }
 
 async function countLive(): Promise<number> {
