@@ -16,6 +16,23 @@ export async function getRegistrant(db: WorkspaceDb): Promise<WorkspaceRegistran
   return registrantOf(db).executeTakeFirstOrThrow();
 }
 
+/** As `getRegistrant`, with whether the name is registered without telling the world of its registrant. */
+export async function getRegistrantOfName(
+  db: WorkspaceDb,
+  domainId: string,
+): Promise<WorkspaceRegistrant & { readonly whois_privacy: boolean | null }> {
+  return db
+    .selectFrom('users')
+    .leftJoin('domains', (join) =>
+      join.onRef('domains.workspace_id', '=', 'users.workspace_id').on('domains.id', '=', domainId),
+    )
+    .select(['users.id', 'users.name', 'users.email', 'users.contact', 'domains.whois_privacy'])
+    .orderBy('users.created_at')
+    .orderBy('users.id')
+    .limit(1)
+    .executeTakeFirstOrThrow();
+}
+
 /** As `getRegistrant`, locked until the transaction ends. */
 export async function lockRegistrant(db: WorkspaceDb): Promise<WorkspaceRegistrant> {
   return registrantOf(db).forUpdate().executeTakeFirstOrThrow();

@@ -43,6 +43,8 @@ const OUTAGE_SHARE = 0.03;
 const KILL_SHARE = 0.15;
 const KILLED_AFTER_COMMANDS = 150;
 const KILLED_WITHIN_MS = 20;
+/** Of deletions that did not succeed: the service has two weeks for them, and tries each hour; a step takes days. */
+const RETRIES = 5;
 /** What customers do at a time. */
 const LANES = 6;
 const PRICE = 11.9;
@@ -209,6 +211,11 @@ async function advance(ms: number, meanwhile: () => Promise<void> = async () => 
   await service.insist({ kind: 'turn', nowMs: clock.now().getTime() });
   await meanwhile();
   await service.insist({ kind: 'work' });
+  for (let retry = 0; retry < RETRIES; retry += 1) {
+    clock.advance(HOUR_MS);
+    await service.insist({ kind: 'turn', nowMs: clock.now().getTime() });
+    await service.insist({ kind: 'retry' });
+  }
 }
 
 async function countLive(): Promise<number> {
@@ -263,11 +270,12 @@ test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no na
   const db = await store.open();
   assert.deepEqual(await auditLedger(db), []);
   const attention = await listAttention(systemDb(db), ORDERS);
-  const { problems, completed, failed } = await audit(db);
+  const { problems, completed, failed, compared } = await audit(db);
   t.diagnostic(
     `${counts.placed} orders of ${names.length} names in ${days} days, ${completed} orders done and ${failed} failed, ${attention.length} need attention; ${counts.kills} kills, ` +
       `${counts.unanswered} calls cut by them, ${counts.wrong} wrong answers, ${counts.cut} cuts, ${counts.outages} outages`,
   );
+  t.diagnostic(`compared: ${compared}`);
   const explained = new Set(attention.map(({ name }) => name));
   const unexplained = problems.filter(({ name }) => !explained.has(name));
   for (const { name } of unexplained) t.diagnostic(await describe(db, name));
@@ -338,5 +346,9 @@ async function audit(db: Database) {
     if (phase === 'active' && !isKnown) problems.push({ name, problem: 'is lost' });
   }
   const sum = (of: 'done' | 'failed') => paid.reduce((total, row) => total + row[of], 0);
-  return { problems, completed: sum('done'), failed: sum('failed') };
+  const billed = [...billedYears.values()].reduce((total, years) => total + years, 0);
+  const compared =
+    `${paid.length} names with orders, ${paid.reduce((total, row) => total + row.years, 0)} years paid for and ${billed} billed, ` +
+    `${rows.length} names of customers, ${held.length} of ours at the registry, ${unassigned.length} unassigned`;
+  return { problems, completed: sum('done'), failed: sum('failed'), compared };
 }

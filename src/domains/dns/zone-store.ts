@@ -49,20 +49,24 @@ export const ZONE_CHANGED = 'domains_zone_changed';
  */
 export async function openZone(tx: Transaction, zone: ZoneRef): Promise<void> {
   const { workspaceId, domainId, name } = zone;
+  // Counted, so that what is left behind goes first. Seconds as the first serial: that of a zone which is opened anew is above the one that
+  // resolvers remember.
   await tx.query({
-    text: `delete from domains.zones z using domains.domains d
-      where z.name = $1 and (z.workspace_id, z.domain_id) <> ($2::text, $3::text)
-        and d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state = 'gone'`,
-    values: [name, workspaceId, domainId],
+    text: `
+      with left_behind as (
+        delete from domains.zones z using domains.domains d
+        where z.name = $3 and (z.workspace_id, z.domain_id) <> ($1::text, $2::text)
+          and d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state = 'gone'
+        returning z.name
+      ), opened as (
+        insert into domains.zones (workspace_id, domain_id, name, serial)
+        select $1, $2, $3, extract(epoch from now())::bigint from (select count(*) from left_behind)
+        on conflict (workspace_id, domain_id) do nothing
+        returning name
+      )
+      select pg_notify($4, name) from opened`,
+    values: [workspaceId, domainId, name, ZONE_CHANGED],
   });
-  // Seconds as the first serial: that of a zone which is opened anew is above the one that resolvers remember.
-  const { rowCount } = await tx.query({
-    text: `insert into domains.zones (workspace_id, domain_id, name, serial)
-      values ($1, $2, $3, extract(epoch from now())::bigint)
-      on conflict (workspace_id, domain_id) do nothing`,
-    values: [workspaceId, domainId, name],
-  });
-  if (rowCount > 0) await tx.notify(ZONE_CHANGED, name);
 }
 
 /** Keeps the zone of a name that has left the portfolio, and closes it at that time, unless it is kept open until then. */

@@ -19,21 +19,32 @@ export const DELIVERIES_CHANNEL = 'domains_webhook_deliveries';
 const AT_ONCE = new Date(0);
 
 /** Writes one event of the workspace, and a delivery for each webhook that selects it. Returns its id. */
-export async function appendEvent(tx: Executor, workspaceId: string, { type, data }: NewEvent): Promise<string> {
-  const id = mintId('evt');
-  await tx.query({
-    text: 'insert into domains.events (workspace_id, id, type, data) values ($1, $2, $3, $4)',
-    values: [workspaceId, id, type, json(data)],
-  });
-  const { rows } = await tx.query<{ id: string }>({
-    text: `
-      select id from domains.webhooks where workspace_id = $1
-        and (events = '{}' or exists (select from unnest(events) as wanted (selector)
-          where selector = $2 or starts_with($2, rtrim(selector, '.') || '.')))`,
-    values: [workspaceId, type],
-  });
-  for (const { id: webhookId } of rows) await insertDelivery(tx, workspaceId, { webhookId, eventId: id, type });
+export async function appendEvent(tx: Executor, workspaceId: string, event: NewEvent): Promise<string> {
+  const [id = ''] = await appendEvents(tx, workspaceId, [event]);
   return id;
+}
+
+/** As `appendEvent`, of several that happen at once, in their order. */
+export async function appendEvents(tx: Executor, workspaceId: string, events: readonly NewEvent[]): Promise<string[]> {
+  const written = events.map((event) => ({ id: mintId('evt'), ...event }));
+  const { rows } = await tx.query<{ event_id: string; type: EventType; webhook_id: string }>({
+    text: `
+      with event as (
+        insert into domains.events (workspace_id, id, type, data)
+        select $1, id, type, data from jsonb_to_recordset($2::jsonb) as event (id text, type text, data jsonb)
+        returning id, type
+      )
+      select event.id as event_id, event.type, webhook.id as webhook_id
+      from event join domains.webhooks webhook on webhook.workspace_id = $1
+        and (webhook.events = '{}' or exists (select from unnest(webhook.events) as wanted (selector)
+          where selector = event.type or starts_with(event.type, rtrim(selector, '.') || '.')))
+      order by event.id`,
+    values: [workspaceId, json(written)],
+  });
+  for (const { event_id: eventId, type, webhook_id: webhookId } of rows) {
+    await insertDelivery(tx, workspaceId, { webhookId, eventId, type });
+  }
+  return written.map(({ id }) => id);
 }
 
 interface NewDelivery {

@@ -1,7 +1,7 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
 import { noteCreditRefusal } from '../balances/index.ts';
-import { EXPIRY_TOLERANCE_MS, findDomainById } from '../portfolio/index.ts';
-import { getRegistrant } from '../registrant.ts';
+import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
+import { getRegistrantOfName } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
@@ -157,8 +157,7 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
     case 'completed': {
       // A registry may report what it has done a little later.
       const info = await infoOrNothing(deps.registry, order.name);
-      await completeOrder(deps, order, info?.isOurs === true ? info : undefined);
-      return reread(deps, order);
+      return (await completeOrder(deps, order, info?.isOurs === true ? info : undefined)) ?? reread(deps, order);
     }
     case 'pending': {
       const nextLookAt = dateAfter(deps, pendingCheckMs(order));
@@ -238,13 +237,12 @@ async function findRegistrant(
   { db }: OrderDependencies,
   order: OrderRow,
 ): Promise<{ registrant: Registrant; isPrivate: boolean }> {
-  const scoped = workspaceDb(db, order.workspace_id);
-  const { name, email, contact } = await getRegistrant(scoped);
+  const found = await getRegistrantOfName(workspaceDb(db, order.workspace_id), order.domain_id);
+  const { contact, email, name, whois_privacy: isPrivate } = found;
   const { postal_code: postalCode, ...members } = contact;
-  const domain = await findDomainById(scoped, order.domain_id);
   return {
     registrant: { name, email, ...members, ...(postalCode === undefined ? {} : { postalCode }) },
-    isPrivate: domain?.whois_privacy ?? true,
+    isPrivate: isPrivate ?? true,
   };
 }
 
@@ -264,8 +262,7 @@ async function settleRejection(deps: OrderDependencies, order: OrderRow, rejecti
     }
   }
   if (rejection.code === 'no_credit') return waitForCredit(deps, order, rejection);
-  await failOrder(deps, order, failureOf(order, rejection));
-  return reread(deps, order);
+  return (await failOrder(deps, order, failureOf(order, rejection))) ?? reread(deps, order);
 }
 
 function failureOf({ kind, name }: OrderRow, rejection: Refusal): OrderFailure {
@@ -320,8 +317,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
   }
   switch (evidence) {
     case 'done':
-      await completeOrder(deps, order, info);
-      return reread(deps, order);
+      return (await completeOrder(deps, order, info)) ?? reread(deps, order);
     case 'under_way':
       return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
     case 'ours_before':
@@ -337,10 +333,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
 
 async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
   const { evidence, info } = await evidenceOrNothing(deps.registry, order);
-  if (evidence === 'done') {
-    await completeOrder(deps, order, info);
-    return reread(deps, order);
-  }
+  if (evidence === 'done') return (await completeOrder(deps, order, info)) ?? reread(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (evidence === 'nothing' && (await isApplicationRejected(deps, order))) {
     await failOrder(deps, order, applicationFailure(order));

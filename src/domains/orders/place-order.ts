@@ -97,7 +97,7 @@ async function insertPurchase(
   const db = workspaceDb(tx, workspaceId);
   const id = mintId('ord');
   const domainId = term === undefined ? await acquire(tx, purchase) : await lockTerm(tx, purchase, term);
-  const order = await insertOrder(db, {
+  const placing = insertOrder(db, {
     id,
     kind,
     origin,
@@ -124,6 +124,11 @@ async function insertPurchase(
     fingerprint: claim?.fingerprint ?? null,
     created_at: now,
   });
+  // The name is this order's by now, and so is its zone.
+  const [order] = await Promise.all([
+    placing,
+    kind === 'registration' && openZone(tx, { workspaceId, domainId, name }),
+  ]);
   if (instrument === undefined) {
     if (priceCents > 0) {
       const description = describeOrder(order);
@@ -148,7 +153,6 @@ async function acquire(tx: Transaction, { workspaceId, kind, name, renewalFee }:
   const via = kind === 'transfer' ? 'transfer' : 'registration';
   if (!(await insertAcquisition(db, { id: domainId, name, added_via: via, renewal_fee: renewalFee ?? null })))
     throw new NameTaken(name);
-  if (via === 'registration') await openZone(tx, { workspaceId, domainId, name });
   return domainId;
 }
 

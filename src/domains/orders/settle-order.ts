@@ -4,8 +4,15 @@
  */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
-import { appendEvent } from '../events/index.ts';
-import { dropAcquisition, EXPIRY_TOLERANCE_MS, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
+import { appendEvent, appendEvents } from '../events/index.ts';
+import {
+  type DomainRow,
+  dropAcquisition,
+  EXPIRY_TOLERANCE_MS,
+  endOfPaidTerm,
+  lockDomain,
+  reported,
+} from '../portfolio/index.ts';
 import { expectMessages } from '../registry/duties.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
@@ -37,9 +44,12 @@ export async function completeOrder(
     await lockDomain(db, order.domain_id);
     const ended = await endOrder(db, order.id, { now });
     if (ended === undefined) return undefined;
-    if (order.amount_cents > 0) await capture(tx, { workspaceId: order.workspace_id, orderId: order.id });
-    await recordTerm(tx, order, info, { registry: deps.registry, now });
-    await tellCompleted(tx, ended);
+    const term = await recordTerm(tx, order, info, { registry: deps.registry, now });
+    // The wallet comes last: all orders of the workspace wait for its row.
+    await Promise.all([
+      tellCompleted(tx, ended, term),
+      order.amount_cents > 0 && capture(tx, { workspaceId: order.workspace_id, orderId: order.id }),
+    ]);
     return ended;
   });
 }
@@ -51,16 +61,13 @@ const GAINED = {
   restoration: 'domain.restored',
 } as const;
 
-async function tellCompleted(tx: Transaction, order: OrderRow): Promise<void> {
+async function tellCompleted(tx: Transaction, order: OrderRow, { expires_at, billed_until }: Term): Promise<void> {
   const { workspace_id: workspaceId, kind, name } = order;
-  const { expires_at, billed_until } = await workspaceDb(tx, workspaceId)
-    .selectFrom('domains')
-    .select(['expires_at', 'billed_until'])
-    .where('id', '=', order.domain_id)
-    .executeTakeFirstOrThrow();
-  await appendEvent(tx, workspaceId, { type: 'order.completed', data: factsOf(order) });
   const term = { expires_at: expires_at?.toISOString() ?? null, billed_until: billed_until?.toISOString() ?? null };
-  await appendEvent(tx, workspaceId, { type: GAINED[kind], data: { domain: name, order_id: order.id, ...term } });
+  await appendEvents(tx, workspaceId, [
+    { type: 'order.completed', data: factsOf(order) },
+    { type: GAINED[kind], data: { domain: name, order_id: order.id, ...term } },
+  ]);
 }
 
 /** What events say of an order. */
@@ -68,16 +75,28 @@ function factsOf({ id, kind, origin, name, years, amount_cents, pays_with }: Ord
   return { order_id: id, kind, origin, domain: name, duration: years, price_cents: amount_cents, paid_with: pays_with };
 }
 
+type Term = Pick<DomainRow, 'expires_at' | 'billed_until'>;
+
+/** The term of the name afterwards. */
 async function recordTerm(
   tx: Transaction,
   order: OrderRow,
   info: RegistryDomain | undefined,
   parts: { readonly registry: Settlement['registry']; readonly now: Date },
-): Promise<void> {
-  if (order.kind === 'restoration') return recordRestoration(tx, order, info, parts);
+): Promise<Term> {
+  const recorded = await (order.kind === 'restoration' ? recordRestoration : recordPaidTerm)(tx, order, info, parts);
+  return recorded ?? { expires_at: null, billed_until: null };
+}
+
+async function recordPaidTerm(
+  tx: Transaction,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+): Promise<Term | undefined> {
   const until = paidUntil(order, info, parts.now);
   const shown = info === undefined ? until : new Date(info.expiresAt);
-  await workspaceDb(tx, order.workspace_id)
+  return workspaceDb(tx, order.workspace_id)
     .updateTable('domains')
     .set({
       ...(info === undefined ? {} : reported(info, parts)),
@@ -95,7 +114,8 @@ async function recordTerm(
     })
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
-    .execute();
+    .returning(['expires_at', 'billed_until'])
+    .executeTakeFirst();
 }
 
 /** What its registry gives back for a while, and the lock that is put on it next. */
@@ -124,13 +144,13 @@ async function recordRestoration(
   order: OrderRow,
   info: RegistryDomain | undefined,
   parts: { readonly registry: Settlement['registry']; readonly now: Date },
-): Promise<void> {
+): Promise<Term | undefined> {
   const db = workspaceDb(tx, order.workspace_id);
   const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
   const shown = info === undefined ? row.expires_at : new Date(info.expiresAt);
   // Of a name whose term had ended the registry has renewed what was paid for.
   const until = order.years > 0 && shown !== null ? shown : row.billed_until;
-  await db
+  return db
     .updateTable('domains')
     .set({
       ...(info === undefined ? { synced_at: null } : reported(info, parts)),
@@ -148,7 +168,8 @@ async function recordRestoration(
     })
     .where('id', '=', order.domain_id)
     .where('state', '<>', 'gone')
-    .execute();
+    .returning(['expires_at', 'billed_until'])
+    .executeTakeFirst();
 }
 
 /** A renewal pays for its years, also where the registry shows more or does not show them yet; anything else for what it has led to. */

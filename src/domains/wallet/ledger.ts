@@ -100,9 +100,11 @@ export async function credit(tx: Executor, { workspaceId, source, ...asked }: Cr
 export async function hold(tx: Executor, { workspaceId, orderId, amountCents, description }: Hold): Promise<boolean> {
   checkAmount(amountCents, 0);
   const values = [...eventOf('hold', workspaceId, orderId, description), 'available', 'held', amountCents];
-  const { isBooked, availableCents } = await book(tx, bookCovered, values);
-  if (isBooked)
-    await tellIfLow(tx, workspaceId, { beforeCents: availableCents, afterCents: availableCents - amountCents });
+  const { isBooked, availableCents, thresholdCents } = await book(tx, bookCovered, values);
+  if (isBooked) {
+    const wallet = { beforeCents: availableCents, afterCents: availableCents - amountCents, thresholdCents };
+    await tellIfLow(tx, workspaceId, wallet);
+  }
   if (isBooked || (await isReferenceBooked(tx, orderId, 'hold'))) return isBooked;
   if (availableCents >= amountCents) throw new Error(`the order ${orderId} holds money of a card already`);
   throw new ApiError('insufficient_balance', {
@@ -204,21 +206,20 @@ export async function readWallet(executor: Executor, workspaceId: string): Promi
   return { availableCents: row.available_cents, heldCents: row.held_cents };
 }
 
+interface Movement {
+  readonly beforeCents: number;
+  readonly afterCents: number;
+  readonly thresholdCents: number | null;
+}
+
 /** Where this booking took the wallet below the threshold that its owner has set. */
 async function tellIfLow(
   tx: Executor,
   workspaceId: string,
-  { beforeCents, afterCents }: { readonly beforeCents: number; readonly afterCents: number },
+  { beforeCents, afterCents, thresholdCents }: Movement,
 ): Promise<void> {
-  const { rows } = await tx.query<{ threshold_cents: number }>({
-    text: `
-      select threshold_cents from domains.auto_top_ups
-      where workspace_id = $1 and threshold_cents > $2 and threshold_cents <= $3`,
-    values: [workspaceId, afterCents, beforeCents],
-  });
-  const [low] = rows;
-  if (low === undefined) return;
-  const data = { available_cents: afterCents, threshold_cents: low.threshold_cents };
+  if (thresholdCents === null || thresholdCents <= afterCents || thresholdCents > beforeCents) return;
+  const data = { available_cents: afterCents, threshold_cents: thresholdCents };
   await appendEvent(tx, workspaceId, { type: 'wallet.low', data });
 }
 
@@ -251,6 +252,8 @@ interface Booked {
   readonly isBooked: boolean;
   /** Before the booking. */
   readonly availableCents: number;
+  /** Its owner is told when less is available. */
+  readonly thresholdCents: number | null;
 }
 
 async function lockRow(tx: Executor, workspaceId: unknown): Promise<void> {
@@ -261,11 +264,17 @@ async function lockRow(tx: Executor, workspaceId: unknown): Promise<void> {
   if (rowCount === 0) throw new Error(`the workspace ${workspaceId} has no wallet`);
 }
 
+interface BookedRow {
+  readonly is_booked: boolean;
+  readonly available_cents: number;
+  readonly threshold_cents: number | null;
+}
+
 async function book(tx: Executor, text: string, values: readonly unknown[]): Promise<Booked> {
-  await lockRow(tx, values[0]);
-  const { rows } = await tx.query<{ is_booked: boolean; available_cents: number }>({ text, values });
-  const [row] = rows as [{ is_booked: boolean; available_cents: number }];
-  return { isBooked: row.is_booked, availableCents: row.available_cents };
+  // Sent together: the store begins the second once the first has the lock.
+  const [, { rows }] = await Promise.all([lockRow(tx, values[0]), tx.query<BookedRow>({ text, values })]);
+  const [row] = rows as [BookedRow];
+  return { isBooked: row.is_booked, availableCents: row.available_cents, thresholdCents: row.threshold_cents };
 }
 
 /** Looked up by a statement of its own, which sees what another transaction has committed meanwhile. */
@@ -329,7 +338,9 @@ function bookingStatement(amount: string): string {
       from booked cross join amount
       where wallets.workspace_id = $1 and amount.cents <> 0
     )
-    select available_cents, exists (select from booked) as is_booked from wallet`;
+    select available_cents, exists (select from booked) as is_booked,
+      (select threshold_cents from domains.auto_top_ups where workspace_id = $1) as threshold_cents
+    from wallet`;
 }
 
 function checkAmount(amountCents: number, leastCents: number): void {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase, type TestDatabase, testServerUrl } from '../../../test/support/database.ts';
 import { connectServer } from './connect-server.ts';
-import type { Database } from './database.ts';
+import type { Database, Executor } from './database.ts';
 import { StoreUnreachableError, sqlStateOf } from './sql-errors.ts';
 
 describe('an unreachable server', () => {
@@ -50,6 +50,27 @@ describe('a server connection', { skip }, () => {
     while (performance.now() < untilMs);
     const db = await connecting;
     await db.close();
+  });
+
+  it('is kept when a transaction ends by its caller’s own error, and replaced when it is cut', async () => {
+    const other = await connectServer({ url: database.url ?? '', poolSize: 1 });
+    const readPid = async (executor: Executor) =>
+      (await executor.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid', values: [] })).rows[0]?.pid;
+    const pid = await readPid(other);
+    const refuse = other.transaction(async (tx) => {
+      await readPid(tx);
+      throw new RangeError('not so many');
+    });
+    await assert.rejects(refuse, RangeError);
+    assert.equal(await readPid(other), pid);
+    const cut = other.transaction(async (tx) => {
+      await readPid(tx);
+      await database.db.query({ text: 'select pg_terminate_backend($1::int, 5000)', values: [pid] });
+      throw new RangeError('not so many');
+    });
+    await assert.rejects(cut, RangeError);
+    assert.notEqual(await readPid(other), pid);
+    await other.close();
   });
 
   /** Ends the other connections to this test's own database. */

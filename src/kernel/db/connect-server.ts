@@ -110,8 +110,14 @@ class ServerDatabase implements Database {
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     refuseInsideTransaction(this, 'Database.transaction');
-    return this.#use((client) =>
-      runTransaction(client, work, { owner: this, logger: this.#logger, wake: (channel) => this.wake(channel) }),
+    return this.#use((client, onRolledBack) =>
+      runTransaction(client, work, {
+        owner: this,
+        logger: this.#logger,
+        wake: (channel) => this.wake(channel),
+        onSending: () => writeAtOnce(client),
+        onRolledBack,
+      }),
     );
   }
 
@@ -145,19 +151,25 @@ class ServerDatabase implements Database {
     if (!this.#pool.ending) await this.#pool.end();
   }
 
-  /** Lends a connection; one that is broken, or whose prepared plans are stale, is thrown away afterwards. */
-  async #use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /**
+   * Lends a connection; one that is broken, or whose prepared plans are stale, is thrown away afterwards. `work` calls what it is given
+   * where it failed and the connection did not: a refusal in a transaction is the caller's own error.
+   */
+  async #use<T>(work: (client: pg.PoolClient, onRolledBack: () => void) => Promise<T>): Promise<T> {
     const client = await this.#checkOut();
     let discard = false;
+    let isRolledBack = false;
     // Statements in flight reject by themselves; this only keeps the event from ending the process.
     const onError = (): void => {
       discard = true;
     };
     client.on('error', onError);
     try {
-      return await work(client);
+      return await work(client, () => {
+        isRolledBack = true;
+      });
     } catch (error) {
-      discard ||= leavesUnusable(error) || client.getTransactionStatus() !== 'I';
+      discard ||= leavesUnusable(error, isRolledBack) || client.getTransactionStatus() !== 'I';
       throw error;
     } finally {
       client.off('error', onError);
@@ -235,10 +247,10 @@ async function requireWritable(client: pg.PoolClient): Promise<void> {
 }
 
 /** Whether the connection has ended, is about to, or holds plans that no longer fit. */
-function leavesUnusable(error: unknown): boolean {
+function leavesUnusable(error: unknown, isRolledBack: boolean): boolean {
   const state = sqlStateOf(error);
   if (state === sqlState.stalePlan) return true;
-  return error instanceof pg.DatabaseError ? error.severity !== 'ERROR' : state === undefined;
+  return error instanceof pg.DatabaseError ? error.severity !== 'ERROR' : state === undefined && !isRolledBack;
 }
 
 /** One time zone for every session, so that date arithmetic does not depend on the server's settings. */

@@ -126,8 +126,12 @@ export interface TransactionOptions {
   /** The database that the transaction is of. */
   readonly owner: object;
   readonly logger: StoreLogger | undefined;
+  /** Called before BEGIN and each statement. */
+  readonly onSending?: () => void;
   /** Called once COMMIT or ROLLBACK is written: whatever is written next comes after the transaction. */
   readonly onEnding?: () => void;
+  /** Called once the store has answered the ROLLBACK: the connection is as before, whatever ended the transaction. */
+  readonly onRolledBack?: () => void;
   /** Wakes the channel's listeners soon; called once the transaction has committed. */
   readonly wake: (channel: string) => void;
   /** Rolls back a transaction that sends nothing for so long, where the store cannot do it by itself. 0: never. */
@@ -144,6 +148,7 @@ export async function runTransaction<T>(
   options: TransactionOptions,
 ): Promise<T> {
   const open = new OpenTransaction(client, options);
+  options.onSending?.();
   const begun = send(client.query('begin'));
   // Awaited after the work; a failure meanwhile also fails the work's own statements.
   begun.catch(() => undefined);
@@ -167,7 +172,7 @@ export async function runTransaction<T>(
       const rollback = client.query('rollback');
       options.onEnding?.();
       // After a lost connection the server rolls back by itself, and the caller needs the first error, not this one.
-      await rollback.catch(() => undefined);
+      await rollback.then(options.onRolledBack, () => undefined);
     }
     throw error;
   }
@@ -180,11 +185,13 @@ class OpenTransaction implements Transaction {
   readonly abandoned: Promise<never>;
   readonly #client: pg.ClientBase;
   readonly #wake: (channel: string) => void;
+  readonly #onSending: (() => void) | undefined;
   readonly #idle: NodeJS.Timeout | undefined;
   #inFlight = 0;
 
-  constructor(client: pg.ClientBase, { owner, wake, idleTimeoutMs = 0 }: TransactionOptions) {
+  constructor(client: pg.ClientBase, { owner, wake, onSending, idleTimeoutMs = 0 }: TransactionOptions) {
     this.#wake = wake;
+    this.#onSending = onSending;
     this.scope = { owner, open: true };
     this.#client = client;
     const { promise, reject } = Promise.withResolvers<never>();
@@ -205,6 +212,7 @@ class OpenTransaction implements Transaction {
   async query<Row>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     this.#inFlight += 1;
+    this.#onSending?.();
     try {
       return await runStatement<Row>(this.#client, statement);
     } finally {
