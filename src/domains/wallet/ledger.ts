@@ -169,9 +169,12 @@ export async function takeDisputed(
 ): Promise<boolean> {
   checkAmount(amountCents, 1);
   const names = [workspaceId, mintId('ltx'), 'dispute', `dispute:${disputeId}`, 'disputed payment by card'];
-  const { isBooked, availableCents } = await book(tx, bookAmount, [...names, 'available', 'card', amountCents]);
-  if (isBooked)
-    await tellIfLow(tx, workspaceId, { beforeCents: availableCents, afterCents: availableCents - amountCents });
+  const booked = await book(tx, bookAmount, [...names, 'available', 'card', amountCents]);
+  const { isBooked, availableCents, thresholdCents } = booked;
+  if (isBooked) {
+    const wallet = { beforeCents: availableCents, afterCents: availableCents - amountCents, thresholdCents };
+    await tellIfLow(tx, workspaceId, wallet);
+  }
   return isBooked;
 }
 

@@ -50,6 +50,12 @@ const Protocol = closedObject({
     }),
   ),
   claims: Type.Optional(mapOf(`^[a-z0-9-]+\\.${zone}$`, Type.String({ minLength: 1, maxLength: 255 }))),
+  sunrise: Type.Optional(
+    closedObject({
+      zones: Type.Array(Type.String({ pattern: `^${zone}$` }), { minItems: 1 }),
+      applications: Type.Optional(Type.Boolean()),
+    }),
+  ),
 });
 
 /** How much it lets a registrar do. */

@@ -118,7 +118,8 @@ function coreOptionsOf({ limits = {}, messages = {}, sells = {}, terms = {} }: H
 const DNSSEC_DATA = { ds: 'dsData', keys: 'keyData', none: 'none' } as const;
 
 function serverHabitsOf({ limits = {}, protocol = {} }: Habits): Partial<ServerHabits> {
-  const { claims, contacts = 'objects', dnssec = 'ds', fee_versions: feeVersions, hosts = 'objects', idn } = protocol;
+  const { claims, contacts = 'objects', dnssec = 'ds', hosts = 'objects', idn, sunrise } = protocol;
+  const { fee_versions: feeVersions } = protocol;
   return {
     contacts,
     nameservers: hosts === 'objects' ? 'hostObj' : 'hostAttr',
@@ -126,6 +127,7 @@ function serverHabitsOf({ limits = {}, protocol = {} }: Habits): Partial<ServerH
     balance: protocol.balance ?? limits.credit !== undefined,
     subProducts: protocol.name_store,
     claims: claims === undefined ? undefined : new Map(Object.entries(claims)),
+    sunrise: sunrise && { zones: sunrise.zones, applications: sunrise.applications === true },
     idn: idn === undefined ? undefined : { uri: IDN_URIS[idn.extension], tables: idn.tables },
     ...(feeVersions === undefined ? {} : { feeUris: feeVersions.map(feeUri) }),
   };

@@ -125,6 +125,15 @@ test('the greeting has the models and extensions of the file, and no others', as
   assert.equal(has(free.greeting), 'host-1.0 secDNS-1.1');
 });
 
+test('in a sunrise names are taken with a signed mark alone', async () => {
+  const { open } = await serve({ sells: { tlds: ['com', 'net'] }, protocol: { sunrise: { zones: ['net'] } } });
+  const client = await open();
+  assert.match(client.greeting, /launch-1\.0/);
+  await codeOf(client, contact('MARKED'));
+  assert.match((await client.ask(creation('brand.net', 'MARKED')))?.[1] ?? '', /signed mark/);
+  assert.equal(await codeOf(client, creation('brand.com', 'MARKED')), 1001);
+});
+
 test('it sells the TLDs of the file, some names at their own price, some not, and has some sold', async () => {
   const { core, open, ours } = await serve((id) => ({
     sells: {
